@@ -1,0 +1,85 @@
+"""Browsers: one Protocol, and one module for each implementation."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from lxml.html import HtmlElement
+
+from webarena_gym.page import Page
+
+
+class Browser(Protocol):
+    """A person's browser, driven by method calls that return when the page has settled.
+
+    Elements are nodes of the newest `page().root`. What a person could not do (type into a button, click what is disabled,
+    choose an option that is not there) raises ActionError with a message for the policy. A failure of the browser itself
+    raises BrowserError. A page that cannot be reached is a page that says so.
+    """
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        """Forget everything; open one tab for each URL, the first active. `cookies` maps host to name to value."""
+        ...
+
+    def page(self) -> Page:
+        """Return the active tab as it is now."""
+        ...
+
+    def goto(self, url: str) -> None:
+        """Open a URL in the active tab, as typed into the address bar."""
+        ...
+
+    def click(self, element: HtmlElement) -> None:
+        """Click: follow a link, press a button, tick a box, choose a radio, focus a field."""
+        ...
+
+    def right_click(self, element: HtmlElement) -> None:
+        """Open the context menu, which changes nothing on a page without scripts."""
+        ...
+
+    def hover(self, element: HtmlElement) -> None:
+        """Move the mouse over the element."""
+        ...
+
+    def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
+        """Replace a field's content with `text`; then press Enter if asked."""
+        ...
+
+    def select(self, element: HtmlElement, option: str) -> None:
+        """Choose the option with that visible text: the same text first, else the first that contains it, without case."""
+        ...
+
+    def press(self, key: str) -> None:
+        """Press a key, such as "Enter", in the focused element."""
+        ...
+
+    def go_back(self) -> None:
+        """Return to the tab's previous page, with its form values."""
+        ...
+
+    def go_forward(self) -> None:
+        """Undo `go_back`."""
+        ...
+
+    def new_tab(self, url: str = "about:blank") -> None:
+        """Open a tab behind the last one and make it active."""
+        ...
+
+    def switch_tab(self, index: int) -> None:
+        """Make the tab with that index active, counted from 0."""
+        ...
+
+    def close_tab(self) -> None:
+        """Close the active tab; the one before it becomes active. Closing the only tab leaves a blank one."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Return a picklable value that holds all tabs with their histories and live state, and the cookies."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Continue from a snapshot of this kind of browser."""
+        ...
+
+    def close(self) -> None:
+        """Free everything; further calls raise BrowserError."""
+        ...

@@ -1,0 +1,38 @@
+"""Every exception that this package raises on purpose.
+
+WebArenaGymError
+├── ActionError        the policy's text is no action, or the page does not allow it; the env turns it into an observation
+├── TaskError          a task or task file is unknown or malformed
+├── WorldError         a world cannot be built, or its cache cannot be written
+├── EvaluationError    an evaluator cannot do its work; never a score of 0
+├── SnapshotError      a snapshot does not fit the env that should restore it
+└── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
+"""
+
+
+class WebArenaGymError(Exception):
+    """Base of all errors of this package."""
+
+
+class ActionError(WebArenaGymError):
+    """The policy's mistake: malformed text, an unknown element, an element that cannot be used so."""
+
+
+class TaskError(WebArenaGymError, ValueError):
+    """A task, split, template or task file is unknown or malformed."""
+
+
+class WorldError(WebArenaGymError):
+    """A world cannot be built or stored."""
+
+
+class EvaluationError(WebArenaGymError):
+    """An evaluator is broken or cannot decide; it must never pass as a score of 0."""
+
+
+class SnapshotError(WebArenaGymError, ValueError):
+    """A snapshot was made by another version, world or kind of env."""
+
+
+class BrowserError(WebArenaGymError):
+    """The browser failed; the episode is lost through no fault of the policy."""

@@ -1,0 +1,79 @@
+"""The only network that an episode has: host names mapped to WSGI applications in this process.
+
+Nothing here opens a socket. A host that is not mapped does not exist, so an agent cannot reach anything but its own sites.
+"""
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
+
+WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
+
+
+class Response(NamedTuple):
+    """What a site answered. `headers` keeps order and duplicates, as several Set-Cookie lines need."""
+
+    status: int
+    headers: list[tuple[str, str]]
+    body: bytes
+
+    def header(self, name: str, default: str = "") -> str:
+        """Return the first header of that name, compared without case."""
+        wanted = name.lower()
+        return next((value for key, value in self.headers if key.lower() == wanted), default)
+
+
+class HostUnknownError(Exception):
+    """No site of this network has that host name; a browser shows its own error page for it."""
+
+
+class Network:
+    """Calls the sites of one episode. Redirects and cookies are the browser's business."""
+
+    def __init__(self, sites: Mapping[str, WSGIApplication]) -> None:
+        self._sites = dict(sites)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The host names that exist, in the order they were given."""
+        return tuple(self._sites)
+
+    def request(self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes = b"") -> Response:
+        """Send one request and return the answer. Raises HostUnknownError for a URL that leads out of this network."""
+        parts = urlsplit(url)
+        site = self._sites.get(parts.netloc.lower())
+        if site is None or parts.scheme != "http":
+            raise HostUnknownError(url)
+        environ = {
+            "REQUEST_METHOD": method,
+            "SCRIPT_NAME": "",
+            "PATH_INFO": unquote(parts.path or "/", encoding="latin-1"),
+            "QUERY_STRING": parts.query,
+            "SERVER_NAME": parts.hostname,
+            "SERVER_PORT": str(parts.port or 80),
+            "SERVER_PROTOCOL": "HTTP/1.1",
+            "REMOTE_ADDR": "127.0.0.1",
+            "HTTP_HOST": parts.netloc,
+            "CONTENT_LENGTH": str(len(body)),
+            "wsgi.version": (1, 0),
+            "wsgi.url_scheme": "http",
+            "wsgi.input": io.BytesIO(body),
+            "wsgi.errors": sys.stderr,
+            "wsgi.multithread": False,
+            "wsgi.multiprocess": False,
+            "wsgi.run_once": False,
+        }
+        for name, value in (headers or {}).items():
+            key = name.upper().replace("-", "_")
+            environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
+        answer: list[Any] = []
+        chunks = site(environ, lambda status, head, _exc_info=None: answer.extend((status, head)))
+        try:
+            content = b"".join(chunks)
+        finally:
+            close = getattr(chunks, "close", None)
+            if close is not None:
+                close()
+        return Response(int(answer[0].split(" ", 1)[0]), list(answer[1]), content)

@@ -1,0 +1,30 @@
+"""What a browser shows at one moment: the contract between browsers and everything that reads pages."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lxml.html import HtmlElement
+
+
+class Tab(NamedTuple):
+    """One open tab, as a tab strip shows it."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """The active tab's document, with its live state, and the tab strip.
+
+    `root` is the document as it is now, not as it was sent: what was typed stands in `value` (the text, for a textarea), what
+    is ticked has `checked`, what is chosen has `selected`. Its elements are the handles that `Browser` methods take, and are
+    valid until the next call of a method that acts. Readers must not change the tree.
+    """
+
+    url: str
+    title: str
+    root: HtmlElement
+    tabs: tuple[Tab, ...]
+    active_tab: int
+    focused: HtmlElement | None = None
