@@ -1,0 +1,7 @@
+"""Web-agent reinforcement learning that anyone can run: `import webarena_gym`, then `gymnasium.make("WebArenaLite-v0")`."""
+
+import gymnasium
+
+__version__ = "0.1.0"
+
+gymnasium.register(id="WebArenaLite-v0", entry_point="webarena_gym.env:WebArenaLite")

@@ -63,6 +63,7 @@ _BLOCKS = frozenset(
         "ul",
     ]
 )
+_APART = frozenset({"br", "h1", "h2", "h3", "h4", "h5", "h6", "tr", "td", "th", "option", "button"})
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 _ROLES = frozenset({"button", "link", "checkbox", "radio", "tab", "menuitem", "option", "switch", "combobox", "textbox"})
 _FIELDS = frozenset({"input", "select", "textarea"})
@@ -207,8 +208,8 @@ def is_interactive(element: HtmlElement) -> bool:
     return "onclick" in attributes or attributes.get("role") in _ROLES or attributes.get("contenteditable") in ("", "true")
 
 
-def _inner_text(element: HtmlElement) -> str:
-    """The text that a person would read in the element, images by their alternative text."""
+def visible_text(element: HtmlElement) -> str:
+    """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
     parts: list[str] = []
 
     def collect(node: HtmlElement) -> None:
@@ -219,14 +220,17 @@ def _inner_text(element: HtmlElement) -> str:
         if node.text:
             parts.append(node.text)
         for child in node:
+            apart = child.tag in _BLOCKS or child.tag in _APART
+            if apart:
+                parts.append(" ")
             collect(child)
-            if child.tag in _BLOCKS or child.tag == "br":
+            if apart:
                 parts.append(" ")
             if child.tail:
                 parts.append(child.tail)
 
     collect(element)
-    return _clean("".join(parts))
+    return " ".join("".join(parts).split())
 
 
 class _Writer(ABC):
@@ -279,7 +283,7 @@ class _Writer(ABC):
         for element in root.iter("label", *_FIELDS):
             if element.tag == "label":
                 if target := element.attrib.get("for"):
-                    self._label_texts.setdefault(target, _inner_text(element))
+                    self._label_texts.setdefault(target, visible_text(element))
             elif identity := element.attrib.get("id"):
                 self._fields.setdefault(identity, element)
         self.walk(root)
@@ -358,7 +362,7 @@ class _Writer(ABC):
                 name = self._label_of(element) or attributes.get("placeholder") or attributes.get("title") or ""
                 name = name or attributes.get("name", "")
         elif not name:
-            name = _inner_text(element) or attributes.get("title", "")
+            name = visible_text(element) or attributes.get("title", "")
         return _clean(name, MAX_LABEL) or tag
 
     def _label_of(self, element: HtmlElement) -> str:
@@ -393,7 +397,7 @@ def field_value(element: HtmlElement) -> str:
 
 
 def _options(element: HtmlElement) -> list[tuple[str, bool]]:
-    return [(_inner_text(option), "selected" in option.attrib) for option in element.iter("option")]
+    return [(visible_text(option), "selected" in option.attrib) for option in element.iter("option")]
 
 
 class _HtmlWriter(_Writer):
@@ -421,7 +425,9 @@ class _HtmlWriter(_Writer):
         self._row_depth += 1
         self._line.append("<tr>")
         for cell in element:
-            if cell.tag in ("td", "th") and not _is_hidden(cell):
+            if cell.tag not in ("td", "th"):
+                self.walk(cell)
+            elif not _is_hidden(cell):
                 self._enclosed(cell, cell.tag)
         self._line.append("</tr>")
         self._row_depth -= 1
@@ -523,7 +529,7 @@ class _AxTreeWriter(_Writer):
 
     def heading(self, element: HtmlElement) -> None:
         self.flush()
-        own = _inner_text(element)
+        own = _clean(visible_text(element))
         if own:
             self.lines.append(f"{self._indent()}heading '{own}'")
         for child in element.iterdescendants():

@@ -101,7 +101,7 @@ class WebArenaDialect:
 def _split_lines(text: str) -> list[str]:
     """Lines that begin with a verb, each with the lines that continue its brackets."""
     starts = [match.start() for match in re.finditer(rf"^(?:{_VERBS})\b", text, re.MULTILINE)]
-    return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
+    return [text[start:end].strip() for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
 
 
 def _build(verb: str, rest: str, written: str) -> Action:

@@ -48,8 +48,8 @@ class Browser(Protocol):
         """Choose the option with that visible text: the same text first, else the first that contains it, without case."""
         ...
 
-    def press(self, key: str) -> None:
-        """Press a key, such as "Enter", in the focused element."""
+    def press(self, key: str, element: HtmlElement | None = None) -> None:
+        """Press a key, such as "Enter", in the element, which gets the focus; without one, in the focused element."""
         ...
 
     def go_back(self) -> None:

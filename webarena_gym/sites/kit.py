@@ -17,7 +17,7 @@ from typing import Any
 
 import jinja2
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
-from werkzeug.routing import Map, Rule
+from werkzeug.routing import IntegerConverter, Map, Rule
 from werkzeug.utils import redirect as redirect
 from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request as BaseRequest
@@ -177,6 +177,12 @@ FILTERS: dict[str, Callable[..., str]] = {
 }
 
 
+class _RowId(IntegerConverter):
+    """The `<int:...>` of a rule: of at most 15 digits, so that whatever matches fits an integer of SQLite's."""
+
+    regex = "[0-9]{1,15}"
+
+
 class Site:
     """The routes and templates of one kind of site. Used as `@site.get("/path/<int:id>")` and `@site.post(...)`."""
 
@@ -185,7 +191,7 @@ class Site:
     def __init__(self, name: str, file: str) -> None:
         self.name = name
         self._folder = Path(file).parent
-        self._rules = Map(strict_slashes=False, merge_slashes=True)
+        self._rules = Map(strict_slashes=False, merge_slashes=True, converters={"int": _RowId})
         self._views: dict[tuple[str, str], View] = {}
         self.get("/static/<path:name>")(self._static)
 

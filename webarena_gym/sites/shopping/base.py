@@ -25,7 +25,9 @@ def members_only(view: View) -> View:
     def guarded(request: Request, **arguments: object) -> str | Response:
         customer = current_customer(request)
         if customer is None:
-            request.session["after_login"] = request.path if request.method == "GET" else return_url(request, "/customer/account/")
+            request.session["after_login"] = (
+                request.path if request.method == "GET" else return_url(request, "/customer/account/")
+            )
             return redirect("/customer/account/login/")
         return view(request, customer, **arguments)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from webarena_gym.sites.shopping import queries
+from webarena_gym.sites.shopping.forms import cents
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +53,12 @@ def discount(rules_in_force: Sequence[sqlite3.Row], subtotal_cents: int) -> int:
 
 def shipping_rates(db: sqlite3.Connection, quantity: int, discounted_cents: int) -> dict[str, int]:
     """Return the shipping methods on offer for that many pieces of that worth, with their prices."""
-    rates = {"Flat Rate": 500 * quantity, "Table Rate": 1500}
-    threshold = queries.config(db, "carriers/freeshipping/free_shipping_subtotal", "")
-    if threshold and discounted_cents >= round(float(threshold) * 100):
+    settings = dict(db.execute("SELECT path, value FROM store_config WHERE path LIKE 'carriers/%'").fetchall())
+    flat, table, threshold = (
+        cents(settings.get(f"carriers/{name}"))
+        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
+    )
+    rates = {"Flat Rate": (500 if flat is None else flat) * quantity, "Table Rate": 1500 if table is None else table}
+    if threshold is not None and discounted_cents >= threshold:
         rates["Free Shipping"] = 0
     return rates

@@ -145,7 +145,7 @@ def order_items(db: sqlite3.Connection, order_id: int) -> list[dict[str, Any]]:
         """,
         (order_id,),
     )
-    return [{**row, "options": json.loads(row["options"])} for row in rows]
+    return [dict(row) | {"options": json.loads(row["options"])} for row in rows]
 
 
 def next_increment_id(db: sqlite3.Connection, table: str) -> str:

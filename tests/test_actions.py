@@ -1,0 +1,203 @@
+"""Every dialect reads what it writes, accepts what models really write, and refuses the rest with a reason."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
+from webarena_gym.errors import ActionError
+
+WEBRL = DIALECTS["webrl"]
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)
+WORDS = st.text(st.sampled_from("abc XYZ019-.,'\"()é"), min_size=1, max_size=20).map(str.strip).filter(bool)
+
+
+def actions(kinds, elements, arguments):
+    def build(kind):
+        if kind is Kind.SWITCH_TAB:
+            return st.builds(Action, st.just(kind), argument=st.integers(0, 9).map(str))
+        if kind is Kind.PRESS:
+            return st.builds(Action, st.just(kind), argument=st.just("Enter"))
+        element = elements if kind in NEEDS_ELEMENT else st.none()
+        argument = arguments if kind in NEEDS_ARGUMENT else st.none()
+        return st.builds(Action, st.just(kind), element, argument)
+
+    return st.sampled_from(kinds).flatmap(build)
+
+
+WEBRL_KINDS = [kind for kind in Kind if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB}]
+
+
+@given(actions(WEBRL_KINDS, TEXT, TEXT))
+def test_webrl_reads_what_it_writes(action):
+    assert WEBRL.parse(WEBRL.format(action)) == action
+
+
+@given(actions(WEBRL_KINDS, TEXT, TEXT), TEXT.filter(lambda text: "<" not in text))
+def test_webrl_finds_the_action_behind_thoughts_and_in_fences(action, thought):
+    written = WEBRL.format(action)
+    assume_plain = "<answer>" not in written and "</" not in written and "```" not in written
+    if assume_plain:
+        assert WEBRL.parse(f"<think>{thought}</think>\n<answer>\n{written}\n</answer>") == action
+        assert WEBRL.parse(f"```python\n{written}\n```") == action
+
+
+@given(actions([kind for kind in Kind if kind is not Kind.RIGHT_CLICK], st.integers(0, 999).map(str), WORDS))
+def test_webarena_reads_what_it_writes(action):
+    assert DIALECTS["webarena"].parse(DIALECTS["webarena"].format(action)) == action
+
+
+@given(actions([kind for kind in Kind if kind is not Kind.SEARCH], TEXT.filter(bool), TEXT))
+def test_browsergym_reads_what_it_writes(action):
+    assert DIALECTS["browsergym"].parse(DIALECTS["browsergym"].format(action)) == action
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("do(action='Click', element='12')", Action(Kind.CLICK, "12")),
+        ('do(action="Click", element=12)', Action(Kind.CLICK, "12")),
+        ('do(\n  action = "Click",\n  element = "12",\n)', Action(Kind.CLICK, "12")),
+        ('do("Click", element="12")', Action(Kind.CLICK, "12")),
+        ('do(action="click", element="12")', Action(Kind.CLICK, "12")),
+        ('# Element: the link that says "exit(now)"\ndo(action="Click", element="12")', Action(Kind.CLICK, "12")),
+        ('I will search.\n```\ndo(action="Search", argument="a b", element="3")\n```', Action(Kind.SEARCH, "3", "a b")),
+        ('do(action="Type", argument="5" pipe", element="3")', Action(Kind.TYPE, "3", '5" pipe')),
+        ("do(action='Type', argument='men's shoes', element='3')", Action(Kind.TYPE, "3", "men's shoes")),
+        ('do(action="Type", argument="", element="3")', Action(Kind.TYPE, "3", "")),
+        ('do(action="Click", element="Add to Cart [2]")', Action(Kind.CLICK, "Add to Cart [2]")),
+        ('do(action="Press Enter")', Action(Kind.PRESS, argument="Enter")),
+        ('do(action="Press Enter", element="")', Action(Kind.PRESS, argument="Enter")),
+        ('do(action="Go Backward")', Action(Kind.GO_BACKWARD)),
+        ("go_backward()", Action(Kind.GO_BACKWARD)),
+        ("go_forward( )", Action(Kind.GO_FORWARD)),
+        ('do(action="Switch Tab", argument=1)', Action(Kind.SWITCH_TAB, argument="1")),
+        ("exit()", Action(Kind.EXIT, argument="")),
+        ('exit("$5.00")', Action(Kind.EXIT, argument="$5.00")),
+        ('exit(message="one\ntwo")', Action(Kind.EXIT, argument="one\ntwo")),
+        ('<think>do(action="Wait")?</think><answer>exit(message="do(x)")</answer>', Action(Kind.EXIT, argument="do(x)")),
+    ],
+)
+def test_webrl_accepts_what_models_write(reply, expected):
+    assert WEBRL.parse(reply) == expected
+
+
+MALFORMED = [
+    ("", "no action"),
+    ("   \n", "no action"),
+    ("I am done.", "no action"),
+    ("click 12", "no action"),
+    ("<think>do(action='Wait')</think>", "no action"),
+    ("<answer></answer>", "no action"),
+    ("# do(action='Wait')", "no action"),
+    ("redo(action='Wait')", "no action"),
+    ("do()", "there is no action"),
+    ("do(action='')", "there is no action"),
+    ("do(action='Fly')", "there is no action 'fly'"),
+    ("do(action='Press')", "there is no action 'press'"),
+    ("do(action='Click')", "needs element"),
+    ("do(action='Type', element='3')", "needs argument"),
+    ("do(action='Type', argument='x')", "needs element"),
+    ("do(action='Select Dropdown Option', element='3')", "needs argument"),
+    ("do(action='Switch Tab')", "needs argument"),
+    ("do(action='Wait', element='3')", "takes no element"),
+    ("do(action='Click', element='3', argument='x')", "takes no argument"),
+    ("do(action='Click', element='3', force='yes')", "no argument 'force'"),
+    ("do('Click', '12')", "named arguments"),
+    ("do(action='Click', action='Wait')", "given action twice"),
+    ("do(action='Click', element='3'", "expected ',' or ')'"),
+    ("do(action='Click', element=)", "expected a quoted value"),
+    ("do(action='Click' element='3')", "there is no action"),
+    ("do(action='Click', element='3", "never closed"),
+    ("do(action=[1], element='3')", "expected a quoted value"),
+    ("exit(answer='x')", "no argument 'answer'"),
+    ("exit('a', 'b')", "named arguments"),
+    ("go_backward(2)", "named arguments"),
+    ("do(action='Wait') exit()", "2 actions"),
+    ("do(action='Wait')\ndo(action='Wait')", "2 actions"),
+    ("__import__('os').system('ls')", "no action"),
+    ("do(action=__import__('os'))", "expected ',' or ')'"),
+]
+
+
+@pytest.mark.parametrize(("reply", "reason"), MALFORMED)
+def test_webrl_refuses_with_a_reason(reply, reason):
+    with pytest.raises(ActionError) as caught:
+        WEBRL.parse(reply)
+    assert reason in str(caught.value)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@given(reply=st.text(max_size=80))
+def test_any_text_is_an_action_or_an_action_error(dialect, reply):
+    try:
+        action = dialect.parse(reply)
+    except ActionError:
+        return
+    assert isinstance(action, Action)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("click [12]", Action(Kind.CLICK, "12")),
+        ("Let's think. In summary, the next action is ```type [5] [a [b] c]```", Action(Kind.SEARCH, "5", "a [b] c")),
+        ("type [5] [text] [press_enter_after=0]", Action(Kind.TYPE, "5", "text")),
+        ("scroll [direction=up]", Action(Kind.SCROLL_UP)),
+        ("stop []", Action(Kind.EXIT, argument="")),
+        ("stop", Action(Kind.EXIT, argument="")),
+        ("goto [http://shop.test/a?b=1]", Action(Kind.GOTO, argument="http://shop.test/a?b=1")),
+    ],
+)
+def test_webarena_accepts_its_forms(reply, expected):
+    assert DIALECTS["webarena"].parse(reply) == expected
+
+
+@pytest.mark.parametrize("reply", ["click", "type [5]", "scroll [left]", "press", "fly [3]", "click [1]\nclick [2]"])
+def test_webarena_refuses_others(reply):
+    with pytest.raises(ActionError):
+        DIALECTS["webarena"].parse(reply)
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        ("click('a12')", Action(Kind.CLICK, "a12")),
+        ('click("12", button="right")', Action(Kind.RIGHT_CLICK, "12")),
+        ("scroll(0, -200.5)", Action(Kind.SCROLL_UP)),
+        ("noop()", Action(Kind.WAIT)),
+        ("report_infeasible('no such page')", Action(Kind.EXIT, argument="N/A")),
+        ("press('3', 'Enter')", Action(Kind.PRESS, "3", "Enter")),
+    ],
+)
+def test_browsergym_accepts_its_forms(reply, expected):
+    assert DIALECTS["browsergym"].parse(reply) == expected
+
+
+@pytest.mark.parametrize(
+    "reply", ["click()", "click(1, 2, 3)", "scroll(1, 'x')", "scroll(5, 0)", "fill('1', v='x')", "noop() noop()"]
+)
+def test_browsergym_refuses_others(reply):
+    with pytest.raises(ActionError):
+        DIALECTS["browsergym"].parse(reply)
+
+
+def test_an_action_needs_its_fields():
+    with pytest.raises(ValueError, match="needs an element"):
+        Action(Kind.CLICK)
+    with pytest.raises(ValueError, match="needs an argument"):
+        Action(Kind.EXIT)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
+    silent = []
+    for kind in Kind:
+        action = Action(kind, "1" if kind in NEEDS_ELEMENT else None, "1" if kind in NEEDS_ARGUMENT else None)
+        try:
+            dialect.format(action)
+        except ValueError:
+            silent.append(kind)
+    assert {"webrl": 4, "webarena": 1, "browsergym": 1}[dialect.name] == len(silent)
+    assert all(line.strip() for line in dialect.grammar().splitlines())

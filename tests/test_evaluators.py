@@ -1,0 +1,169 @@
+"""Each check passes for what it wants, fails for what it does not, and raises when it cannot be made."""
+
+import sqlite3
+
+import pytest
+
+from tests.pages import page
+from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators import Outcome, evaluate
+
+FINAL = page(
+    '<body><h1>Red Bag</h1><p class="qty">12 left, 130 sold</p><input id="q" value="typed"><textarea id="t">note</textarea>'
+    '<select id="s"><option>a<option selected>b</select><input type="checkbox" id="c" checked></body>',
+    url="http://shop.test/bag.html?color=red&size=2",
+)
+OTHER = page("<body><ul><li>Hat</li></ul></body>", url="http://shop.test/wishlist/")
+
+
+def outcome(answer=""):
+    db = sqlite3.connect(":memory:")
+    db.execute("CREATE TABLE cart (name TEXT, quantity INTEGER)")
+    db.execute("INSERT INTO cart VALUES ('Hat', 2)")
+    return Outcome(
+        answer, FINAL, {"http://shop.test/wishlist/": OTHER}.__getitem__, {"shopping": db}, {"__SHOPPING__": "http://shop.test"}
+    )
+
+
+def passes(block, answer=""):
+    return all(verdict.passed for verdict in evaluate(block, "intent", outcome(answer)))
+
+
+def string(**references):
+    return {"eval_types": ["string_match"], "reference_answers": references}
+
+
+@pytest.mark.parametrize(
+    ("references", "answer", "expected"),
+    [
+        ({"exact_match": "Red Bag"}, ' "red  bag" ', True),
+        ({"exact_match": "Red Bag"}, "the red bag", False),
+        ({"exact_match": "yes |OR| sure"}, "Sure", True),
+        ({"must_include": ["red", "bag"]}, "A bag, red.", True),
+        ({"must_include": ["red", "bag"]}, "A bag.", False),
+        ({"must_include": ["0"]}, "$0.00", False),
+        ({"must_include": ["170"]}, "000000170", False),
+        ({"must_include": ["$3"]}, "it is $3.", True),
+        ({"must_include": ["cat |OR| dog"]}, "a dog", True),
+        ({"must_include": "cat"}, "concatenate", False),
+        ({"must_include": ["a"], "must_exclude": ["b"]}, "a and b", False),
+        ({"must_exclude": ["b"]}, "a", True),
+        ({"must_exclude": ["b"]}, "", False),
+        ({"fuzzy_match": ["$5.00"]}, "5 dollars", True),
+        ({"fuzzy_match": "N/A"}, "N/A", True),
+        ({"fuzzy_match": "N/A"}, "", False),
+    ],
+)
+def test_string_match(references, answer, expected):
+    assert passes(string(**references), answer) is expected
+
+
+def test_a_judge_decides_fuzzy_matches_but_not_n_a():
+    asked = []
+
+    def judge(*question):
+        asked.append(question)
+        return True
+
+    (verdict,) = evaluate(string(fuzzy_match=["blue"]), "Which?", outcome("azure"), judge)
+    assert verdict.passed
+    assert asked == [("Which?", "blue", "azure")]
+    (verdict,) = evaluate(string(fuzzy_match="N/A"), "Which?", outcome("azure"), judge)
+    assert not verdict.passed
+
+
+@pytest.mark.parametrize(
+    ("reference", "expected"),
+    [
+        ("__SHOPPING__/bag.html", True),
+        ("__SHOPPING__/bag.html/?size=2", True),
+        ("__SHOPPING__/bag.html?size=2&color=blue", False),
+        ("__SHOPPING__/bag", False),
+        ("__SHOPPING__/", False),
+        ("http://other.test/bag.html", False),
+        ("__SHOPPING__/ |OR| __SHOPPING__/bag.html", True),
+    ],
+)
+def test_url_match(reference, expected):
+    assert passes({"eval_types": ["url_match"], "reference_url": reference}) is expected
+
+
+@pytest.mark.parametrize(
+    ("url", "locator", "contents", "expected"),
+    [
+        ("last", "", {"must_include": ["Red Bag"]}, True),
+        ("last", ".qty", {"must_include": ["12"], "must_exclude": ["13"]}, True),
+        ("last", ".qty", {"exact_match": "12"}, False),
+        ("last", "#q", {"exact_match": "typed"}, True),
+        ("last", "#t", {"exact_match": "note"}, True),
+        ("last", "#s", {"exact_match": "b"}, True),
+        ("last", "document.querySelector('#q').value", {"exact_match": "typed"}, True),
+        ("last", 'document.querySelector("h1").outerText', {"exact_match": "Red Bag"}, True),
+        ("last", "document.querySelector('#c').checked", {"exact_match": "true"}, True),
+        ("last", ".none", {"must_include": ["x"]}, False),
+        ("__SHOPPING__/wishlist/", "li", {"exact_match": "Hat"}, True),
+    ],
+)
+def test_program_html(url, locator, contents, expected):
+    target = {"url": url, "locator": locator, "required_contents": contents}
+    assert passes({"eval_types": ["program_html"], "program_html": [target]}) is expected
+
+
+def state(query, expected, parameters=(), site="shopping"):
+    return {
+        "eval_types": ["state"],
+        "state": [{"site": site, "query": query, "parameters": list(parameters), "expected": expected}],
+    }
+
+
+@pytest.mark.parametrize(("name", "expected"), [("Hat", [[2]]), ("Coat", [])])
+def test_state(name, expected):
+    query = "SELECT quantity FROM cart WHERE name = ?"
+    assert passes(state(query, expected, [name]))
+    assert not passes(state(query, [[7]], [name]))
+
+
+def test_the_score_is_a_product():
+    both = string(exact_match="x") | {"eval_types": ["string_match", "url_match"], "reference_url": "__SHOPPING__/bag.html"}
+    assert passes(both, "x")
+    assert not passes(both, "y")
+    verdicts = evaluate(both, "", outcome("y"))
+    assert [
+        (verdict.check, verdict.passed) for verdict in verdicts
+    ] == [("string_match/exact_match", False), ("url_match", True)]
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ({"eval_types": ["guess"]}, "no evaluator 'guess'"),
+        ({"eval_types": []}, "no checks"),
+        (string(nearly="x"), "no comparison 'nearly'"),
+        (string(), "without reference_answers"),
+        ({"eval_types": ["url_match"], "reference_url": ""}, "without reference_url"),
+        (
+            {
+                "eval_types": ["program_html"],
+                "program_html": [{"url": "last", "locator": "p >", "required_contents": {"exact_match": ""}}],
+            },
+            "no CSS selector",
+        ),
+        (
+            {
+                "eval_types": ["program_html"],
+                "program_html": [{"url": "last", "locator": "document.title", "required_contents": {}}],
+            },
+            "is a script",
+        ),
+        (
+            {"eval_types": ["program_html"], "program_html": [{"url": "last", "locator": "p", "required_contents": {}}]},
+            "no required_contents",
+        ),
+        (state("SELECT nothing", []), "failed"),
+        (state("SELECT 1", [[1]], site="map"), "cannot be read here"),
+    ],
+)
+def test_a_broken_check_raises_and_never_scores(block, said):
+    with pytest.raises(EvaluationError) as caught:
+        evaluate(block, "", outcome("x"))
+    assert said in str(caught.value)

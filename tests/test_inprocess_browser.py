@@ -1,0 +1,240 @@
+"""What only the in-process browser has: its parsing, its messages, its snapshots as values."""
+
+import pickle
+
+import pytest
+from browser_site import HOME, OTHER, PAGES, make_network
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from webarena_gym.browsers.cookies import CookieJar
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.browsers.urls import resolve
+from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
+
+
+@pytest.fixture
+def browser():
+    return started()
+
+
+def started():
+    made = InProcessBrowser(make_network())
+    made.start([HOME], {})
+    return made
+
+
+def node(browser, element_id):
+    return browser.page().root.get_element_by_id(element_id)
+
+
+def raw(browser, body, content_type="text/html"):
+    browser.goto(f"{HOME}raw?type={content_type}&body={body}")
+    return browser.page().root
+
+
+def state(browser):
+    """Everything that a reader of a page can see."""
+    page = browser.page()
+    focused = None if page.focused is None else page.root.getroottree().getpath(page.focused)
+    return etree.tostring(page.root), page.url, page.title, page.tabs, page.active_tab, focused
+
+
+class TestParsing:
+    def test_odd_page(self, browser):
+        browser.goto(HOME + "odd")
+        root = browser.page().root
+        assert root.find("body") is not None
+        assert node(browser, "raw").text == "\n<two lines"
+        assert node(browser, "third").get("selected") is not None
+        assert sum("selected" in option.attrib for option in root.iter("option")) == 1
+        assert [radio.get("id") for radio in root.iter("input") if "checked" in radio.attrib] == ["r2"]
+        assert browser.page().focused is node(browser, "auto")
+
+    @pytest.mark.parametrize(
+        "body", ["", " ", "x", "<!--x-->", "<title>t</title>", "<frameset></frameset>", "%00", "<!DOCTYPE html>"]
+    )
+    def test_there_is_always_a_body(self, browser, body):
+        root = raw(browser, body)
+        assert (root.tag, root.find("body") is None) == ("html", False)
+
+    def test_what_follows_the_end_is_shown(self, browser):
+        assert raw(browser, "<html><body>a</body></html><p id=p>b").text_content() == "ab"
+
+    def test_deep_nesting(self, browser):
+        assert raw(browser, "<div>" * 1000 + "<i id=deep>x").get_element_by_id("deep").text == "x"
+        assert pickle.loads(pickle.dumps(browser.snapshot())) == browser.snapshot()
+
+    @pytest.mark.parametrize(
+        ("content_type", "body", "text"),
+        [
+            ("text/html", "%C3%83%C2%A9", "é"),
+            ("text/html; charset=ISO-8859-1", "%C3%A9%C2%80", "é€"),
+            ("text/html; charset=hex", "%C3%83%C2%A9", "é"),
+            ("text/html", "<meta charset=latin1>%C3%A9", "é"),
+            ("text/html; charset=utf-8", "<meta charset=latin1>%C3%83%C2%A9", "é"),
+            ("text/html; charset=latin1", "%C3%AF%C2%BB%C2%BF%C3%83%C2%A9", "é"),
+            ("text/html", "%C3%BF", "\N{REPLACEMENT CHARACTER}"),
+            ("", "<b>x</b>", "x"),
+            ("text/css", "a>b{}", "a>b{}"),
+            ("image/svg%2Bxml", "<svg/>", "<svg/>"),
+            ("image/png", "xyz", "NoteThis file cannot be shown: image/png, 3 bytes"),
+        ],
+    )
+    def test_encodings_and_types(self, browser, content_type, body, text):
+        assert raw(browser, body, content_type).find("body").text_content() == text
+
+
+class TestMessages:
+    def test_options_are_listed(self, browser):
+        browser.goto(HOME + "form")
+        with pytest.raises(ActionError, match='no option "Medium"; it has "Small", "Large", "Extra large"$'):
+            browser.select(node(browser, "size"), "Medium")
+
+    def test_disabled_option(self, browser):
+        browser.goto(HOME + "form")
+        with pytest.raises(ActionError, match='option "Giant" of select "size" is disabled'):
+            browser.select(node(browser, "size"), "Giant")
+
+    def test_no_text_field(self, browser):
+        browser.goto(HOME + "form")
+        with pytest.raises(ActionError, match='^button "Save" takes no text: it is a submit button, not a text field$'):
+            browser.type(node(browser, "save"), "x")
+
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("full", "", 'the form was not sent: input "Full name" must be filled in'),
+            ("mail", "x", 'input "E-mail" must be an e-mail address, not "x"'),
+            ("number", "0.5", 'input "Amount" must be at least 1, not 0.5'),
+            ("number", "9", 'input "Amount" must be at most 5, not 9'),
+            ("number", "1.7", 'input "Amount" must be a multiple of 0.5 from 1, not 1.7'),
+            ("code", "x", 'asked for: three capitals, not "x"'),
+        ],
+    )
+    def test_refused_forms(self, browser, field, value, message):
+        browser.goto(HOME + "strict")
+        browser.type(node(browser, "full"), "Ann")
+        browser.type(node(browser, field), value)
+        with pytest.raises(ActionError) as caught:
+            browser.click(node(browser, "go"))
+        assert message in str(caught.value)
+
+    def test_control_characters_are_not_typed(self, browser):
+        browser.type(node(browser, "note"), "a\0b\x1b\ud800c\nd\uffff")
+        assert node(browser, "note").get("value") == "abcd"
+
+
+class TestCookieJar:
+    @pytest.mark.parametrize(
+        ("lines", "sent"),
+        [
+            (["a=1", "b=2", "a=3"], "a=3; b=2"),
+            (["a=1=2; Path=/x; Unknown"], "a=1=2"),
+            (["root=1; Path=/", "deep=1; Path=/x/y"], "deep=1; root=1"),
+            (["a=1; Path=/xy", "=1", "none", "s=1; Secure", "t=1; Domain=test", "u=1; Domain=b.site.test"], ""),
+            (["a=1; Max-Age=-1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", "b=1; Max-Age=soon; Expires=never"], "b=1"),
+            (["a=1", "a=; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], ""),
+            (["d=1; Domain=site.test"], "d=1"),
+        ],
+    )
+    def test_received(self, lines, sent):
+        jar = CookieJar()
+        for line in lines:
+            jar.receive("http://site.test/x/y/z", line)
+        assert jar.header("http://site.test/x/y/z") == sent
+        assert CookieJar(jar.contents()).header("http://site.test/x/y/z") == sent
+
+
+@pytest.mark.parametrize(
+    ("reference", "url"),
+    [
+        ("", "http://h/a/b?c"),
+        ("#f", "http://h/a/b?c#f"),
+        ("//other/x", "http://other/x"),
+        (" /p q\n?x y'#z w ", "http://h/p%20q?x%20y%27#z%20w"),
+        ("../../é", "http://h/%C3%A9"),
+        ("mailto:x@y", "mailto:x@y"),
+        ("http://[", ""),
+    ],
+)
+def test_resolve(reference, url):
+    assert resolve("http://h/a/b?c#d", reference) == url
+
+
+class TestSnapshots:
+    def test_foreign_snapshot(self, browser):
+        with pytest.raises(SnapshotError):
+            browser.restore(("anything",))
+
+    def test_unchanged_pages_are_saved_once(self, browser):
+        browser.goto(HOME + "form")
+        first = browser.snapshot()
+        browser.goto(HOME + "plain")
+        second = browser.snapshot()
+        assert second.tabs[0].entries[1][1] is first.tabs[0].entries[1][1]
+
+    def test_shared_documents_stay_shared(self, browser):
+        browser.click(node(browser, "fragment"))
+        other = started()
+        other.restore(pickle.loads(pickle.dumps(browser.snapshot())))
+        other.type(node(other, "note"), "kept")
+        other.go_back()
+        assert node(other, "note").get("value") == "kept"
+
+    def test_history_is_bounded(self, browser):
+        for number in range(60):
+            browser.goto(f"{HOME}plain?{number}")
+        assert len(browser.snapshot().tabs[0].entries) == 50
+
+
+# An action is (what, which element, text); numbers are taken modulo what there is, so that every sequence means something.
+ACTIONS = st.tuples(
+    st.sampled_from(("click", "click", "click", "type", "type", "enter", "select", "press", "goto", "back", "forward", "tab")),
+    st.integers(0, 60),
+    st.sampled_from(
+        ("x", "", "42", "a@b.test", "ABC", "\x01é\U0001f600\n", "Large", "one", "Tab", "Enter", "Backspace", "Shift+Tab")
+    ),
+)
+PATHS = [*sorted(PAGES), "/echo", "/loop", "/empty", "/cookies?set=a=1;Path=/&set=b=2"]
+
+
+def act(browser, action):
+    """Take one action; return the message if it could not be done."""
+    what, number, text = action
+    elements = list(browser.page().root.iter("a", "input", "button", "select", "textarea", "option", "label", "summary"))
+    element = elements[number % len(elements)] if elements else browser.page().root
+    deeds = {
+        "click": lambda: browser.click(element),
+        "type": lambda: browser.type(element, text),
+        "enter": lambda: browser.type(element, text, enter=True),
+        "select": lambda: browser.select(element, text),
+        "press": lambda: browser.press(text),
+        "goto": lambda: browser.goto(HOME.rstrip("/") + PATHS[number % len(PATHS)]),
+        "back": browser.go_back,
+        "forward": browser.go_forward,
+        "tab": (lambda: browser.new_tab(OTHER), lambda: browser.switch_tab(number % 3), browser.close_tab)[number % 3],
+    }
+    try:
+        deeds[what]()
+    except WebArenaGymError as error:
+        return str(error)
+    return ""
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(PATHS), st.lists(ACTIONS, max_size=15), st.lists(ACTIONS, max_size=8))
+def test_a_restored_browser_goes_on_the_same(path, before, after):
+    first, second = started(), InProcessBrowser(make_network())
+    first.goto(HOME.rstrip("/") + path)
+    for action in before:
+        act(first, action)
+    snapshot = first.snapshot()
+    second.restore(pickle.loads(pickle.dumps(snapshot)))
+    assert state(second) == state(first)
+    assert second.snapshot() == snapshot
+    for action in after:
+        assert act(second, action) == act(first, action)
+        assert state(second) == state(first)
+    assert second.snapshot() == first.snapshot()

@@ -1,0 +1,177 @@
+"""What an agent sees of a page, and how it may name what it sees."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.pages import page
+from webarena_gym.errors import ActionError
+from webarena_gym.observation import observe, scrolled
+from webarena_gym.page import Tab
+
+SHOP = """<html><head><title>Bags</title><style>p {}</style></head><body>
+<header><a href="/">Shop</a> <form><label for="q">Search entire store here...</label><input id="q" name="q" value="red">
+<button>Search</button></form></header>
+<main><h1>Bags <a href="/x">all</a></h1><p>Good <b>bags</b>, for you &amp; me &lt;b&gt;</p><script>var a;</script>
+<ul><li><a href="/a">Blue  Bag</a> $3.00 <button>Add to Cart</button></li>
+<li><a href="/b">Red Bag</a><span> $4.00</span><button disabled>Add to Cart</button></li></ul>
+<table><tr><th>Order</th><th>Link</th></tr><tr><td>1</td><td><a href="/v">View</a><br>now</td></tr></table>
+<label>Qty <select name="s"><option>1</option><option selected>2</option></select></label>
+<label><input type="checkbox" checked> Gift</label><input type="hidden" name="t"><p hidden>never</p>
+<textarea name="note">one
+two</textarea><div onclick="x()"><a href="/z">inner</a></div><img src="x" alt="A photo"><img src="y" alt=""></main></body></html>"""
+
+BY_ID = """URL: http://shop.test/
+<a id="0">Shop</a>
+<input id="1" label="Search entire store here..." value="red"> <button id="2">Search</button>
+<h1>Bags <a id="3">all</a></h1>
+Good bags, for you & me &lt;b>
+<a id="4">Blue Bag</a> $3.00 <button id="5">Add to Cart</button>
+<a id="6">Red Bag</a> $4.00 <button id="7" disabled>Add to Cart</button>
+<tr><th>Order</th><th>Link</th></tr>
+<tr><td>1</td><td><a id="8">View</a> now</td></tr>
+<select id="9" label="Qty"><option>1</option><option selected>2</option></select> <input id="10" label="Gift" type="checkbox" checked>
+<textarea id="11" label="note">one two</textarea>
+<a id="12">inner</a>
+<img alt="A photo">"""
+
+
+def test_simplified_html_with_ids():
+    assert observe(page(SHOP)).text == BY_ID
+
+
+def test_labels_replace_ids_and_count_their_doubles():
+    seen = observe(page(SHOP), elements="label")
+    assert "id=" not in seen.text
+    assert "<button disabled>Add to Cart [2]</button>" in seen.text
+    assert list(seen.nodes) == [
+        "Shop", "Search entire store here...", "Search", "all", "Blue Bag", "Add to Cart", "Red Bag", "Add to Cart [2]", "View",
+        "Qty", "Gift", "note", "inner",
+    ]  # fmt: skip
+
+
+def test_both_ways_name_the_same_elements():
+    document = page(SHOP)
+    numbered, named = observe(document), observe(document, elements="label")
+    assert [node.element for node in numbered.nodes.values()] == [node.element for node in named.nodes.values()]
+    tree = observe(document, style="axtree")
+    assert [node.element for node in tree.nodes.values()] == [node.element for node in numbered.nodes.values()]
+
+
+def test_the_accessibility_tree():
+    lines = observe(page(SHOP), style="axtree").text.splitlines()
+    assert "RootWebArea 'Bags'" in lines
+    assert "\t[1] textbox 'Search entire store here...' value: 'red'" in lines
+    assert "\t[9] combobox 'Qty' options: '1', '2' (selected)" in lines
+    assert "\t[10] checkbox 'Gift' checked: true" in lines
+    assert "\t\t[8] link 'View'" in lines
+
+
+def test_header_can_be_left_out_and_shows_tabs():
+    tabs = [Tab("Bags", "u"), Tab("Hats", "v")]
+    assert observe(page(SHOP, tabs=tabs)).text.splitlines()[1] == "Tabs: [0]* Bags | [1] Hats"
+    assert observe(page(SHOP), header=False).text.startswith("<a id")
+
+
+def test_focus_and_boxes_are_shown_on_request():
+    html = '<body><input id="q" name="q" data-bbox="1,2,3,4"></body>'
+    assert '<input id="0" label="q" value="" focused>' in observe(page(html, focused="q")).text
+    assert 'data-bbox="1,2,3,4"' in observe(page(html), bbox=True).text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "label"),
+    [
+        ("Blue Bag", "Blue Bag"),
+        ("blue  bag", "Blue Bag"),
+        ("Add to Cart [2]", "Add to Cart [2]"),
+        ("Add to Cart [1]", "Add to Cart"),
+        ("search entire", "Search entire store here..."),
+    ],
+)
+def test_a_label_is_found_whatever_its_case_or_when_a_part_is_unique(wanted, label):
+    seen = observe(page(SHOP), elements="label")
+    assert seen.nodes[label].element is seen.element(wanted)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("bag", "ambiguous; the nearest labels are 'Blue Bag', 'Red Bag'"),
+        ("Blue Bog", "no element 'Blue Bog'; the nearest labels are 'Blue Bag'"),
+        ("", "no element ''"),
+        ("Add to Cart [3]", "'Add to Cart'"),
+    ],
+)
+def test_other_labels_are_errors_that_name_the_nearest(wanted, said):
+    with pytest.raises(ActionError) as caught:
+        observe(page(SHOP), elements="label").element(wanted)
+    assert said in str(caught.value)
+
+
+def test_an_unknown_id_says_which_there_are():
+    with pytest.raises(ActionError, match="the ids on this page are 0 to 12"):
+        observe(page(SHOP)).element("99")
+    with pytest.raises(ActionError, match="no interactive elements"):
+        observe(page("<p>x</p>")).element("0")
+
+
+LONG = "<body>" + "".join(f'<p>Line {number} <a href="/{number}">link</a></p>' for number in range(100)) + "</body>"
+
+
+def test_a_window_shows_a_part_and_says_what_is_left():
+    seen = observe(page(LONG), window=400)
+    assert (seen.top, seen.total) == (0, 100)
+    assert seen.text.endswith(f"[{100 - seen.shown} more lines below]")
+    assert "Line 99" not in seen.text
+    assert len(seen.nodes) == 100
+
+
+def test_scrolling_down_and_up_returns_and_reaches_both_ends():
+    tops = [0]
+    while True:
+        seen = observe(page(LONG), window=400, top=tops[-1])
+        top = scrolled(seen, down=True)
+        if top == tops[-1]:
+            break
+        assert top <= tops[-1] + seen.shown, "no line may be skipped"
+        tops.append(top)
+    assert "Line 99" in seen.text
+    assert "more lines above" in seen.text
+    while (top := scrolled(seen, down=False)) != seen.top:
+        seen = observe(page(LONG), window=400, top=top)
+    assert seen.top == 0
+
+
+def test_one_line_longer_than_the_window_is_shown_whole():
+    assert "word word" in observe(page("<p>" + "word " * 80 + "</p>"), window=10).text
+
+
+@given(st.text(st.characters(blacklist_categories=["Cs", "Cc"]), max_size=60))
+def test_text_of_a_page_cannot_look_like_markup(text):
+    document = page("<body><p>x</p><a href='/'>y</a></body>")
+    document.root.find(".//p").text = text
+    document.root.find(".//a").text = text
+    lines = observe(document, header=False).text
+    assert lines.count("<") == 2  # the link's own tags
+
+
+@given(
+    st.recursive(
+        st.sampled_from(["x", " y ", "<br>", "<a href=/>l</a>", "<input name=n>", "<img alt=i>", "&amp;", ""]),
+        lambda inner: st.builds(
+            lambda tag, parts: f"<{tag}>{''.join(parts)}</{tag}>",
+            st.sampled_from(["div", "span", "p", "table", "tr", "td", "ul", "li", "h1", "label", "select", "option", "button", "form", "a"]),
+            st.lists(inner, max_size=4),
+        ),
+        max_leaves=20,
+    )
+)
+def test_any_tree_can_be_observed_in_every_way(html):
+    document = page(f"<body>{html}</body>")
+    sizes = {
+        len(observe(document, elements=elements, style=style).nodes)
+        for elements in ("id", "label")
+        for style in ("html", "axtree")
+    }
+    assert len(sizes) == 1

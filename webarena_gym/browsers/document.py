@@ -1,0 +1,170 @@
+"""One loaded document: its source, its tree, and what a person changed in it.
+
+A document is its source and a list of changes, and its tree is a pure function of the two. So it is saved exactly whatever
+the source contains, saving it again costs nothing while it does not change, and it is parsed only when it is looked at.
+"""
+
+import re
+from collections.abc import Iterable
+from functools import cached_property
+from typing import NamedTuple
+
+from lxml import etree
+from lxml.html import HtmlElement, HTMLParser
+
+from webarena_gym.browsers import forms
+
+Path = tuple[int, ...]
+"""Where an element stands in its tree: its index in each parent, from the root down."""
+
+TEXT = "#text"
+"""The name under which a change of an element's text is kept; all others are attributes."""
+
+_PARSER = HTMLParser(encoding="utf-8", huge_tree=True)
+_NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class SavedDocument(NamedTuple):
+    """A document as a picklable value; a change is an element, an attribute or TEXT, and a value or None for taken away."""
+
+    html: bytes
+    changes: tuple[tuple[Path, str, str | None], ...] = ()
+    focus: Path | None = None
+
+
+class Document:
+    """A document with live state. Nothing but `write`, `write_default` and `focus` may change it."""
+
+    def __init__(self, saved: SavedDocument) -> None:
+        self._html = saved.html
+        self._saved: SavedDocument | None = saved
+        self._changes: dict[HtmlElement, tuple[str, str | None]] = {}
+        self._defaults: dict[HtmlElement, str | None] = {}
+        self._focused: HtmlElement | None = None
+
+    @cached_property
+    def root(self) -> HtmlElement:
+        """The element `html`; there is always a `body` in it."""
+        root = _parse(self._html)
+        if self._saved is not None:
+            for path, name, value in self._saved.changes:
+                self._write(_element_at(root, path), name, value)
+            if self._saved.focus is not None:
+                self._focused = _element_at(root, self._saved.focus)
+        return root
+
+    @cached_property
+    def title(self) -> str:
+        """The text of the first `title`."""
+        return forms.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+
+    @property
+    def base(self) -> str:
+        """What `<base href>` says, or ""."""
+        return next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
+
+    @property
+    def focused(self) -> HtmlElement | None:
+        """The element that keys go to."""
+        return self._focused if self.root is not None else None
+
+    def focus(self, element: HtmlElement | None) -> None:
+        """Let keys go to `element`."""
+        if element is not self.focused:
+            self._saved, self._focused = None, element
+
+    def owns(self, element: HtmlElement) -> bool:
+        """Return whether an element is part of this document."""
+        return element.getroottree().getroot() is self.root
+
+    def write(self, element: HtmlElement, name: str, value: str | None) -> None:
+        """Set an attribute of live state, or TEXT; None takes the attribute away. Each element has one such name.
+
+        Characters that no tree can hold, such as control characters, are left out.
+        """
+        if _read(element, name) != value:
+            self._saved = None
+            self._write(element, name, value)
+
+    def write_default(self, element: HtmlElement) -> None:
+        """Give an element the state back with which it was loaded."""
+        if element in self._changes:
+            self.write(element, self._changes[element][0], self._defaults[element])
+
+    def save(self) -> SavedDocument:
+        """Return the document as a value; the same object as long as nothing changes."""
+        if self._saved is None:
+            changes = tuple((_path_to(element), *change) for element, change in self._changes.items())
+            self._saved = SavedDocument(self._html, changes, None if self._focused is None else _path_to(self._focused))
+        return self._saved
+
+    def _write(self, element: HtmlElement, name: str, value: str | None) -> None:
+        self._defaults.setdefault(element, _read(element, name))
+        value = None if value is None else _NOT_IN_TREE.sub("", value)
+        self._changes[element] = (name, value)
+        if name == TEXT:
+            element.text = value
+            return
+        # A live attribute goes to the end, so that the order does not depend on how often it came and went.
+        element.attrib.pop(name, None)
+        if value is not None:
+            element.set(name, value)
+
+
+def _read(element: HtmlElement, name: str) -> str | None:
+    text: str | None = (element.text or "") if name == TEXT else element.get(name)
+    return text
+
+
+def _path_to(element: HtmlElement) -> Path:
+    parents = list(element.iterancestors())
+    children = [element, *parents]
+    return tuple(parent.index(child) for parent, child in zip(reversed(parents), reversed(children[:-1]), strict=True))
+
+
+def _element_at(root: HtmlElement, path: Path) -> HtmlElement:
+    for index in path:
+        root = root[index]
+    return root
+
+
+def _parse(html: bytes) -> HtmlElement:
+    try:
+        root = etree.fromstring(html, _PARSER)
+    except etree.XMLSyntaxError:
+        root = None
+    if root is None:  # empty, or comments alone
+        root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
+    if root.find("body") is None:
+        etree.SubElement(root, "body")
+    _set_initial_state(root.iter("textarea", "select", "input"))
+    return root
+
+
+def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
+    """Bring what the source left open, or said twice, to the state in which a browser shows it."""
+    ticked: dict[tuple[HtmlElement | None, str], HtmlElement] = {}
+    for control in controls:
+        if control.tag == "textarea":
+            if len(control) or (control.text or "").startswith("\n"):
+                text = "".join(control.itertext()).removeprefix("\n")
+                del control[:]
+                control.text = _NOT_IN_TREE.sub("", text)
+        elif control.tag == "select":
+            if "multiple" not in control.attrib:
+                _select_one(control)
+        elif "checked" in control.attrib and forms.kind(control) == "radio" and control.get("name"):
+            earlier = ticked.get(group := (forms.owner(control), control.get("name")))
+            if earlier is not None:
+                del earlier.attrib["checked"]
+            ticked[group] = control
+
+
+def _select_one(select: HtmlElement) -> None:
+    chosen = forms.selected_options(select)
+    for option in chosen[:-1]:
+        del option.attrib["selected"]
+    if not chosen and select.get("size", "1") in {"0", "1", ""}:
+        first = next((option for option in select.iter("option") if not forms.is_disabled(option)), None)
+        if first is not None:
+            first.set("selected", "selected")

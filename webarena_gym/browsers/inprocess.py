@@ -1,0 +1,353 @@
+"""A user agent for server-rendered pages: WSGI applications answer it directly, lxml holds its pages, nothing is drawn.
+
+It does what HTML says about links, forms, tabs, history and cookies. It has no scripts, style sheets, frames, uploads or
+downloads, and no cache: going back shows the page as it was left.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers import forms, rendering, submission, urls, validity
+from webarena_gym.browsers.client import BLANK_URL, Client, Request
+from webarena_gym.browsers.cookies import Cookie, CookieJar
+from webarena_gym.browsers.document import TEXT, Document, SavedDocument
+from webarena_gym.browsers.tabs import Entry, OpenTab, SavedTab
+from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.network import Network
+from webarena_gym.page import Page, Tab
+
+_MODIFIERS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
+_ARROWS = frozenset(("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"))
+_PAGING = frozenset(("PageUp", "PageDown", "Home", "End"))
+_INERT_KEYS = _MODIFIERS | _ARROWS | _PAGING | {"Escape", "Insert", "Delete", "CapsLock", "ContextMenu"}
+_EDITING_KEYS = frozenset(("Enter", "Tab", "Backspace", "Space"))
+_FUNCTION_KEYS = frozenset(f"F{number}" for number in range(1, 13))
+
+
+class Snapshot(NamedTuple):
+    """Everything that an InProcessBrowser remembers, as a picklable value."""
+
+    tabs: tuple[SavedTab, ...]
+    active_tab: int
+    cookies: tuple[Cookie, ...]
+
+
+class InProcessBrowser:
+    """A browser whose sites are WSGI applications of the same process."""
+
+    def __init__(self, network: Network) -> None:
+        self._client = Client(network)
+        self._closed = False
+        self._tabs: list[OpenTab] = []
+        self._active = 0
+
+    # --- tabs and history ---
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        self._check_open()
+        self._client.cookies = CookieJar.of_hosts(cookies)
+        self._tabs = []
+        for url in urls or [BLANK_URL]:
+            self.new_tab(url)
+        self._active = 0
+
+    def page(self) -> Page:
+        entry = self._tab.entry
+        return Page(
+            url=entry.url,
+            title=entry.document.title,
+            root=entry.document.root,
+            tabs=tuple(Tab(tab.entry.document.title, tab.entry.url) for tab in self._tabs),
+            active_tab=self._active,
+            focused=entry.document.focused,
+        )
+
+    def new_tab(self, url: str = BLANK_URL) -> None:
+        self._check_open()
+        request = _typed(url)
+        self._open_tab(_loaded(BLANK_URL, rendering.BLANK))
+        self._navigate(request)
+
+    def switch_tab(self, index: int) -> None:
+        self._check_started()
+        if not 0 <= index < len(self._tabs):
+            raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._tabs) - 1}")
+        self._active = index
+
+    def close_tab(self) -> None:
+        self._tabs.remove(self._tab)
+        self._active = max(0, self._active - 1)
+        if not self._tabs:
+            self.new_tab()
+
+    def goto(self, url: str) -> None:
+        self._navigate(_typed(url))
+
+    def go_back(self) -> None:
+        if not self._tab.travel(-1):
+            raise ActionError("there is no earlier page in this tab to go back to")
+
+    def go_forward(self) -> None:
+        if not self._tab.travel(1):
+            raise ActionError("there is no later page in this tab to go forward to")
+
+    def snapshot(self) -> Snapshot:
+        self._check_open()
+        return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, self._client.cookies.contents())
+
+    def restore(self, snapshot: Any) -> None:
+        self._check_open()
+        if not isinstance(snapshot, Snapshot):
+            raise SnapshotError(f"expected a snapshot of the in-process browser, not {type(snapshot).__name__}")
+        self._tabs = [OpenTab.restored(saved) for saved in snapshot.tabs]
+        self._active = snapshot.active_tab
+        self._client.cookies = CookieJar(snapshot.cookies)
+
+    def close(self) -> None:
+        self._closed = True
+        self._tabs = []
+
+    # --- what a person does on a page ---
+
+    def right_click(self, element: HtmlElement) -> None:
+        self._check(element)
+
+    def hover(self, element: HtmlElement) -> None:
+        self._check(element)
+
+    def click(self, element: HtmlElement) -> None:
+        self._check_shown(element)
+        self._click(element)
+
+    def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
+        self._check_shown(element)
+        self._fill(element, text)
+        if enter:
+            self.press("Enter")
+
+    def select(self, element: HtmlElement, option: str) -> None:
+        self._check_shown(element)
+        if element.tag != "select":
+            raise ActionError(f"{forms.describe(element)} is no list to select from, but a {element.tag}")
+        self._check_enabled(element)
+        self._document.focus(element)
+        self._choose(element, forms.find_option(element, option))
+
+    def press(self, key: str) -> None:
+        focused = self._document.focused
+        if key in {"Tab", "Shift+Tab"}:
+            self._move_focus(backwards=key != "Tab")
+        elif key == "Enter":
+            self._press_enter(focused)
+        elif key in {" ", "Space"} and focused is not None and forms.kind(focused) in forms.TICK_KINDS | forms.BUTTON_KINDS:
+            self._click(focused)
+        elif key in {"Space", "Backspace"} or len(key) == 1:
+            if focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS:
+                held = forms.value(focused)
+                self._fill(focused, held[:-1] if key == "Backspace" else held + (" " if key == "Space" else key))
+        elif not _is_inert(key):
+            raise ActionError(f'unknown key "{key}"; keys are named as in Enter, Tab, Escape, ArrowDown, PageDown, Control+A')
+
+    def _press_enter(self, focused: HtmlElement | None) -> None:
+        if focused is None:
+            return
+        what = forms.kind(focused)
+        if what == "textarea":
+            self._fill(focused, forms.value(focused) + "\n")
+        elif focused.tag == "input" and what not in forms.BUTTON_KINDS:
+            self._submit_implicitly(forms.owner(focused))
+        elif what != "select":
+            self._click(focused)
+
+    def _click(self, element: HtmlElement) -> None:
+        document = self._document
+        target = forms.click_target(element)
+        around = element if target is None else target
+        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
+            self._check_enabled(target)
+        document.focus(next((part for part in (around, *around.iterancestors()) if forms.is_focusable(part)), None))
+        if target is None:
+            return
+        if forms.is_link(target):
+            self._follow(target)
+        elif target.tag == "summary":
+            details = target.getparent()
+            document.write(details, "open", None if "open" in details.attrib else "open")
+        elif target.tag == "option":
+            for select in target.iterancestors("select"):
+                self._check_enabled(select)
+                self._choose(select, target, toggle=True)
+        else:
+            self._use(target)
+
+    def _use(self, control: HtmlElement) -> None:
+        what = forms.kind(control)
+        if what == "checkbox":
+            self._document.write(control, "checked", None if "checked" in control.attrib else "checked")
+        elif what == "radio":
+            for radio in forms.radio_group(control):
+                self._document.write(radio, "checked", "checked" if radio is control else None)
+        elif what in forms.BUTTON_KINDS and (form := forms.owner(control)) is not None:
+            if what in forms.SUBMIT_KINDS:
+                self._submit(form, control)
+            elif what == "reset":
+                for part in forms.controls(form):
+                    for element in (part, *part.iter("option")):
+                        self._document.write_default(element)
+
+    def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
+        """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
+        if forms.is_disabled(option):
+            raise ActionError(f'the option "{forms.option_label(option)}" of {forms.describe(select)} is disabled')
+        if "multiple" in select.attrib:
+            chosen = not (toggle and "selected" in option.attrib)
+            self._document.write(option, "selected", "selected" if chosen else None)
+        else:
+            for other in select.iter("option"):
+                self._document.write(other, "selected", "selected" if other is option else None)
+
+    def _fill(self, element: HtmlElement, text: str) -> None:
+        what = forms.kind(element)
+        if what not in forms.TYPEABLE_KINDS:
+            article = f"a {what} {element.tag}" if what != element.tag else f"a {what}"
+            raise ActionError(f"{forms.describe(element)} takes no text: it is {article}, not a text field")
+        self._check_enabled(element)
+        if "readonly" in element.attrib:
+            raise ActionError(f"{forms.describe(element)} is read-only")
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+        if what != "textarea":
+            text = text.replace("\n", "")
+        if what not in {"text", "search", "tel", "password", "textarea"}:
+            text = text.strip()
+        if problem := validity.format_problem(what, text):
+            raise ActionError(f"{forms.describe(element)} {problem}")
+        longest = element.get("maxlength", "")
+        if longest.isdecimal():
+            text = text[: int(longest)]
+        self._document.focus(element)
+        self._document.write(element, TEXT if what == "textarea" else "value", text)
+
+    def _move_focus(self, *, backwards: bool) -> None:
+        document = self._document
+        stops = [element for element in document.root.iter("*") if forms.is_focusable(element) and not forms.is_hidden(element)]
+        if backwards:
+            stops.reverse()
+        following = stops.index(document.focused) + 1 if document.focused in stops else 0
+        document.focus(stops[following] if following < len(stops) else None)
+
+    # --- links and forms ---
+
+    def _follow(self, link: HtmlElement) -> None:
+        url = self._resolve(link.get("href"))
+        if "download" in link.attrib or not (url == BLANK_URL or urls.is_web(url)):
+            return
+        silent = "noreferrer" in link.get("rel", "").lower().split()
+        self._navigate(
+            Request(url, referrer="" if silent else urls.referrer(self._tab.entry.url, url)),
+            new_tab=self._opens_tab(link.get("target")),
+        )
+
+    def _submit_implicitly(self, form: HtmlElement | None) -> None:
+        if form is None:
+            return
+        button = forms.default_button(form)
+        if button is not None:
+            if not forms.is_disabled(button):
+                self._submit(form, button)
+        elif sum(forms.kind(control) in forms.SINGLE_LINE_KINDS for control in forms.controls(form)) <= 1:
+            self._submit(form, None)
+
+    def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
+        own = {} if button is None else button.attrib
+        if "novalidate" not in form.attrib and "formnovalidate" not in own and (problem := validity.form_problem(form)):
+            raise ActionError(f"the form was not sent: {problem}")
+        request = submission.request_of(form, button, self._tab.entry.url, self._resolve)
+        if request is not None:
+            self._navigate(request, new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
+
+    def _opens_tab(self, target: str | None) -> bool:
+        if target is None:
+            target = next((base.get("target") for base in self._document.root.iter("base") if "target" in base.attrib), "")
+        return target.lower() not in {"", "_self", "_parent", "_top"}
+
+    def _resolve(self, reference: str) -> str:
+        here = self._tab.entry.url
+        base = self._document.base
+        return urls.resolve(urls.resolve(here, base) or here if base else here, reference)
+
+    def _navigate(self, request: Request, *, new_tab: bool = False) -> None:
+        tab = self._tab
+        here, document = tab.entry
+        same_page = urls.without_fragment(request.url) == urls.without_fragment(here)
+        if same_page and "#" in request.url and request.method == "GET" and not new_tab:
+            tab.visit(Entry(request.url, document), replace=request.url == here)
+            return
+        answer = self._client.load(request)
+        if answer is None:
+            return
+        if new_tab:
+            self._open_tab(_loaded(*answer))
+            return
+        unused = tab.is_first() and here == BLANK_URL
+        tab.visit(_loaded(*answer), replace=unused or (request.method == "GET" and request.url == here))
+
+    def _open_tab(self, entry: Entry) -> None:
+        self._tabs.append(OpenTab([entry]))
+        self._active = len(self._tabs) - 1
+
+    # --- checks ---
+
+    @property
+    def _tab(self) -> OpenTab:
+        self._check_started()
+        return self._tabs[self._active]
+
+    @property
+    def _document(self) -> Document:
+        return self._tab.entry.document
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BrowserError("the browser was closed")
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._tabs:
+            raise BrowserError("the browser has no page yet: call start first")
+
+    def _check(self, element: HtmlElement) -> None:
+        if not self._document.owns(element):
+            raise ActionError(f"{forms.describe(element)} is no longer on the page")
+
+    def _check_shown(self, element: HtmlElement) -> None:
+        self._check(element)
+        if forms.is_hidden(element):
+            raise ActionError(f"{forms.describe(element)} is hidden")
+
+    def _check_enabled(self, control: HtmlElement) -> None:
+        if forms.is_disabled(control):
+            raise ActionError(f"{forms.describe(control)} is disabled")
+
+
+def _typed(url: str) -> Request:
+    try:
+        return Request(urls.typed(url))
+    except ValueError:
+        raise ActionError(f'"{url}" is no address that can be opened') from None
+
+
+def _loaded(url: str, html: bytes) -> Entry:
+    """Return a page as it stands when it was just loaded."""
+    document = Document(SavedDocument(html))
+    controls = document.root.iter("input", "textarea", "select", "button")
+    document.focus(next((control for control in controls if "autofocus" in control.attrib), None))
+    return Entry(url, document)
+
+
+def _is_inert(key: str) -> bool:
+    """Return whether a key exists but does nothing here: a key of its own, or one with a modifier such as Control+A."""
+    *modifiers, last = key.split("+")
+    known = last in _INERT_KEYS | _FUNCTION_KEYS or (bool(modifiers) and (len(last) == 1 or last in _EDITING_KEYS))
+    return known and all(modifier in _MODIFIERS for modifier in modifiers)

@@ -1,0 +1,84 @@
+"""Addresses as a browser understands them: joined, cleaned and spelled in one way."""
+
+import re
+import string
+from urllib.parse import quote, urljoin, urlsplit
+
+_DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+_HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
+_INVISIBLE = re.compile(r"^[\0-\x20]+|[\0-\x20]+$|[\t\n\r]")
+
+
+def _without(forbidden: str) -> str:
+    return "".join(mark for mark in string.punctuation if mark not in forbidden)
+
+
+# What the URL standard leaves as it is; everything else is percent-encoded.
+_IN_PATH, _IN_QUERY, _IN_FRAGMENT = _without('"#<>?^`{}'), _without("\"#<>'"), _without('"<>`')
+
+
+def canonical(url: str) -> str:
+    """Return an absolute URL as an address bar shows it. Raises ValueError for what is no URL.
+
+    >>> canonical("HTTP://Shop.test:80?q=a b#")
+    'http://shop.test/?q=a%20b#'
+    """
+    address, fragment_mark, fragment = url.partition("#")
+    address, query_mark, query = address.partition("?")
+    parts = urlsplit(address)
+    if parts.scheme not in _DEFAULT_PORTS:
+        return url
+    path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
+    return "".join(
+        (
+            f"{parts.scheme}://{parts.netloc.lower().removesuffix(_DEFAULT_PORTS[parts.scheme])}",
+            quote(path or "/", safe=_IN_PATH, errors="replace"),
+            query_mark + quote(query, safe=_IN_QUERY, errors="replace"),
+            fragment_mark + quote(fragment, safe=_IN_FRAGMENT, errors="replace"),
+        )
+    )
+
+
+def resolve(base: str, reference: str) -> str:
+    """Return the absolute URL that `reference` means in a document at `base`, or "" when it means none.
+
+    >>> resolve("http://shop.test/a/b?c#d", "?page=2"), resolve("http://shop.test/a/b?c#d", "#")
+    ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
+    """
+    address, mark, fragment = _INVISIBLE.sub("", reference).partition("#")
+    here = without_fragment(base)
+    try:
+        return canonical((urljoin(here, address) if address else here) + mark + fragment)
+    except ValueError:
+        return ""
+
+
+def typed(text: str) -> str:
+    """Return the URL that a text in the address bar means; `http://` may be left out. Raises ValueError for none."""
+    text = _INVISIBLE.sub("", text)
+    if not text:
+        raise ValueError("an address is needed, not an empty text")
+    return canonical(text if _HAS_SCHEME.match(text) else f"http://{text}")
+
+
+def is_web(url: str) -> bool:
+    """Return whether a URL leads to a site, and not to a mail program, a script or nowhere."""
+    return urlsplit(url).scheme in _DEFAULT_PORTS
+
+
+def without_fragment(url: str) -> str:
+    """Return the URL up to its `#`."""
+    return url.partition("#")[0]
+
+
+def origin(url: str) -> str:
+    """Return the scheme and host of a URL, as the header Origin has them."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def referrer(source: str, target: str) -> str:
+    """Return what the header Referer tells `target`: the whole page to its own origin, the origin to others, else ""."""
+    if not is_web(source):
+        return ""
+    return without_fragment(source) if origin(source) == origin(target) else f"{origin(source)}/"

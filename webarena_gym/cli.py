@@ -1,0 +1,209 @@
+"""The command `webarena-gym`."""
+
+import argparse
+import hashlib
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import median
+
+import gymnasium
+
+from webarena_gym import __version__
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS
+from webarena_gym.errors import TaskError, WebArenaGymError
+from webarena_gym.sites.world import cache_folder, load_world
+from webarena_gym.tasks import Task
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status: 0 when all is well, 1 for findings, 2 for bad input."""
+    options = _parser().parse_args(arguments)
+    try:
+        return int(options.run(options))
+    except WebArenaGymError as error:
+        print(f"webarena-gym: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="webarena-gym", description="Web tasks for agents, on sites that ship with the package."
+    )
+    parser.add_argument("--version", action="version", version=__version__)
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    tasks = commands.add_parser("tasks", help="list, count, draw and export tasks")
+    _choose_tasks(tasks)
+    tasks.add_argument("--stats", action="store_true", help="count by site, check and length instead of listing")
+    tasks.add_argument("--export", type=Path, metavar="FILE", help="write the tasks in WebArena's JSON schema")
+    tasks.add_argument("--write-suite", action="store_true", help="draw both splits anew into the package's data files")
+    tasks.set_defaults(run=_tasks)
+
+    audit = commands.add_parser(
+        "audit",
+        help="prove that every task is solvable and cannot be had for nothing",
+        description="Replays every reference solution and tries to earn each reward without the work.",
+    )
+    _choose_tasks(audit)
+    audit.add_argument("--worlds", type=int, default=0, metavar="K", help="audit in K fresh worlds too")
+    audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+    audit.set_defaults(run=_audit)
+
+    play = commands.add_parser("play", help="do a task yourself in the terminal")
+    play.add_argument("task", nargs="?", help="a task id; one is drawn without it")
+    play.add_argument("--split", default="train", help="the split to draw from (default: train)")
+    play.add_argument("--seed", type=int, help="the seed of the draw")
+    play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
+    play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
+    play.set_defaults(run=_play)
+
+    serve = commands.add_parser("serve", help="browse the sites in your own browser")
+    serve.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000, the test split's)")
+    serve.add_argument("--port", type=int, default=8000, help="the port on 127.0.0.1 (default: 8000)")
+    serve.set_defaults(run=_serve)
+
+    world = commands.add_parser("world", help="build worlds and say what is in them")
+    world.add_argument("seeds", type=int, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
+    world.set_defaults(run=_world)
+    return parser
+
+
+def _choose_tasks(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks (default: test)")
+    parser.add_argument("--world-seed", type=int, metavar="SEED", help="draw the split's templates in this world instead")
+    parser.add_argument("--draw", type=int, metavar="N", help="draw N tasks of each template; needs --world-seed")
+    parser.add_argument("--template", action="append", metavar="NAME", help="only these templates (may be repeated)")
+
+
+def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
+    if options.draw is not None:
+        if world_seed is None:
+            raise TaskError("--draw needs --world-seed: the world to draw from")
+        return task_suite.draw(options.template, world_seed=world_seed, count=options.draw)
+    splits = tuple(task_suite.SPLITS) if options.split == "all" else (options.split,)
+    chosen = [task for split in splits for task in task_suite.load(split, world_seed)]
+    known = task_suite.templates()
+    for name in options.template or ():
+        if name not in known:
+            raise TaskError(f"there is no template {name!r}; expected one of {', '.join(known)}")
+    return [task for task in chosen if not options.template or task.template in options.template]
+
+
+def _tasks(options: argparse.Namespace) -> int:
+    if options.write_suite:
+        for split in task_suite.SPLITS:
+            _export(task_suite.generate(split), task_suite.DATA / f"{split}.json")
+        return 0
+    chosen = _chosen(options, options.world_seed)
+    if options.export:
+        _export(chosen, options.export)
+    elif options.stats:
+        _print_stats(chosen)
+    else:
+        for task in chosen:
+            print(f"{task.task_id:<55} {'+'.join(task.eval_types):<24} {len(task.solution):>2} steps  {task.intent}")
+    return 0
+
+
+def _export(tasks: Sequence[Task], path: Path) -> None:
+    records = [task.to_json() for task in tasks]
+    digest = hashlib.sha256(json.dumps(records, sort_keys=True).encode()).hexdigest()
+    content = {"version": __version__, "sha256": digest, "tasks": records}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    print(f"{len(tasks)} tasks in {path}")
+
+
+def _print_stats(tasks: Sequence[Task]) -> None:
+    def line(name: str, counts: Iterable[tuple[str, int]]) -> None:
+        print(f"{name:<14}" + ", ".join(f"{key} {count}" for key, count in counts))
+
+    lengths = [len(task.solution) for task in tasks]
+    print(f"{len(tasks)} tasks of {len({task.template for task in tasks})} templates")
+    line("by site", Counter("+".join(task.sites) for task in tasks).most_common())
+    line("by check", Counter("+".join(task.eval_types) for task in tasks).most_common())
+    line("not achievable", [("tasks", sum(not task.is_achievable for task in tasks))])
+    if lengths:
+        print(f"{'steps':<14}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from webarena_gym.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
+
+    start = time.perf_counter()
+    seeds: list[int | None] = [options.world_seed, *(900_000 + number for number in range(options.worlds))]
+    totals = Counter({"tasks": 0, "solved": 0, "noop_rewarded": 0, "exit_rewarded": 0, "wrong_rewarded": 0})
+    clean = True
+    for seed in seeds:
+        findings = audit(_chosen(options, seed))
+        clean = clean and findings.is_clean
+        for name in totals:
+            value = getattr(findings, name)
+            totals[name] += value if isinstance(value, int) else len(value)
+        place = "the suite's worlds" if seed is None else f"world {seed}"
+        print(f"{place}: {findings.solved} of {findings.tasks} solved by their reference solutions")
+        for name in ("unsolved", "noop_rewarded", "exit_rewarded", "wrong_rewarded"):
+            for finding in getattr(findings, name):
+                print(f"  {name.replace('_', ' ')}: {finding}")
+    seconds = round(time.perf_counter() - start, 2)
+    if options.json:
+        print(json.dumps({**totals, "browser": "inprocess", "world_seed": options.world_seed, "seconds": seconds}))
+    return 0 if clean else 1
+
+
+def _play(options: argparse.Namespace) -> int:
+    env = gymnasium.make(
+        "WebArenaLite-v0",
+        split=options.split,
+        elements=options.elements,
+        observation=options.observation,
+        dialect=options.dialect,
+        max_steps=100,
+    )
+    _, info = env.reset(seed=options.seed, options={"task": options.task} if options.task else None)
+    print(f"{DIALECTS[options.dialect].grammar()}\n\nTask {info['task_id']}: {info['goal']}\n(leave with Ctrl-D)")
+    while True:
+        print(f"\n{info['page']}")
+        try:
+            reply = input("> ")
+        except EOFError:
+            return 0
+        _, reward, terminated, truncated, info = env.step(reply)
+        if terminated or truncated:
+            print(f"reward {reward:g}")
+            for verdict in info["verdicts"]:
+                print(f"  {verdict['check']}: {'passed' if verdict['passed'] else 'failed'}: {verdict['reason']}")
+            return 0
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from webarena_gym.serve import serve  # noqa: PLC0415 - needs a server that the other commands do not
+
+    print(f"shop:  http://shop.localhost:{options.port}/")
+    print(f"admin: http://shop-admin.localhost:{options.port}/admin/", flush=True)
+    serve(options.world_seed, options.port)
+    return 0
+
+
+def _world(options: argparse.Namespace) -> int:
+    for seed in options.seeds:
+        start = time.perf_counter()
+        world = load_world(seed)
+        seconds = time.perf_counter() - start
+        sizes = ", ".join(f"{name} {len(content) / 1e6:.2f} MB" for name, content in world.databases.items())
+        print(f"world {seed}: {sizes}, ready in {seconds:.2f} s")
+        for name, database in world.copy_databases().items():
+            tables = database.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+            rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
+            counts = ", ".join(f"{count} {table['name']}" for table, count in zip(tables, rows, strict=True))
+            print(f"  {name}: {counts}")
+    print(f"kept in {cache_folder()}")
+    return 0

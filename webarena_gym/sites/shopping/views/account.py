@@ -1,0 +1,149 @@
+"""Accounts: signing in and out, making one, the dashboard and the account's own data."""
+
+import sqlite3
+from collections.abc import Mapping
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.shopping import carts, queries
+from webarena_gym.sites.shopping.base import current_customer, members_only, site
+from webarena_gym.sites.shopping.forms import Field, complaints, read
+from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
+
+SHORTEST = 8  # characters of a password
+NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "email": Field("Email", is_email=True)}
+NEW_PASSWORD = {"password": Field("Password", limit=128), "password_confirmation": Field("Confirm Password", limit=128)}
+
+
+@site.get("/customer/account/login/")
+def login_form(request: Request) -> str | Response:
+    """Ask who it is."""
+    if current_customer(request) is not None:
+        return redirect("/customer/account/")
+    return request.render("login.html", email="", errors=[])
+
+
+@site.post("/customer/account/login/")
+def login(request: Request) -> str | Response:
+    """Sign a customer in, and lead to the page that was asked for."""
+    fields = {"email": Field("Email"), "password": Field("Password")}
+    values = read(request, fields)
+    errors = complaints(values, fields)
+    customer = request.db.execute(
+        "SELECT * FROM customer WHERE email = ? COLLATE NOCASE AND password = ?", (values["email"], values["password"])
+    ).fetchone()
+    if customer is None:
+        errors = errors or ["The email or the password is not correct. Please try again."]
+        return request.render("login.html", email=values["email"], errors=errors)
+    return _welcome(request, customer["customer_id"])
+
+
+def _welcome(request: Request, customer_id: int) -> Response:
+    request.session.pop("checkout", None)
+    carts.merge(request, customer_id)
+    return redirect(request.session.pop("after_login", "/customer/account/"))
+
+
+@site.get("/customer/account/logout/")
+def logout(request: Request) -> Response:
+    """Sign out."""
+    if request.session.pop("customer_id", None) is not None:
+        request.session.clear()
+        request.flash("You are signed out.")
+    return redirect("/")
+
+
+@site.get("/customer/account/create/")
+def create_form(request: Request) -> str:
+    """Ask for a new customer's data."""
+    return request.render("create_account.html", values=dict.fromkeys(NAMES, ""), errors=[])
+
+
+@site.post("/customer/account/create/")
+def create(request: Request) -> str | Response:
+    """Make an account and sign its owner in."""
+    fields = NAMES | NEW_PASSWORD
+    values = read(request, fields)
+    errors = complaints(values, fields) or _password_complaints(values)
+    if not errors and _is_taken(request.db, values["email"], None):
+        errors = ["There is already an account with this email address."]
+    if errors:
+        return request.render("create_account.html", values=values, errors=errors)
+    customer_id = request.db.execute(
+        "INSERT INTO customer (email, firstname, lastname, password, created_at) VALUES (?, ?, ?, ?, ?)",
+        (values["email"], values["firstname"], values["lastname"], values["password"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+    ).lastrowid
+    assert customer_id is not None
+    if request.form.get("is_subscribed") == "1":
+        subscribe(request, values["email"], customer_id)
+    request.flash(f"Thank you for registering with {queries.config(request.db, 'general/store_information/name', 'our shop')}.")
+    return _welcome(request, customer_id)
+
+
+def _password_complaints(values: Mapping[str, str]) -> list[str]:
+    if len(values["password"]) < SHORTEST:
+        return [f"A password needs {SHORTEST} characters or more."]
+    return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
+
+
+def _is_taken(db: sqlite3.Connection, email: str, customer_id: int | None) -> bool:
+    query = "SELECT 1 FROM customer WHERE email = ? COLLATE NOCASE AND customer_id IS NOT ?"
+    return db.execute(query, (email, customer_id)).fetchone() is not None
+
+
+@site.get("/customer/account/")
+@members_only
+def dashboard(request: Request, customer: sqlite3.Row) -> str:
+    """Show the account at a glance."""
+    orders = request.db.execute(
+        """
+        SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
+        FROM sales_order o LEFT JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping'
+        WHERE o.customer_id = ? ORDER BY o.order_id DESC LIMIT 5
+        """,
+        (customer["customer_id"],),
+    ).fetchall()
+    book = queries.addresses(request.db, customer["customer_id"])
+    return request.render(
+        "account.html",
+        customer=customer,
+        orders=orders,
+        is_subscribed=is_subscribed(request.db, customer["email"]),
+        billing=next((address for address in book if address["is_default_billing"]), None),
+        shipping=next((address for address in book if address["is_default_shipping"]), None),
+    )
+
+
+@site.get("/customer/account/edit/")
+@members_only
+def edit_form(request: Request, customer: sqlite3.Row) -> str:
+    """Show the account's own data, to be changed."""
+    return request.render("account_edit.html", values=customer, errors=[])
+
+
+@site.post("/customer/account/edit/")
+@members_only
+def edit(request: Request, customer: sqlite3.Row) -> str | Response:
+    """Change name, email or password; the latter two need the current password."""
+    optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
+    fields = NAMES | optional | {"current_password": Field("Current Password", required=False)}
+    values = read(request, fields)
+    errors = complaints(values, fields)
+    is_new_password = bool(values["password"] or values["password_confirmation"])
+    if is_new_password:
+        errors += _password_complaints(values)
+    if (is_new_password or values["email"] != customer["email"]) and values["current_password"] != customer["password"]:
+        errors.append("The current password is not correct. It is needed to change the email or the password.")
+    if not errors and _is_taken(request.db, values["email"], customer["customer_id"]):
+        errors = ["There is already an account with this email address."]
+    if errors:
+        return request.render("account_edit.html", values=values, errors=errors)
+    password = values["password"] if is_new_password else customer["password"]
+    request.db.execute(
+        "UPDATE customer SET firstname = ?, lastname = ?, email = ?, password = ? WHERE customer_id = ?",
+        (values["firstname"], values["lastname"], values["email"], password, customer["customer_id"]),
+    )
+    request.db.execute(
+        "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE email = ?", (values["email"], customer["email"])
+    )
+    request.flash("You saved the account information.")
+    return redirect("/customer/account/")

@@ -1,0 +1,128 @@
+"""Quick search, with suggestions when nothing is found, and advanced search."""
+
+import difflib
+import re
+import sqlite3
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.shopping import queries
+from webarena_gym.sites.shopping.base import site
+from webarena_gym.sites.shopping.forms import cents, clean
+from webarena_gym.sites.shopping.listing import Listing
+
+LONGEST = 128  # characters of a search that count
+MOST_WORDS = 12
+TITLE = "p.name || ' ' || p.sku || ' ' || p.brand"
+TEXT = f"{TITLE} || ' ' || p.short_description || ' ' || p.description"
+
+
+@site.get("/catalogsearch/result/")
+def results(request: Request) -> str | Response:
+    """Show what a search finds, the best match first."""
+    phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
+    if not phrase:
+        request.flash("Please enter what to search for.", "notice")
+        return redirect("/")
+    rows = find(request.db, phrase)
+    if set(request.args) == {"q"}:
+        _record(request, phrase, len(rows))
+    return request.render(
+        "search.html",
+        phrase=phrase,
+        listing=Listing(request.path, request.args, rows, by="Relevance", keep=["q"]),
+        suggestions=[] if rows else suggestions(request.db, phrase),
+    )
+
+
+def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
+    """Return the products that have all words of the phrase: first in name, SKU or brand, then in the description too."""
+    words = _words(phrase)
+    patterns = [like(word) for word in words]
+    if not words:
+        return []
+    rows = queries.cards(db, " AND ".join([rf"{TEXT} LIKE ? ESCAPE '\'"] * len(words)), patterns)
+    return sorted(rows, key=lambda row: _rank(row, phrase.lower(), words))
+
+
+def _words(phrase: str) -> list[str]:
+    return list(dict.fromkeys(phrase.lower().split()))[:MOST_WORDS]
+
+
+def _rank(row: sqlite3.Row, phrase: str, words: list[str]) -> int:
+    """Return 0 for the very name or SKU, 1 for the phrase in the name, 2 for all words in the title, 3 for the rest."""
+    title = f"{row['name']} {row['sku']} {row['brand']}".lower()
+    if phrase in (row["name"].lower(), row["sku"].lower()):
+        return 0
+    if phrase in row["name"].lower():
+        return 1
+    return 2 if all(word in title for word in words) else 3
+
+
+def like(text: str) -> str:
+    """Return an SQL pattern for texts that contain this one; its own wildcards are escaped by a backslash."""
+    escaped = re.sub(r"([\\%_])", r"\\\1", text)
+    return f"%{escaped}%"
+
+
+def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]:
+    """Return other spellings of the phrase that do find something, the nearest first."""
+    rows = db.execute("SELECT name || ' ' || brand AS title FROM product WHERE is_enabled")
+    known = sorted({word for row in rows for word in re.findall(r"[^\W_]{3,}", row["title"].lower())})
+    phrases = [""]
+    for word in _words(phrase)[:4]:
+        spellings = [word] if word in known else difflib.get_close_matches(word, known, n=most, cutoff=0.7) or [word]
+        phrases = [f"{start} {spelling}".strip() for start in phrases for spelling in spellings][: 2 * most]
+    return [other for other in phrases if other != phrase.lower() and find(db, other)][:most]
+
+
+def _record(request: Request, phrase: str, found: int) -> None:
+    """Count one more use of a search term."""
+    values = (found, f"{request.now:%Y-%m-%d %H:%M:%S}", phrase)
+    query = """
+        UPDATE search_term SET uses = uses + 1, num_results = ?, updated_at = ? WHERE query_text = ? COLLATE NOCASE
+    """
+    if request.db.execute(query, values).rowcount == 0:
+        request.db.execute("INSERT INTO search_term (num_results, uses, updated_at, query_text) VALUES (?, 1, ?, ?)", values)
+
+
+ADVANCED = {
+    "name": ("Product Name", "p.name"),
+    "sku": ("SKU", "p.sku"),
+    "description": ("Description", "p.description"),
+    "short_description": ("Short Description", "p.short_description"),
+}
+
+
+@site.get("/catalogsearch/advanced/")
+def advanced(request: Request) -> str:
+    """Ask what to search for, field by field."""
+    return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=[])
+
+
+@site.get("/catalogsearch/advanced/result/")
+def advanced_results(request: Request) -> str:
+    """Show the products that meet every field that was filled in."""
+    criteria, conditions, parameters, errors = [], [], [], []
+    for key, (label, column) in ADVANCED.items():
+        text = clean(request.args.get(key, ""))[:LONGEST]
+        if text:
+            criteria.append(f"{label}: {text}")
+            conditions.append(rf"{column} LIKE ? ESCAPE '\'")
+            parameters.append(like(text))
+    for key, label, sign in (("price[from]", "Price from", ">="), ("price[to]", "Price to", "<=")):
+        text = clean(request.args.get(key, ""))[:20]
+        amount = cents(text)
+        if amount is not None:
+            criteria.append(f"{label}: {text}")
+            conditions.append(f"{queries.FINAL_PRICE} {sign} {amount}")
+        elif text:
+            errors.append(f"{label}: {text} is no price. Please enter a number such as 12.50.")
+    if not conditions and not errors:
+        errors.append("Enter a search term and try again.")
+    if errors:
+        return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=errors)
+    rows = queries.cards(request.db, " AND ".join(conditions), parameters)
+    keep = [*ADVANCED, "price[from]", "price[to]"]
+    return request.render(
+        "advanced_result.html", criteria=criteria, listing=Listing(request.path, request.args, rows, keep=keep)
+    )

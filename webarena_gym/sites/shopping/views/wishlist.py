@@ -1,0 +1,115 @@
+"""A customer's wish list."""
+
+import sqlite3
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.shopping import carts, queries
+from webarena_gym.sites.shopping.base import current_customer, members_only, return_url, site
+from webarena_gym.sites.shopping.forms import RefusedError, clean, whole_number
+
+LONGEST = 1000  # characters of a comment
+
+
+@site.get("/wishlist/")
+@members_only
+def show(request: Request, customer: sqlite3.Row) -> str:
+    """Show the wish list."""
+    return request.render("wishlist.html", items=_items(request.db, customer["customer_id"]))
+
+
+def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
+    return db.execute(
+        f"""
+        SELECT w.*, p.name, p.url_key, {queries.FINAL_PRICE} AS final_cents, p.is_in_stock AND p.quantity > 0 AS is_salable
+        FROM wishlist_item w JOIN product p USING (product_id)
+        WHERE w.customer_id = ? AND p.is_enabled ORDER BY w.item_id
+        """,
+        (customer_id,),
+    ).fetchall()
+
+
+@site.post("/wishlist/index/add/")
+def add(request: Request) -> Response:
+    """Put a product on the wish list; who is not signed in has to do so first."""
+    product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
+    if product is None:
+        request.flash("We can't find that product.", "error")
+        return redirect("/wishlist/")
+    customer = current_customer(request)
+    if customer is None:
+        request.session["after_login"] = f"/{product['url_key']}.html"
+        request.flash("You must sign in or create an account to add items to your wish list.", "error")
+        return redirect("/customer/account/login/")
+    request.db.execute(
+        """
+        INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
+        ON CONFLICT (customer_id, product_id) DO UPDATE SET quantity = quantity + 1
+        """,
+        (customer["customer_id"], product["product_id"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+    )
+    request.flash(f"{product['name']} has been added to your Wish List.")
+    return redirect(return_url(request, "/wishlist/"))
+
+
+@site.post("/wishlist/index/update/")
+@members_only
+def update(request: Request, customer: sqlite3.Row) -> Response:
+    """Change quantities and comments."""
+    for item in _items(request.db, customer["customer_id"]):
+        quantity = whole_number(request.form.get(f"qty[{item['item_id']}]"), 1, carts.MOST)
+        comment = clean(request.form.get(f"description[{item['item_id']}]", ""))
+        if quantity is None or len(comment) > LONGEST:
+            complaint = f"the quantity must be 1 to {carts.MOST}, the comment {LONGEST} characters at most"
+            request.flash(f"{item['name']}: {complaint}.", "error")
+        else:
+            query = "UPDATE wishlist_item SET quantity = ?, comment = ? WHERE item_id = ?"
+            request.db.execute(query, (quantity, comment, item["item_id"]))
+    if not request.session.get("messages"):
+        request.flash("Your Wish List has been updated.")
+    return redirect("/wishlist/")
+
+
+@site.post("/wishlist/index/remove/")
+@members_only
+def remove(request: Request, customer: sqlite3.Row) -> Response:
+    """Take an item off the wish list."""
+    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
+    for item in _items(request.db, customer["customer_id"]):
+        if item["item_id"] == wanted:
+            request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (wanted,))
+            request.flash(f"{item['name']} has been removed from your Wish List.")
+    return redirect("/wishlist/")
+
+
+@site.post("/wishlist/index/cart/")
+@members_only
+def to_cart(request: Request, customer: sqlite3.Row) -> Response:
+    """Move one item into the cart; who has to choose options first is sent to the product."""
+    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
+    for item in _items(request.db, customer["customer_id"]):
+        if item["item_id"] == wanted and not _move(request, item):
+            return redirect(f"/{item['url_key']}.html")
+    return redirect("/wishlist/")
+
+
+@site.post("/wishlist/index/allcart/")
+@members_only
+def all_to_cart(request: Request, customer: sqlite3.Row) -> Response:
+    """Move every item into the cart that can be bought as it is."""
+    moved = [_move(request, item) for item in _items(request.db, customer["customer_id"])]
+    return redirect("/checkout/cart/" if any(moved) else "/wishlist/")
+
+
+def _move(request: Request, item: sqlite3.Row) -> bool:
+    """Move an item from the wish list into the cart; tell whether that was possible."""
+    product = queries.product(request.db, item["product_id"])
+    assert product is not None
+    try:
+        options = carts.chosen_options(request.db, item["product_id"], {})
+        carts.add(request.db, carts.obtain(request), product, item["quantity"], options)
+    except RefusedError as refusal:
+        request.flash(str(refusal), "error")
+        return False
+    request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))
+    request.flash(f"You added {item['name']} to your shopping cart.")
+    return True

@@ -1,0 +1,315 @@
+"""The orders of one world, from the choice of a customer to the invoices, shipments and refunds that follow."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from webarena_gym.sites.shopping.world.dice import Dice
+from webarena_gym.sites.shopping.world.people import Address, Customer, Guest
+from webarena_gym.sites.shopping.world.products import Product
+from webarena_gym.sites.shopping.world.store import Rule, Store
+
+DAYS = 425
+REGULARS = (17, 15, 13, 11, 9)  # orders of the most faithful customers after the first one
+USUAL = 5  # nobody else has more
+STATUSES = ("pending", "processing", "complete", "canceled", "closed", "holded")
+CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
+COMMENTS = {
+    "pending": ("Please leave the parcel at the door.", "Customer asks for a paper invoice.", "Waiting for the check to arrive."),
+    "processing": ("Payment received, thank you.", "One item is being fetched from the other warehouse."),
+    "complete": ("Your parcel is on its way.", "Packed with extra care as asked.", "Customer thanked us by phone."),
+    "canceled": ("Canceled at the customer's request.", "Canceled: no payment within ten days.", "Ordered twice by mistake."),
+    "closed": ("Refunded after the return arrived.", "Refunded: damaged on the way.", "Refunded: wrong size."),
+    "holded": ("Address needs to be confirmed.", "On hold until the payment is cleared."),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One item of an order; `price_cents` is the price of one."""
+
+    product: Product
+    options: dict[str, str]
+    price_cents: int
+    quantity: int
+
+
+@dataclass(frozen=True)
+class Shipment:
+    """A parcel: how many of each line are in it, and its track, if it has one."""
+
+    created_at: datetime
+    quantities: list[int]
+    carrier: str | None
+    number: str
+
+
+@dataclass(frozen=True)
+class Refund:
+    """A creditmemo: how many of each line were taken back."""
+
+    created_at: datetime
+    quantities: list[int]
+    shipping_cents: int
+    total_cents: int
+
+
+@dataclass(frozen=True)
+class Order:
+    """An order with all that came of it. A guest's has no customer."""
+
+    created_at: datetime
+    customer: Customer | None
+    name: str
+    email: str
+    billing: Address
+    shipping: Address
+    status: str
+    lines: list[Line]
+    rule: Rule | None
+    discount_cents: int
+    shipping_method: str
+    shipping_cents: int
+    payment_method: str
+    invoiced_at: datetime | None
+    shipment: Shipment | None
+    refund: Refund | None
+    comments: list[tuple[datetime, str]]
+
+    @property
+    def subtotal_cents(self) -> int:
+        """The sum of the lines."""
+        return sum(line.price_cents * line.quantity for line in self.lines)
+
+    @property
+    def total_cents(self) -> int:
+        """What is to be paid."""
+        return self.subtotal_cents - self.discount_cents + self.shipping_cents
+
+
+@dataclass(frozen=True)
+class Sale:
+    """An order before its sums: who bought what and when, and what has become of it."""
+
+    moment: datetime
+    buyer: Customer | Guest
+    status: str
+    lines: list[Line]
+
+
+def draw(seed: int, now: datetime, products: list[Product], customers: list[Customer], guests: list[Guest], store: Store) -> list[Order]:
+    """Draw all orders, the oldest first."""
+    dice = Dice(f"shopping/{seed}/orders")
+    buyers = _buyers(dice, customers, guests)
+    moments = _moments(dice, now, len(buyers))
+    buyers = _seat(dice, buyers, moments)
+    statuses = _statuses(dice, now, moments, buyers)
+    sales = _sales(dice, moments, buyers, statuses, products)
+    return [_order(dice, now, sale, store) for sale in _without_ties(sales, now)]
+
+
+def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest]) -> list[Customer | Guest]:
+    """Return one buyer for each order: the first customer most often, then the regulars, then the others."""
+    others = dice.some(customers[1:], len(customers))
+    buyers: list[Customer | Guest] = [customers[0]] * dice.between(27, 38)
+    for customer, count in zip(others, REGULARS, strict=False):
+        buyers += [customer] * count
+    for customer in others[len(REGULARS) : -6]:
+        buyers += [customer] * dice.between(1 if dice.chance(20) else 3, USUAL)
+    return buyers + dice.some(guests, 14)
+
+
+def _moments(dice: Dice, now: datetime, count: int) -> list[datetime]:
+    """Return as many different times over the last fourteen months, rising, a little denser towards the end."""
+    found: dict[datetime, None] = {}
+    while len(found) < count:
+        days = dice.below(DAYS) if dice.chance(85) else dice.below(30)
+        day = datetime(now.year, now.month, now.day) - timedelta(days=days)
+        moment = day + timedelta(seconds=dice.between(7 * 3600, 23 * 3600))
+        if moment < now - timedelta(hours=1):
+            found[moment] = None
+    return sorted(found)
+
+
+def _seat(dice: Dice, buyers: list[Customer | Guest], moments: list[datetime]) -> list[Customer | Guest]:
+    """Deal the buyers to the times so that nobody buys before joining: the newest customers choose first, from the end."""
+    free = list(range(len(moments)))
+    seats: dict[int, Customer | Guest] = {}
+
+    def joined(buyer: Customer | Guest) -> datetime:
+        return buyer.created_at if isinstance(buyer, Customer) else moments[0]
+
+    for buyer in sorted(dice.some(buyers, len(buyers)), key=joined, reverse=True):
+        later = [index for index in free if moments[index] > joined(buyer)] or free[-1:]
+        seat = dice.pick(later)
+        free.remove(seat)
+        seats[seat] = buyer
+    return [seats[index] for index in range(len(moments))]
+
+
+def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[Customer | Guest]) -> list[str]:
+    """Draw a status for each order from its age; the first customer has at least one order of each status."""
+    statuses = []
+    for moment in moments:
+        days = (now - moment).days
+        weights = (60, 35, 0, 0, 0, 5) if days < 5 else (20, 40, 28, 8, 0, 4) if days < 20 else (2, 8, 74, 10, 5, 1)
+        statuses.append(dice.weigh(STATUSES, weights if days < 60 else (0, 0, 83, 10, 7, 0)))
+    mine = [index for index, buyer in enumerate(buyers) if isinstance(buyer, Customer) and buyer.customer_id == 1]
+    wanted = {mine[-1]: "pending", mine[-2]: "processing", mine[-4]: "holded", mine[-7]: "canceled", mine[-11]: "closed", mine[-5]: "complete"}
+    return [wanted.get(index, status) for index, status in enumerate(statuses)]
+
+
+def _sales(dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product]) -> list[Sale]:
+    """Draw what each buyer bought: mostly what is popular or in season, sometimes what was bought before."""
+    ranked = dice.some([product for product in products if product.is_enabled], len(products))
+    ranked = ranked[: len(ranked) * 9 // 10]
+    usual = [1000 // (rank + 7) for rank in range(len(ranked))]
+    season: dict[str, list[int]] = {}
+    bought: dict[str, list[Product]] = {}
+    sales = []
+    for moment, buyer, status in zip(moments, buyers, statuses, strict=True):
+        month = f"{moment:%Y-%m}"
+        if month not in season:
+            favorites = dict.fromkeys(dice.some(range(len(ranked)), 3), 120)
+            season[month] = [weight + favorites.get(rank, 0) for rank, weight in enumerate(usual)]
+        before = bought.setdefault(buyer.email, [])
+        chosen: dict[int, Product] = {}
+        for _ in range(dice.weigh((1, 2, 3, 4, 5), (33, 31, 20, 11, 5))):
+            product = dice.pick(before) if before and dice.chance(12) else dice.weigh(ranked, season[month])
+            chosen[product.product_id] = product
+        before += chosen.values()
+        sales.append(Sale(moment, buyer, status, [_line(dice, product, moment) for product in chosen.values()]))
+    return sales
+
+
+def _line(dice: Dice, product: Product, moment: datetime) -> Line:
+    """Choose the options and the quantity of one product."""
+    chosen = {title: dice.pick(values) for title, values in product.options}
+    price = product.price_at(moment) + sum(value.price_delta_cents for value in chosen.values())
+    return Line(product, {title: value.label for title, value in chosen.items()}, price, dice.weigh((1, 2, 3), (76, 17, 7)))
+
+
+def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
+    """Return the sales of every period that somebody may ask the best sellers of, with and without canceled orders."""
+    periods: dict[str, list[int]] = {}
+    for index, sale in enumerate(sales):
+        moment = sale.moment
+        names = [f"{moment:%Y-%m}", f"{moment.year} quarter {(moment.month + 2) // 3}", f"{moment.year}", "ever"]
+        names += [f"last {days} days" for days in (30, 60, 90, 180) if now - moment <= timedelta(days=days)]
+        for name in names:
+            periods.setdefault(name, []).append(index)
+            if sale.status != "canceled":
+                periods.setdefault(f"{name}, kept", []).append(index)
+    return list(periods.values())
+
+
+def _without_ties(sales: list[Sale], now: datetime) -> list[Sale]:
+    """Raise quantities here and there until the five best sellers of every period are beyond doubt."""
+    pieces = [{line.product.product_id: line.quantity for line in sale.lines} for sale in sales]
+    windows = _windows(sales, now)
+    for _ in range(40):
+        is_settled = True
+        for window in windows:
+            while (tied := _tied(pieces, window)) is not None:
+                sellers = [index for index in window if tied in pieces[index]]
+                kept = [index for index in sellers if sales[index].status != "canceled"] or sellers
+                lowest = min(kept, key=lambda index: (pieces[index][tied], -index))
+                pieces[lowest][tied] += 1
+                is_settled = False
+        if is_settled:
+            break
+    return [
+        replace(sale, lines=[replace(line, quantity=found[line.product.product_id]) for line in sale.lines])
+        for sale, found in zip(sales, pieces, strict=True)
+    ]
+
+
+def _tied(pieces: list[dict[int, int]], window: list[int]) -> int | None:
+    """Return the product that shares its place among the five best sellers of a period, if there is one."""
+    sold: dict[int, int] = {}
+    for index in window:
+        for product_id, quantity in pieces[index].items():
+            sold[product_id] = sold.get(product_id, 0) + quantity
+    best = sorted(sold, key=lambda product_id: (-sold[product_id], product_id))[:6]
+    return next((first for first, second in zip(best, best[1:], strict=False) if sold[first] == sold[second]), None)
+
+
+def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
+    """Complete an order: its sums, its addresses and the papers that its status calls for."""
+    buyer, lines, status = sale.buyer, sale.lines, sale.status
+    subtotal = sum(line.price_cents * line.quantity for line in lines)
+    rules = [rule for rule in store.rules if rule.covers(sale.moment)]
+    rule = dice.pick(rules) if rules and dice.chance(14) else None
+    discount = rule.discount(subtotal) if rule else 0
+    method, shipping = _shipping(dice, store, sum(line.quantity for line in lines), subtotal - discount)
+    invoiced = _later(dice, sale.moment, 30, 1800, now) if status in {"processing", "complete", "closed"} else None
+    shipment = _shipment(dice, now, invoiced, lines, is_whole=status != "processing") if invoiced else None
+    last = shipment.created_at if shipment else invoiced or sale.moment
+    paid = subtotal - discount + shipping
+    is_other = isinstance(buyer, Customer) and len(buyer.addresses) > 1 and dice.chance(35)
+    return Order(
+        created_at=sale.moment,
+        customer=buyer if isinstance(buyer, Customer) else None,
+        name=f"{buyer.firstname} {buyer.lastname}",
+        email=buyer.email,
+        billing=buyer.home,
+        shipping=buyer.addresses[1] if isinstance(buyer, Customer) and is_other else buyer.home,
+        status=status,
+        lines=lines,
+        rule=rule,
+        discount_cents=discount,
+        shipping_method=method,
+        shipping_cents=shipping,
+        payment_method="Check / Money order" if dice.chance(80) else "Cash On Delivery",
+        invoiced_at=invoiced,
+        shipment=shipment,
+        refund=_refund(dice, now, last, status, lines, discount, shipping, paid),
+        comments=_comments(dice, now, sale.moment, last, status),
+    )
+
+
+def _later(dice: Dice, moment: datetime, least: int, most: int, now: datetime) -> datetime:
+    """Return a time some minutes after `moment`, but before now."""
+    minutes = dice.between(least, most)
+    left = int((now - moment).total_seconds())
+    seconds = min(minutes * 60, left * dice.between(30, 70) // 100)
+    return moment + timedelta(seconds=max(1, seconds + dice.below(60) if seconds + 60 < left else seconds))
+
+
+def _shipping(dice: Dice, store: Store, pieces: int, worth_cents: int) -> tuple[str, int]:
+    """Choose among the shipping methods that the order may have; return its name and price."""
+    if worth_cents >= store.free_threshold_cents and dice.chance(70):
+        return "Free Shipping - Free", 0
+    if pieces * store.flat_cents > store.table_cents or dice.chance(20):
+        return "Best Way - Table Rate", store.table_cents
+    return "Flat Rate - Fixed", store.flat_cents * pieces
+
+
+def _shipment(dice: Dice, now: datetime, invoiced: datetime, lines: list[Line], *, is_whole: bool) -> Shipment | None:
+    """Pack a parcel. Of an order in processing, nothing was sent, or the first of several lines."""
+    if not is_whole and (len(lines) == 1 or dice.chance(55)):
+        return None
+    quantities = [line.quantity if is_whole or index == 0 else 0 for index, line in enumerate(lines)]
+    carrier = dice.pick(CARRIERS) if dice.chance(88) else None
+    number = {"DHL": 10, "Federal Express": 12, "United States Postal Service": 22}.get(carrier or "")
+    track = dice.digits(number) if number else f"1Z{dice.digits(16)}"
+    return Shipment(_later(dice, invoiced, 240, 3600, now), quantities, carrier, track)
+
+
+def _refund(
+    dice: Dice, now: datetime, last: datetime, status: str, lines: list[Line], discount: int, shipping: int, paid: int
+) -> Refund | None:
+    """Pay back the whole of a closed order, and one line of a few complete ones without a discount."""
+    moment = _later(dice, last, 6000, 25000, now)
+    if status == "closed":
+        refunded = shipping if dice.chance(70) else 0
+        return Refund(moment, [line.quantity for line in lines], refunded, paid - shipping + refunded)
+    if status == "complete" and len(lines) > 2 and not discount and dice.chance(12):
+        return Refund(moment, [lines[0].quantity] + [0] * (len(lines) - 1), 0, lines[0].price_cents * lines[0].quantity)
+    return None
+
+
+def _comments(dice: Dice, now: datetime, start: datetime, last: datetime, status: str) -> list[tuple[datetime, str]]:
+    """Write the remark that some orders carry; those that went wrong more often."""
+    if not dice.chance(60 if status in {"canceled", "closed", "holded"} else 12):
+        return []
+    return [(_later(dice, max(start, last), 5, 600, now), dice.pick(COMMENTS[status]))]

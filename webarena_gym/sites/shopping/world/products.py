@@ -1,0 +1,312 @@
+"""The goods of one world: categories, and products with prices, stock, attributes, options and descriptions.
+
+`catalogue.json` holds what any world draws from. A kind of product is a list: noun, "style attribute: values" (the style
+stands before the noun), "variant attribute: values" in rising order of price or "", the price range in dollars, its facts, its
+options, and where they differ from its category's, the aspects that reviews speak of.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from webarena_gym.sites.shopping.world.dice import Dice
+from webarena_gym.sites.shopping.world.names import BRANDS_PER_WORLD, brand
+
+LEAVES = 22
+BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
+FACT_SENTENCES = {
+    "Battery Life": "Runs for {} on one charge.",
+    "Capacity": "Holds {}.",
+    "Warranty": "Comes with a warranty of {}.",
+    "Made In": "Made in {}.",
+    "Weight": "Weighs {}.",
+    "Dishwasher Safe": "Dishwasher safe: {}.",
+    "Holds": "Carries up to {}.",
+    "Assembly": "Assembly: {}.",
+    "Connection": "Connects by {}.",
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of thing that a leaf category sells."""
+
+    noun: str
+    style: tuple[str, list[str]]
+    variant: tuple[str, list[str]]
+    price_range: tuple[int, int]  # dollars
+    facts: list[tuple[str, list[str]]]
+    options: list[tuple[str, list[str]]]
+    aspects: list[str]
+
+
+@dataclass(frozen=True)
+class Category:
+    """A category of the tree; the parent of a top category is None."""
+
+    category_id: int
+    parent_id: int | None
+    name: str
+    url_path: str
+
+
+@dataclass(frozen=True)
+class OptionValue:
+    """One value of an option, with what it adds to the price."""
+
+    label: str
+    price_delta_cents: int
+
+
+@dataclass(frozen=True)
+class Product:
+    """A product; `sale_since` is when its special price began, `old_price_cents` what it cost before `repriced_at`."""
+
+    product_id: int
+    sku: str
+    name: str
+    url_key: str
+    brand: str
+    category_id: int
+    noun: str
+    price_cents: int
+    special_price_cents: int | None
+    sale_since: datetime
+    old_price_cents: int
+    repriced_at: datetime
+    quantity: int
+    is_enabled: bool
+    short_description: str
+    description: str
+    created_at: datetime
+    attributes: list[tuple[str, str]]
+    options: list[tuple[str, list[OptionValue]]]
+    aspects: list[str]
+
+    def price_at(self, moment: datetime) -> int:
+        """Return what one cost at that time, in cents, without options."""
+        if self.special_price_cents is not None and moment >= self.sale_since:
+            return self.special_price_cents
+        return self.price_cents if moment >= self.repriced_at else self.old_price_cents
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """All categories and products of a world."""
+
+    categories: list[Category]
+    products: list[Product]
+    brands: list[str]
+
+
+def slug(text: str) -> str:
+    """Return the text as it stands in an address.
+
+    >>> slug("Home & Kitchen, 14 inch")
+    'home-kitchen-14-inch'
+    """
+    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
+
+
+def pretty_price(dice: Dice, cents: int) -> int:
+    """Return a price near `cents` that ends as prices do."""
+    return max(1, round(cents / 100)) * 100 - dice.weigh((1, 5, 50, 0, 25), (55, 15, 15, 10, 5))
+
+
+def draw(seed: int, now: datetime) -> Catalogue:
+    """Draw the categories and products of a world."""
+    dice = Dice(f"shopping/{seed}/products")
+    pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
+    brands = [brand(seed, index) for index in range(BRANDS_PER_WORLD)]
+    tops = dice.some(list(pool["categories"]), dice.pick((6, 7, 7)))
+    leaves = {top: dice.some(list(pool["categories"][top]), 4) for top in tops}
+    while sum(map(len, leaves.values())) > LEAVES:
+        longest = max(tops, key=lambda top: len(leaves[top]))
+        leaves[longest].pop()
+    homes = _brand_homes(dice, brands, tops)
+    levels = {name: dice.pick(BRAND_LEVELS) for name in brands}
+    categories: list[Category] = []
+    drafts: list[dict[str, Any]] = []
+    for top in tops:
+        parent = Category(len(categories) + 1, None, top, slug(top))
+        categories.append(parent)
+        for leaf in leaves[top]:
+            category = Category(len(categories) + 1, parent.category_id, leaf, f"{parent.url_path}/{slug(leaf)}")
+            categories.append(category)
+            purposes, aspects, kinds = pool["categories"][top][leaf]
+            read = [_kind(raw, aspects, pool) for raw in kinds]
+            for draft in _shelf(dice, read, homes[top], levels, dice.between(12, 16)):
+                drafts.append(
+                    draft | {"category_id": category.category_id, "prefix": _code(top), "purpose": dice.pick(purposes)}
+                )
+    drafts = dice.some(drafts, len(drafts))
+    moments = sorted(now - timedelta(days=dice.between(460, 900), seconds=dice.below(86400)) for _ in drafts)
+    hidden = {index: None for index in dice.some(range(len(drafts)), 4)}
+    numbers = dice.some(range(1000, 10000), len(drafts))
+    products = [
+        _product(
+            dice,
+            draft,
+            product_id=index + 1,
+            number=numbers[index],
+            now=now,
+            created_at=moments[index],
+            is_enabled=index not in hidden,
+        )
+        for index, draft in enumerate(drafts)
+    ]
+    return Catalogue(categories, products, brands)
+
+
+def _code(top: str) -> str:
+    """Return the two letters that start the SKUs of a top category."""
+    words = top.replace("&", " ").split()
+    return (words[0][0] + words[-1][0] if len(words) > 1 else top[:2]).upper()
+
+
+def _values(text: str, shared: dict[str, str]) -> tuple[str, list[str]]:
+    """Read 'name: value, value', or a bare name whose values are shared."""
+    name, colon, values = text.strip().partition(": ")
+    return name, (values if colon else shared.get(name, "")).split(", ")
+
+
+def _kind(raw: list[Any], aspects: str, pool: dict[str, Any]) -> Kind:
+    """Read one kind from its list in the file."""
+    noun, style, variant, price, facts, options = raw[:6]
+    low, high = price.split("-")
+    return Kind(
+        noun=noun,
+        style=_values(style, {}),
+        variant=_values(variant, {}),
+        price_range=(int(low), int(high)),
+        facts=[_values(fact, pool["shared facts"]) for fact in facts.split(";")],
+        options=[_values(option, pool["shared options"]) for option in options.split(";") if option],
+        aspects=_aspects(raw[6] if len(raw) > 6 else aspects, facts),
+    )
+
+
+def _aspects(names: str, facts: str) -> list[str]:
+    """Return the aspects; only what has a battery is judged by it."""
+    return [name for name in names.split() if name != "battery" or "Battery" in facts]
+
+
+def _brand_homes(dice: Dice, brands: list[str], tops: list[str]) -> dict[str, list[str]]:
+    """Give each brand one to three top categories, so that no category is without."""
+    homes: dict[str, list[str]] = {top: [] for top in tops}
+    for index, name in enumerate(brands):
+        first = tops[index % len(tops)]
+        others = dice.some([top for top in tops if top != first], dice.weigh((0, 1, 2), (50, 35, 15)))
+        for top in [first, *others]:
+            homes[top].append(name)
+    return homes
+
+
+def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, int], count: int) -> list[dict[str, Any]]:
+    """Draw `count` products of one leaf as families: one brand, one style, one to three variants."""
+    shelf: list[dict[str, Any]] = []
+    seen: dict[tuple[str, str, str], None] = {}
+    while len(shelf) < count:
+        kind, name, style = dice.pick(kinds), dice.pick(brands), ""
+        style = dice.pick(kind.style[1])
+        if (kind.noun, name, style) in seen:
+            continue
+        seen[kind.noun, name, style] = None
+        variants = dice.some(range(len(kind.variant[1])), dice.weigh((1, 2, 3), (45, 35, 20)))
+        low, high = kind.price_range
+        base = (low + dice.below(1000) * (high - low) / 1600) * levels[name]
+        facts = dice.some(kind.facts, dice.between(1, 3))
+        for variant in sorted(variants)[: count - len(shelf)]:
+            shelf.append(
+                {
+                    "kind": kind,
+                    "brand": name,
+                    "style": style,
+                    "variant": kind.variant[1][variant],
+                    "cents": round(base * (10 + 3 * variant) / 10),
+                    "facts": [(fact, dice.pick(values)) for fact, values in facts],
+                }
+            )
+    return shelf
+
+
+def _options(dice: Dice, kind: Kind, price_cents: int) -> list[tuple[str, list[OptionValue]]]:
+    """Draw what a buyer must choose. What is worn always has its size; other things rarely have a choice."""
+    chosen: list[tuple[str, list[OptionValue]]] = []
+    for title, values in kind.options:
+        worn = title in {"Size", "Shoe Size"}
+        if not worn and not dice.chance(40 if any(name in {"Size", "Shoe Size"} for name, _ in kind.options) else 40):
+            continue
+        if title in {"Color", "Scent", "Handle"}:
+            labels = dice.some(values, dice.between(2, 4))
+        else:
+            start = dice.below(2) if title in {"Size", "Shoe Size"} else 0
+            labels = values[start : start + dice.between(3, 5)]
+        chosen.append((title, [OptionValue(label, _delta(dice, title, label, price_cents)) for label in labels]))
+    return chosen
+
+
+def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
+    """Return what an option's value adds to the price."""
+    if title == "Pack" and label != "Single":
+        return round(price_cents * (int(label.split()[-1]) - 1) * 85 / 10000) * 100
+    if label in {"XXL", "Festive"} or (title == "Handle" and dice.chance(30)):
+        return dice.pick((200, 300, 400))
+    return 0
+
+
+def _product(
+    dice: Dice, draft: dict[str, Any], *, product_id: int, number: int, now: datetime, created_at: datetime, is_enabled: bool
+) -> Product:
+    """Turn a draft into a product."""
+    kind: Kind = draft["kind"]
+    title = f"{draft['style']} {kind.noun}"
+    name = f"{draft['brand']} {title}" + (f", {draft['variant']}" if draft["variant"] else "")
+    price = pretty_price(dice, draft["cents"])
+    special = pretty_price(dice, price * dice.between(70, 88) // 100) if dice.chance(15) else None
+    if special is not None and special >= price:
+        special = None
+    earlier = pretty_price(dice, price * dice.between(88, 96) // 100) if dice.chance(30) else price
+    attributes = [("Brand", draft["brand"]), (kind.style[0], draft["style"])]
+    attributes += [(kind.variant[0], draft["variant"])] if draft["variant"] else []
+    attributes += draft["facts"]
+    stock = 0 if dice.chance(8) else dice.between(1, 5) if dice.chance(8) else dice.between(6, 150)
+    return Product(
+        product_id=product_id,
+        sku=f"{draft['prefix']}-0{number}",
+        name=name,
+        url_key=slug(name),
+        brand=draft["brand"],
+        category_id=draft["category_id"],
+        noun=kind.noun,
+        price_cents=price,
+        special_price_cents=special,
+        sale_since=now - timedelta(days=dice.between(10, 50)),
+        old_price_cents=min(earlier, price),
+        repriced_at=now - timedelta(days=dice.between(90, 300)),
+        quantity=stock,
+        is_enabled=is_enabled,
+        short_description=f"{title} {draft['purpose']}.",
+        description=_description(dice, draft, attributes),
+        created_at=created_at,
+        attributes=attributes,
+        options=_options(dice, kind, price),
+        aspects=kind.aspects,
+    )
+
+
+def _description(dice: Dice, draft: dict[str, Any], attributes: list[tuple[str, str]]) -> str:
+    """Write a short description that states the product's facts."""
+    opening = dice.pick(
+        (
+            "Made {purpose}.",
+            "Designed with care {purpose}.",
+            "A dependable choice {purpose}.",
+            "{brand} makes this {purpose}.",
+            "From {brand}, {purpose}.",
+        )
+    )
+    facts = [FACT_SENTENCES.get(name, f"{name}: {{}}.").format(value) for name, value in attributes[1:]]
+    closing = dice.pick(("Ships in plain packaging.", "Tested in our own store.", "A customer favorite.", "Small batches.", ""))
+    return " ".join([opening.format(purpose=draft["purpose"], brand=draft["brand"]), *facts, closing]).strip()

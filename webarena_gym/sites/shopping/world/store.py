@@ -1,0 +1,221 @@
+"""The store itself in one world: its settings, texts, coupons, themes, its admin, and what visitors searched and wrote."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from webarena_gym.sites.shopping.world.dice import Dice
+from webarena_gym.sites.shopping.world.names import CITIES, FIRST_NAMES, LAST_NAMES, STREETS
+from webarena_gym.sites.shopping.world.people import Customer
+from webarena_gym.sites.shopping.world.products import Catalogue, slug
+
+STORE_FIRST = ("Juniper", "Lantern", "Copper", "Willow", "Harbor", "Meadow", "Saffron", "Granite", "Robin", "Tidewater")
+STORE_SECOND = ("Market", "Trading Post", "General Store", "Emporium", "Supply", "Corner Shop")
+THEMES = ("Morning Paper", "Harbor Light", "Maple Studio", "Night Market", "Quiet Grid", "Field Notes")
+BASE_THEME = "Plain Canvas"
+COUPONS = ("SPRING", "WELCOME", "THANKS", "SUMMER", "AUTUMN", "FRIENDS", "LOYAL", "FLASH", "HOLIDAY", "BIRTHDAY", "WEEKEND", "EXTRA")
+MISSPELLED = ("wirless", "camra", "blakets", "coffe maker", "xbox", "gift crad", "kichen")
+MESSAGES = (
+    "Do you ship to a post office box? I could not find it on your pages.",
+    "My parcel shows as delivered but I have not received it yet.",
+    "Is it possible to change the color of an order that I placed this morning?",
+    "Could you send me a copy of my last invoice, please?",
+    "I would like to order forty pieces for our school. Is there a discount?",
+    "When will the larger one be back in stock?",
+    "Thank you for the quick refund, that was very kind of you.",
+    "The coupon from your newsletter does not work for me.",
+)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A cart price rule; `amount` is percent or cents, as the action says."""
+
+    name: str
+    description: str
+    coupon_code: str | None
+    action: str
+    amount: int
+    is_active: bool
+    from_date: datetime
+    to_date: datetime | None
+
+    def discount(self, subtotal_cents: int) -> int:
+        """Return what it takes off, in cents."""
+        percent = (subtotal_cents * self.amount + 50) // 100
+        return min(percent if self.action == "by_percent" else self.amount, subtotal_cents)
+
+    def covers(self, moment: datetime) -> bool:
+        """Tell whether the coupon could be used at that time."""
+        ends = self.to_date or moment
+        return self.coupon_code is not None and self.from_date.date() <= moment.date() <= ends.date()
+
+
+@dataclass(frozen=True)
+class Store:
+    """The facts about the store that its settings and its texts share."""
+
+    name: str
+    phone: str
+    email: str
+    hours: str
+    street: str
+    city: str
+    region: str
+    postcode: str
+    founded: int
+    flat_cents: int
+    table_cents: int
+    free_threshold_cents: int
+    returns_days: int
+    dispatch_days: int
+    admin: tuple[str, str]
+    rules: list[Rule]
+    themes: list[str]
+
+
+def draw(seed: int, now: datetime) -> Store:
+    """Draw the facts about the store."""
+    dice = Dice(f"shopping/{seed}/store")
+    name = f"{dice.pick(STORE_FIRST)} {dice.pick(STORE_SECOND)}"
+    city = dice.pick(CITIES)
+    return Store(
+        name=name,
+        phone=f"{city.area}-555-{dice.digits(4)}",
+        email=f"help@{slug(name)}.example.com",
+        hours=f"Monday to Friday, {dice.pick((8, 9, 10))} AM to {dice.pick((5, 6, 7))} PM",
+        street=f"{dice.between(11, 990)} {dice.pick(STREETS)}",
+        city=city.name,
+        region=city.region,
+        postcode=city.postcode + dice.digits(2),
+        founded=dice.between(1996, 2018),
+        flat_cents=500,
+        table_cents=1500,
+        free_threshold_cents=dice.pick((7500, 10000, 12500, 15000)),
+        returns_days=dice.pick((14, 30, 45, 60, 90)),
+        dispatch_days=dice.pick((1, 2, 3)),
+        admin=(dice.pick(FIRST_NAMES), dice.pick(LAST_NAMES)),
+        rules=_rules(dice, now),
+        themes=[BASE_THEME, *dice.some(THEMES, 3)],
+    )
+
+
+def config(store: Store) -> list[tuple[str, str, str]]:
+    """Return the settings: path, label, value."""
+    information = "general/store_information"
+    return [
+        (f"{information}/name", "Store Name", store.name),
+        (f"{information}/phone", "Store Phone Number", store.phone),
+        (f"{information}/hours", "Store Hours of Operation", store.hours),
+        (f"{information}/street", "Street Address", store.street),
+        (f"{information}/city", "City", store.city),
+        (f"{information}/region", "Region/State", store.region),
+        (f"{information}/postcode", "ZIP/Postal Code", store.postcode),
+        (f"{information}/country", "Country", "United States"),
+        ("general/email", "Store Email", store.email),
+        ("currency/default", "Default Display Currency", "USD"),
+        ("carriers/flatrate/price", "Flat Rate Price per Item", _dollars(store.flat_cents)),
+        ("carriers/tablerate/price", "Table Rate Price", _dollars(store.table_cents)),
+        ("carriers/freeshipping/free_shipping_subtotal", "Free Shipping from Subtotal", _dollars(store.free_threshold_cents)),
+        ("catalog/returns_days", "Days to Return", str(store.returns_days)),
+    ]
+
+
+def texts(store: Store) -> list[tuple[str, str, str, str]]:
+    """Return the pages of text: title, address, heading, content in paragraphs parted by empty lines."""
+    threshold = _dollars(store.free_threshold_cents).removesuffix(".00")
+    reach = f"Call us at {store.phone} or write to {store.email}."
+    return [
+        ("Home page", "home", f"Welcome to {store.name}", f"Good things for every day.\n\nFree shipping for orders from ${threshold}."),
+        (
+            "About Us",
+            "about-us",
+            f"About {store.name}",
+            f"{store.name} opened in {store.founded} in {store.city}, {store.region}. We are still a small team and pack every order "
+            f"ourselves.\n\nVisit us at {store.street}, {store.city}, {store.region} {store.postcode}.",
+        ),
+        ("Customer Service", "customer-service", "Customer Service", f"{reach}\n\nOur hours: {store.hours}.\n\nWe answer within one working day."),
+        (
+            "Privacy Policy",
+            "privacy-policy-cookie-restriction-mode",
+            "Privacy Policy",
+            "We keep your name, address and orders for as long as the law asks, and sell nothing to anybody.\n\n"
+            f"To have your data deleted, write to {store.email}.",
+        ),
+        (
+            "Shipping and Delivery",
+            "shipping",
+            "Shipping and Delivery",
+            f"Orders leave our store within {store.dispatch_days} working day{'s' if store.dispatch_days > 1 else ''}.\n\n"
+            f"Flat rate: ${_dollars(store.flat_cents)} per item. Table rate: ${_dollars(store.table_cents)} per order. "
+            f"Shipping is free from ${threshold}.",
+        ),
+        (
+            "Returns",
+            "returns",
+            "Returns",
+            f"You may return anything unused within {store.returns_days} days of delivery.\n\n"
+            f"{reach} Refunds are paid within {store.dispatch_days + 4} working days.",
+        ),
+        ("404 Not Found", "no-route", "Whoops, our bad...", "The page you asked for was not found, and we have a fine guess why."),
+        ("Enable Cookies", "enable-cookies", "What are Cookies?", "Cookies are short notes that a browser keeps for us. Please allow them."),
+    ]
+
+
+def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[str, int, int, datetime]]:
+    """Return what people searched for, by falling number of uses: text, results, uses, last time."""
+    dice = Dice(f"shopping/{seed}/search")
+    names = [product.name.lower() for product in catalogue.products if product.is_enabled]
+    nouns = list(dict.fromkeys(product.noun.lower() for product in catalogue.products))
+    words = list(dict.fromkeys(dict(product.attributes).get("Material", "").lower() for product in catalogue.products))
+    words = [word for word in words if word]
+    queries = [*dice.some(nouns, 15), *dice.some(words, 4), *dice.some([name.lower() for name in catalogue.brands], 3)]
+    queries = dice.some([*queries, *dice.some(MISSPELLED, 3)], 25)
+    uses = dice.between(120, 180)
+    terms = []
+    for query in queries:
+        found = sum(all(word in name for word in query.split()) for name in names)
+        terms.append((query, found, uses, now - timedelta(minutes=dice.between(30, 90000))))
+        uses -= dice.between(1, max(1, min(uses // 6, uses // 2)))
+    return terms
+
+
+def contact_messages(seed: int, now: datetime, customers: list[Customer]) -> list[tuple[str, str, str, str, datetime]]:
+    """Return older messages from the contact form, the oldest first."""
+    dice = Dice(f"shopping/{seed}/messages")
+    writers, comments = dice.some(customers[1:], 5), dice.some(MESSAGES, 5)
+    moments = sorted(now - timedelta(minutes=dice.between(3000, 200000)) for _ in writers)
+    return [
+        (f"{writer.firstname} {writer.lastname}", writer.email, writer.home.telephone if dice.chance(60) else "", comment, moment)
+        for writer, comment, moment in zip(writers, comments, moments, strict=True)
+    ]
+
+
+def _dollars(cents: int) -> str:
+    return f"{cents // 100}.{cents % 100:02d}"
+
+
+def _rules(dice: Dice, now: datetime) -> list[Rule]:
+    """Draw coupons, some long over, some in force, one without a coupon that is switched off."""
+    rules = []
+    for index, word in enumerate(dice.some(COUPONS, 7)):
+        is_percent = index % 3 != 2
+        amount = dice.pick((5, 10, 15, 20, 25)) if is_percent else dice.pick((5, 10, 20))
+        is_over = index >= 4
+        start = now - timedelta(days=dice.between(250, 420) if is_over else dice.between(60, 400))
+        end = start + timedelta(days=dice.between(60, 150)) if is_over else now + timedelta(days=dice.between(30, 200))
+        rules.append(
+            Rule(
+                name=f"{amount}% off with {word}{amount}" if is_percent else f"${amount} off with {word}{amount}",
+                description=f"{'Ended' if is_over else 'Current'} {word.lower()} campaign",
+                coupon_code=f"{word}{amount}",
+                action="by_percent" if is_percent else "cart_fixed",
+                amount=amount if is_percent else amount * 100,
+                is_active=not is_over,
+                from_date=start,
+                to_date=None if index == 0 else end,
+            )
+        )
+    staff = Rule("Staff discount", "For the yearly staff sale", None, "by_percent", 30, False, now - timedelta(days=380), now - timedelta(days=373))
+    return [*rules, staff]
+
+

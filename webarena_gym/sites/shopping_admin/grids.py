@@ -1,0 +1,228 @@
+"""Every list of the admin: columns, filters, keyword search, sorting, paging and bulk actions, all read from the query string.
+
+A `Grid` is written once at module level. `Grid.read` turns a query string into a `Listing`, which `grid.html` shows.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+from urllib.parse import parse_qsl, urlencode
+
+from webarena_gym.sites.kit import Request, Response, date_time, money, redirect
+from webarena_gym.sites.shopping_admin.fields import clean, parse_cents, parse_count, parse_date
+
+Kind = Literal["text", "id", "number", "money", "date", "choice"]
+SIZES = (20, 30, 50, 100, 200)  # rows of a page; the first unless asked otherwise
+_RANGES: dict[str, Callable[[str], int | str]] = {"number": parse_count, "money": parse_cents, "date": parse_date}
+_LONGEST = 200  # characters of a filter's text
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column, or a filter alone when `is_shown` is false. `kind` says how values are filtered, sorted and written."""
+
+    label: str
+    name: str
+    sql: str
+    kind: Kind = "text"
+    choices: Mapping[str, str] = field(default_factory=dict)
+    is_shown: bool = True
+
+    @property
+    def fields(self) -> tuple[tuple[str, str], ...]:
+        """The names and labels of the column's fields in the filter form."""
+        if self.kind in _RANGES:
+            return (f"{self.name}_from", f"{self.label} from"), (f"{self.name}_to", f"{self.label} to")
+        return ((self.name, self.label),)
+
+    def written(self, value: Any) -> str:
+        """Return a cell's text."""
+        if value is None:
+            return ""
+        if self.kind == "money":
+            return money(value)
+        if self.kind == "date":
+            return date_time(value) if len(value) > len("2023-03-05") else f"{value[5:7]}/{value[8:10]}/{value[:4]}"
+        return self.choices.get(value, str(value)) if self.kind == "choice" else str(value)
+
+    def condition(self, name: str, typed: str) -> tuple[str, int | str]:
+        """Return the SQL of one filter field and the value to bind. Raises ValueError with a message for people."""
+        if self.kind in _RANGES:
+            value = _RANGES[self.kind](typed)
+            if name.endswith("_from"):
+                return f"{self.sql} >= ?", value
+            return f"{self.sql} <= ?", f"{value} 23:59:59" if self.kind == "date" else value
+        if self.kind == "id":
+            return f"{self.sql} = ?", parse_count(typed)
+        if self.kind == "choice":
+            if typed not in self.choices:
+                raise ValueError("please choose one of the options.")
+            return f"{self.sql} = ?", typed
+        return f"instr(lower({self.sql}), lower(?))", typed
+
+
+class Row(NamedTuple):
+    """One line of a list: its key, for links and checkboxes, and its cells' texts."""
+
+    key: Any
+    cells: list[str]
+
+
+class Link(NamedTuple):
+    """A label and where it leads."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of a grid, as the query string asked for it. `typed` holds the filter fields that are filled in."""
+
+    grid: "Grid"
+    rows: list[Row]
+    total: int
+    page: int
+    pages: int
+    size: int
+    sort: str
+    is_descending: bool
+    search: str
+    typed: Mapping[str, str]
+    active: list[str]
+    errors: list[str]
+    is_form_open: bool
+
+    @property
+    def kept(self) -> dict[str, str]:
+        """The query parameters that say what is listed and in which order, without defaults and paging."""
+        query = dict(self.typed)
+        if self.search:
+            query["search"] = self.search
+        if (self.sort, self.is_descending) != self.grid.first_sort:
+            query |= {"sort": self.sort, "dir": "desc" if self.is_descending else "asc"}
+        return query | ({"limit": str(self.size)} if self.size != SIZES[0] else {})
+
+    def url(self, **changes: Any) -> str:
+        """Return the link to this list with some parameters changed."""
+        return "?" + urlencode(self.kept | changes)
+
+    def sort_url(self, column: Column) -> str:
+        """Return the link to this list sorted by a column, the other way round if it is so already."""
+        return self.url(sort=column.name, dir="desc" if column.name == self.sort and not self.is_descending else "asc")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A list over `source`, the SQL behind FROM. `order` names the column it is first sorted by, with "-" for descending."""
+
+    title: str
+    section: str
+    source: str
+    key: str
+    columns: tuple[Column, ...]
+    order: str
+    keyword: tuple[str, ...] = ()
+    row_link: Link | None = None
+    actions: Mapping[str, str] = field(default_factory=dict)
+    action_url: str = ""
+    add: Link | None = None
+    note: str = ""
+
+    @property
+    def first_sort(self) -> tuple[str, bool]:
+        """The column of the first order, and whether it is descending."""
+        return self.order.lstrip("-"), self.order.startswith("-")
+
+    @property
+    def shown(self) -> list[Column]:
+        """The columns that the table has."""
+        return [column for column in self.columns if column.is_shown]
+
+    def read(self, db: sqlite3.Connection, query: Mapping[str, str], where: str = "1", values: Sequence[Any] = ()) -> Listing:
+        """Return the page that `query` asks for, among the rows for which the SQL condition `where` holds."""
+        conditions, bound, typed, active, errors = [where], list(values), {}, [], []
+        for column in self.columns:
+            for name, label in column.fields:
+                text = clean(query.get(name, ""))[:_LONGEST]
+                if not text:
+                    continue
+                typed[name] = text
+                try:
+                    condition, value = column.condition(name, text)
+                except ValueError as error:
+                    errors.append(f"{label}: {error}")
+                    continue
+                conditions.append(condition)
+                bound.append(value)
+                active.append(f"{label}: {column.choices.get(text, text)}")
+        search = clean(query.get("search", ""))[:_LONGEST] if self.keyword else ""
+        if search:
+            words = " || ' ' || ".join(f"coalesce({sql}, '')" for sql in self.keyword)
+            conditions.append(f"instr(lower({words}), lower(?))")
+            bound.append(search)
+            active.append(f"Keyword: {search}")
+
+        by_name = {column.name: column for column in self.shown}
+        sort, is_descending = self.first_sort
+        if query.get("sort") in by_name:
+            sort, is_descending = query["sort"], query.get("dir") == "desc"
+        size = next((size for size in SIZES if query.get("limit") == str(size)), SIZES[0])
+        found = f"FROM {self.source} WHERE {' AND '.join(conditions)}"
+        (total,) = db.execute(f"SELECT count(*) {found}", bound).fetchone()
+        pages = max(1, -(-total // size))
+        page = min(max(_whole(query.get("p", "")), 1), pages)
+        order = by_name[sort].sql + (" COLLATE NOCASE" if by_name[sort].kind == "text" else "")
+        direction = "DESC" if is_descending else "ASC"
+        rows = db.execute(
+            f"SELECT {self.key}, {', '.join(column.sql for column in self.shown)} {found} "
+            f"ORDER BY {order} {direction}, {self.key} {direction} LIMIT ? OFFSET ?",
+            [*bound, size, (page - 1) * size],
+        )
+        return Listing(
+            grid=self,
+            rows=[
+                Row(row[0], [column.written(value) for column, value in zip(self.shown, row[1:], strict=True)]) for row in rows
+            ],
+            total=total,
+            page=page,
+            pages=pages,
+            size=size,
+            sort=sort,
+            is_descending=is_descending,
+            search=search,
+            typed=typed,
+            active=active,
+            errors=errors,
+            is_form_open="filters" in query or bool(errors),
+        )
+
+
+def _whole(text: str) -> int:
+    try:
+        return parse_count(text)
+    except ValueError:
+        return 1
+
+
+def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
+    """Return the page of a grid."""
+    listing = grid.read(request.db, request.args, where, values)
+    sizes = {size: size for size in SIZES}
+    return request.render(
+        "grid.html", title=grid.title, section=grid.section, grid=grid, listing=listing, sizes=sizes, tabs=tabs
+    )
+
+
+def selected(request: Request) -> list[int]:
+    """Return the ids of the rows that are ticked in a bulk action."""
+    return [
+        int(value) for value in request.form.getlist("selected") if value.isdecimal() and value.isascii() and len(value) < 16
+    ]
+
+
+def back_to(request: Request, url: str) -> Response:
+    """Return to the grid that a bulk action came from, with its filters and order."""
+    query = urlencode(parse_qsl(request.form.get("query", "")[1:2000]))
+    return redirect(f"{url}?{query}" if query else url)

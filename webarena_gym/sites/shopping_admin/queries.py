@@ -1,0 +1,50 @@
+"""Small questions that several pages put to the shop's database."""
+
+import re
+import sqlite3
+from typing import Any
+
+from werkzeug.exceptions import NotFound
+
+
+def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
+    """Return the first row. Raises NotFound, the site's 404 page, when there is none."""
+    row: sqlite3.Row | None = db.execute(sql, values).fetchone()
+    if row is None:
+        raise NotFound("This record does not exist, or was deleted.")
+    return row
+
+
+def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None, own_id: int | None = None) -> bool:
+    """Return whether another row of a table has the value that must be unique."""
+    row = db.execute(f"SELECT rowid FROM {table} WHERE {column} = ? AND rowid IS NOT ?", (value, own_id)).fetchone()
+    return row is not None
+
+
+def insert(db: sqlite3.Connection, table: str, **values: Any) -> int:
+    """Insert a row and return its id."""
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    row_id = db.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", tuple(values.values())).lastrowid
+    assert row_id is not None
+    return row_id
+
+
+def update(db: sqlite3.Connection, table: str, key: str, row_id: int, **values: Any) -> None:
+    """Set columns of the row whose `key` is `row_id`."""
+    changes = ", ".join(f"{name} = ?" for name in values)
+    db.execute(f"UPDATE {table} SET {changes} WHERE {key} = ?", (*values.values(), row_id))
+
+
+def next_number(db: sqlite3.Connection, table: str) -> str:
+    """Return the next number that people see for an invoice, a shipment or a credit memo: 000000138."""
+    (last,) = db.execute(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}").fetchone()
+    return f"{(last or 0) + 1:09d}"
+
+
+def url_key(text: str) -> str:
+    """Return the part of an address that stands for a name.
+
+    >>> url_key("Blue Mug, 300 ml")
+    'blue-mug-300-ml'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

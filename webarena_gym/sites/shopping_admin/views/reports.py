@@ -1,0 +1,313 @@
+"""Reports: tables by day, month or year, and lists of reviews, search terms and low stock.
+
+A `Report` is SQL in parts. Its query groups rows by interval, and by `group` where there is one; all sums are of what is shown.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, NamedTuple
+
+from webarena_gym.sites.kit import Request, money
+from webarena_gym.sites.shopping_admin.fields import Form
+from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
+from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
+from webarena_gym.sites.shopping_admin.routing import get
+
+PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
+_WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval
+_MOST = 500  # rows that one page shows
+LOW_STOCK = 10  # fewer than so many are few
+
+
+class Cell(NamedTuple):
+    """One column of a report; what is `summed` has a total."""
+
+    label: str
+    sql: str
+    is_money: bool = False
+    is_summed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A table by interval over `source`; `moment` is the SQL of the time that counts. `top` limits the rows of an interval."""
+
+    title: str
+    moment: str
+    source: str
+    cells: tuple[Cell, ...]
+    where: str = "1"
+    group: str = ""
+    order: str = "1"
+    top: int | None = None
+    has_status: bool = True
+
+    def sql(self, period: str, conditions: str) -> str:
+        """Return the query, whose first column is the interval."""
+        interval = f"substr({self.moment}, 1, {_WIDTHS[period]})"
+        columns = ", ".join(cell.sql for cell in self.cells)
+        group = f"{interval}, {self.group}" if self.group else interval
+        inner = f"""SELECT {interval} AS interval, {columns}, row_number() OVER (PARTITION BY {interval} ORDER BY {self.order}) AS place
+                    FROM {self.source} WHERE {self.where}{conditions} GROUP BY {group}"""
+        top = f" WHERE place <= {self.top}" if self.top else ""
+        return f"SELECT * FROM ({inner}){top} ORDER BY interval, place"
+
+
+_ITEMS = "sales_order o JOIN order_item i USING (order_id)"
+_ORDERS = Cell("Orders", "count(*)")
+_CUSTOMER = (
+    Cell("Customer", "max(o.customer_name)", is_summed=False),
+    _ORDERS,
+    Cell("Average", "CAST(round(avg(o.grand_total_cents)) AS INTEGER)", is_money=True, is_summed=False),
+    Cell("Total", "sum(o.grand_total_cents)", is_money=True),
+)
+SALES = {
+    "sales": Report(
+        "Orders Report",
+        "o.created_at",
+        """sales_order o
+           LEFT JOIN (SELECT order_id, sum(qty_ordered) AS items FROM order_item GROUP BY order_id) i USING (order_id)
+           LEFT JOIN (SELECT order_id, sum(grand_total_cents) AS cents FROM invoice GROUP BY order_id) p USING (order_id)
+           LEFT JOIN (SELECT order_id, sum(grand_total_cents) AS cents FROM creditmemo GROUP BY order_id) r USING (order_id)""",
+        (
+            _ORDERS,
+            Cell("Sales Items", "coalesce(sum(i.items), 0)"),
+            Cell("Sales Total", "sum(o.grand_total_cents)", is_money=True),
+            Cell("Invoiced", "coalesce(sum(p.cents), 0)", is_money=True),
+            Cell("Refunded", "coalesce(sum(r.cents), 0)", is_money=True),
+            Cell("Sales Shipping", "sum(o.shipping_cents)", is_money=True),
+            Cell("Sales Discount", "sum(o.discount_cents)", is_money=True),
+        ),
+    ),
+    "invoiced": Report(
+        "Invoice Report",
+        "d.created_at",
+        "invoice d JOIN sales_order o USING (order_id)",
+        (
+            Cell("Invoiced Orders", "count(DISTINCT d.order_id)"),
+            Cell("Total Invoiced", "sum(d.grand_total_cents)", is_money=True),
+        ),
+    ),
+    "shipping": Report(
+        "Shipping Report",
+        "o.created_at",
+        "sales_order o",
+        (
+            Cell("Carrier/Method", "o.shipping_method", is_summed=False),
+            _ORDERS,
+            Cell("Total Sales Shipping", "sum(o.shipping_cents)", is_money=True),
+        ),
+        group="o.shipping_method",
+        order="o.shipping_method",
+    ),
+    "refunded": Report(
+        "Refunds Report",
+        "d.created_at",
+        "creditmemo d JOIN sales_order o USING (order_id)",
+        (
+            Cell("Refunded Orders", "count(DISTINCT d.order_id)"),
+            Cell("Total Refunded", "sum(d.grand_total_cents)", is_money=True),
+        ),
+    ),
+    "coupons": Report(
+        "Coupons Report",
+        "o.created_at",
+        "sales_order o LEFT JOIN cart_rule r USING (coupon_code)",
+        (
+            Cell("Coupon Code", "o.coupon_code", is_summed=False),
+            Cell("Price Rule", "coalesce(max(r.name), '')", is_summed=False),
+            Cell("Uses", "count(*)"),
+            Cell("Sales Subtotal", "sum(o.subtotal_cents)", is_money=True),
+            Cell("Sales Discount", "sum(o.discount_cents)", is_money=True),
+            Cell("Sales Total", "sum(o.grand_total_cents)", is_money=True),
+        ),
+        where="o.coupon_code IS NOT NULL",
+        group="o.coupon_code",
+        order="o.coupon_code",
+    ),
+    "bestsellers": Report(
+        "Bestsellers Report",
+        "o.created_at",
+        _ITEMS,
+        (
+            Cell("Product", "i.name", is_summed=False),
+            Cell("Price", "max(i.price_cents)", is_money=True, is_summed=False),
+            Cell("Order Quantity", "sum(i.qty_ordered)"),
+        ),
+        group="i.product_id",
+        order="sum(i.qty_ordered) DESC, i.product_id",
+        top=5,
+    ),
+}
+OTHERS = {
+    "report_product/sold": Report(
+        "Ordered Products Report",
+        "o.created_at",
+        _ITEMS,
+        (
+            Cell("SKU", "i.sku", is_summed=False),
+            Cell("Product", "i.name", is_summed=False),
+            Cell("Ordered Quantity", "sum(i.qty_ordered)"),
+        ),
+        group="i.product_id",
+        order="sum(i.qty_ordered) DESC, i.product_id",
+    ),
+    "report_customer/totals": Report(
+        "Order Total Report",
+        "o.created_at",
+        "sales_order o",
+        _CUSTOMER,
+        group="o.customer_email",
+        order="sum(o.grand_total_cents) DESC, o.customer_email",
+    ),
+    "report_customer/orders": Report(
+        "Order Count Report",
+        "o.created_at",
+        "sales_order o",
+        _CUSTOMER,
+        group="o.customer_email",
+        order="count(*) DESC, sum(o.grand_total_cents) DESC, o.customer_email",
+    ),
+    "report_customer/accounts": Report(
+        "New Accounts Report",
+        "c.created_at",
+        "customer c",
+        (Cell("New Accounts", "count(*)"),),
+        has_status=False,
+    ),
+}
+
+
+def _interval(text: str) -> str:
+    """How people write an interval: Mar 5, 2023 or 3/2023 or 2023."""
+    parts = [int(part) for part in text.split("-")]
+    if len(parts) == 3:
+        day = date(*parts)
+        return f"{day:%b} {day.day}, {day.year}"
+    return "/".join(str(part) for part in reversed(parts))
+
+
+def _table(report: Report, rows: list[Any]) -> tuple[list[list[str]], list[str]]:
+    """The texts of the rows, and of the line with the totals."""
+
+    def write(cell: Cell, value: Any) -> str:
+        return money(value) if cell.is_money else str(value)
+
+    texts = [
+        [_interval(row[0]), *(write(cell, value) for cell, value in zip(report.cells, row[1:-1], strict=True))]
+        for row in rows[:_MOST]
+    ]
+    sums = [
+        write(cell, sum(row[place] for row in rows)) if cell.is_summed else ""
+        for place, cell in enumerate(report.cells, start=1)
+    ]
+    return texts, ["Total", *sums]
+
+
+def _show(request: Request, report: Report) -> str:
+    """The form of a report, and the table once it was asked for."""
+    query: Mapping[str, str] = request.args
+    rows: list[Any] | None = None
+    if "period_type" in query:
+        form = Form(request, query)
+        period = form.choice("period_type", "Period", PERIODS)
+        first, last = form.optional_date("from", "From"), form.optional_date("to", "To")
+        status = form.choice("status", "Order Status", ("", *STATUSES)) if query.get("status") else ""
+        if not form.show_errors():
+            bound = {"first": first, "last": f"{last} 23:59:59", "status": status}
+            conditions = f" AND {report.moment} >= :first" if first else ""
+            conditions += f" AND {report.moment} <= :last" if last else ""
+            if report.has_status:
+                conditions += " AND o.status = :status" if status else " AND o.status != 'canceled'"
+            rows = request.db.execute(report.sql(period, conditions), bound).fetchall()
+            if len(rows) > _MOST:
+                request.flash(f"Only the first {_MOST} of {len(rows)} rows are shown.", "notice")
+    texts, totals = _table(report, rows) if rows else ([], [])
+    return request.render(
+        "report.html",
+        title=report.title,
+        section="Reports",
+        report=report,
+        periods=PERIODS,
+        statuses={"": "Any but Canceled", **STATUSES},
+        typed=query,
+        rows=None if rows is None else texts,
+        totals=totals,
+    )
+
+
+@get("/admin/reports/report_sales/<any(sales, invoiced, shipping, refunded, coupons, bestsellers):name>/")
+def sales_report(request: Request, name: str) -> str:
+    """A report about sales."""
+    return _show(request, SALES[name])
+
+
+@get("/admin/reports/<any('report_product/sold'):name>/")
+@get("/admin/reports/<any('report_customer/totals', 'report_customer/orders', 'report_customer/accounts'):name>/")
+def other_report(request: Request, name: str) -> str:
+    """A report about products or customers."""
+    return _show(request, OTHERS[name])
+
+
+_REVIEWS = (
+    Column("Reviews", "reviews", "reviews", "number"),
+    Column("Average Rating", "average", "average", "number"),
+    Column("Last Review", "latest", "latest", "date"),
+)
+_COUNTED = "count(*) AS reviews, round(avg(r.rating), 2) AS average, max(r.created_at) AS latest"
+LISTS = {
+    "report_review/customer": Grid(
+        title="Customer Reviews Report",
+        section="Reports",
+        source=f"""(SELECT coalesce(r.customer_id, 0) AS id, coalesce(c.firstname || ' ' || c.lastname, 'Guest') AS name, {_COUNTED}
+                    FROM review r LEFT JOIN customer c USING (customer_id) GROUP BY coalesce(r.customer_id, 0))""",
+        key="id",
+        columns=(Column("Customer", "name", "name"), *_REVIEWS),
+        order="-reviews",
+    ),
+    "report_review/product": Grid(
+        title="Product Reviews Report",
+        section="Reports",
+        source=f"""(SELECT p.product_id AS id, p.name, p.sku, {_COUNTED}
+                    FROM review r JOIN product p USING (product_id) GROUP BY p.product_id)""",
+        key="id",
+        columns=(Column("ID", "id", "id", "id"), Column("Product", "name", "name"), *_REVIEWS),
+        order="-reviews",
+        row_link=Link("Show Reviews", "/admin/review/product/index/?product_id={}"),
+    ),
+    "report_product/lowstock": Grid(
+        title="Low Stock Report",
+        section="Reports",
+        source=f"(SELECT * FROM product WHERE quantity < {LOW_STOCK})",
+        key="product_id",
+        columns=(
+            Column("Product", "name", "name"),
+            Column("SKU", "sku", "sku"),
+            Column("Stock Quantity", "quantity", "quantity", "number"),
+        ),
+        order="quantity",
+        row_link=Link("Edit", "/admin/catalog/product/edit/id/{}/"),
+        note=f"Products of which the shop has fewer than {LOW_STOCK}.",
+    ),
+    "term": Grid(
+        title="Search Terms Report",
+        section="Reports",
+        source="search_term",
+        key="query_id",
+        columns=(
+            Column("ID", "id", "query_id", "id"),
+            Column("Search Query", "query", "query_text"),
+            Column("Results", "results", "num_results", "number"),
+            Column("Hits", "hits", "uses", "number"),
+        ),
+        order="-hits",
+    ),
+}
+
+
+@get("/admin/reports/<any('report_review/customer', 'report_review/product', 'report_product/lowstock'):name>/")
+@get("/admin/search/<any(term):name>/report/")
+def list_report(request: Request, name: str) -> str:
+    """A report that is a list."""
+    return show(request, LISTS[name])

@@ -1,0 +1,186 @@
+"""Templates: small objects that draw tasks from a world, with the truth, the checks and a reference solution.
+
+A template is a function of a `Sampler` that returns a `Draw`. It picks its slots from the world's database, computes the
+truth with a query, and says how a person would do the task, naming elements by the labels they would see.
+"""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from webarena_gym.actions import Action, Kind
+from webarena_gym.tasks.task import Step, Task
+
+Row = sqlite3.Row
+
+
+class NothingToDraw(LookupError):  # noqa: N818 - not an error: another draw may succeed
+    """The world, or one draw from it, has nothing that the template could ask for."""
+
+
+class Sampler:
+    """Draws slots from one world; every draw comes from one seeded generator."""
+
+    def __init__(self, databases: dict[str, sqlite3.Connection], rng: Random) -> None:
+        self._databases = databases
+        self.rng = rng
+
+    def rows(self, query: str, *parameters: Any, site: str = "shopping") -> list[Row]:
+        """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
+        return self._databases[site].execute(query, parameters).fetchall()
+
+    def value(self, query: str, *parameters: Any, site: str = "shopping") -> Any:
+        """Return the first column of the first row. Raises NothingToDraw without one."""
+        rows = self.rows(query, *parameters, site=site)
+        if not rows:
+            raise NothingToDraw(query)
+        return rows[0][0]
+
+    def pick(self, query: str, *parameters: Any, site: str = "shopping") -> Row:
+        """Return one row of a query at random. Raises NothingToDraw when there is none."""
+        rows = self.rows(query, *parameters, site=site)
+        if not rows:
+            raise NothingToDraw(query)
+        return self.rng.choice(rows)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw of a template. `slots` fill the intent; `eval` is WebArena's block, made by the functions below."""
+
+    slots: dict[str, Any]
+    eval: dict[str, Any]
+    solution: Sequence[Step]
+    wrong_answers: Sequence[str] = ()
+    start_url: str = ""  # the site's home page when empty
+
+
+@dataclass(frozen=True)
+class Template:
+    """A kind of task."""
+
+    name: str
+    sites: tuple[str, ...]
+    intent: str  # with slots in braces
+    draw: Callable[[Sampler], Draw] = field(repr=False)
+
+    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int, template_id: int) -> Task:
+        """Draw one task. Raises NothingToDraw."""
+        drawn = self.draw(sampler)
+        return Task(
+            task_id=task_id,
+            sites=self.sites,
+            start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
+            intent=self.intent.format(**drawn.slots),
+            eval=drawn.eval,
+            intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
+            instantiation_dict=drawn.slots,
+            intent_template_id=template_id,
+            template=self.name,
+            world_seed=world_seed,
+            solution=tuple(drawn.solution),
+            wrong_answers=tuple(drawn.wrong_answers),
+        )
+
+
+class Templates(dict[str, Template]):
+    """The templates of one module, by name; fills itself through the decorator `define`."""
+
+    def __init__(self, site: str) -> None:
+        super().__init__()
+        self._site = site
+
+    def define(
+        self, intent: str, sites: tuple[str, ...] = ()
+    ) -> Callable[[Callable[[Sampler], Draw]], Callable[[Sampler], Draw]]:
+        """Register the decorated function under its own name, as a template of this module's site."""
+
+        def decorate(draw: Callable[[Sampler], Draw]) -> Callable[[Sampler], Draw]:
+            name = f"{self._site}.{draw.__name__}"
+            self[name] = Template(name, sites or (self._site,), intent, draw)
+            return draw
+
+        return decorate
+
+
+# Steps of solutions, by label.
+
+
+def click(label: str, thought: str = "") -> Step:
+    """Click the element with that label."""
+    return Step(Action(Kind.CLICK, label), thought)
+
+
+def type_text(label: str, text: str, thought: str = "") -> Step:
+    """Fill the field with that label."""
+    return Step(Action(Kind.TYPE, label, text), thought)
+
+
+def search(label: str, text: str, thought: str = "") -> Step:
+    """Fill the field with that label and press Enter."""
+    return Step(Action(Kind.SEARCH, label, text), thought)
+
+
+def choose(label: str, option: str, thought: str = "") -> Step:
+    """Choose an option of the drop-down list with that label."""
+    return Step(Action(Kind.SELECT, label, option), thought)
+
+
+def back(thought: str = "") -> Step:
+    """Return to the previous page."""
+    return Step(Action(Kind.GO_BACKWARD), thought)
+
+
+def leave(message: str = "", thought: str = "") -> Step:
+    """End the task with a message."""
+    return Step(Action(Kind.EXIT, argument=message), thought)
+
+
+# Checks: the `eval` block of WebArena's schema.
+
+
+def answer(**references: Any) -> dict[str, Any]:
+    """The answer must agree: `exact_match`, `must_include`, `must_exclude` or `fuzzy_match` (by type), each text or a list."""
+    return {"eval_types": ["string_match"], "reference_answers": references}
+
+
+def not_achievable() -> dict[str, Any]:
+    """The right answer is N/A."""
+    return answer(fuzzy_match="N/A")
+
+
+def at_url(url: str) -> dict[str, Any]:
+    """The episode must end at that place, such as `__SHOPPING__/wishlist/`."""
+    return {"eval_types": ["url_match"], "reference_url": url}
+
+
+def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
+    """A page, "last" for the final one, must hold `contents` (comparisons as for `answer`) where the CSS `locator` points."""
+    return {
+        "eval_types": ["program_html"],
+        "program_html": [{"url": url, "locator": locator, "required_contents": contents}],
+    }
+
+
+def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "shopping") -> dict[str, Any]:
+    """The query over the site's database must return exactly `expected`, in order."""
+    check = {"site": site, "query": query, "parameters": list(parameters), "expected": expected}
+    return {"eval_types": ["state"], "state": [check]}
+
+
+def all_of(*blocks: dict[str, Any]) -> dict[str, Any]:
+    """Every one of several checks must pass."""
+    merged: dict[str, Any] = {"eval_types": []}
+    for block in blocks:
+        for key, value in block.items():
+            if key == "eval_types":
+                merged[key] += [kind for kind in value if kind not in merged[key]]
+            elif isinstance(value, list):
+                merged.setdefault(key, []).extend(value)
+            elif key in merged:
+                raise ValueError(f"two checks of the kind {key} cannot be merged")
+            else:
+                merged[key] = value
+    return merged
