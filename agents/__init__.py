@@ -1,0 +1,1 @@
+"""The reference agent: prompts, policies, rollouts, behaviour cloning, M-GRPO and evaluation."""

@@ -73,7 +73,7 @@ def _catalogue(db: sqlite3.Connection) -> None:
         )
     db.execute("INSERT INTO product_option VALUES (1, 6, 'Size', 1)")
     db.execute("INSERT INTO product_option_value VALUES (1, 1, 'S', 0, 1), (2, 1, 'M', 0, 2), (3, 1, 'L', 200, 3)")
-    db.execute("INSERT INTO product_attribute VALUES (1, 'Material', 'Canvas', 1)")
+    db.execute("INSERT INTO product_attribute VALUES (1, 'Brand', 'Acme', 1), (1, 'Material', 'Canvas', 2)")
 
 
 def _people(db: sqlite3.Connection) -> None:
@@ -110,8 +110,10 @@ def _order(db: sqlite3.Connection, dice: random.Random, order_id: int) -> None:
     total, name = subtotal - discount + shipping, NAMES[customer_id - 1]
     db.execute(
         "INSERT INTO sales_order VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'Flat Rate - Fixed', 'Check / Money order')",
-        (order_id, f"{order_id:09d}", customer_id, f"person{customer_id}@example.com", name, state, moment)
-        + (subtotal, discount, "TEN" if has_coupon else None, shipping, total),
+        (
+            *(order_id, f"{order_id:09d}", customer_id, f"person{customer_id}@example.com", name, state, moment),
+            *(subtotal, discount, "TEN" if has_coupon else None, shipping, total),
+        ),
     )
     for kind in ("billing", "shipping"):
         db.execute(
@@ -123,8 +125,10 @@ def _order(db: sqlite3.Connection, dice: random.Random, order_id: int) -> None:
         db.execute(
             """INSERT INTO order_item (order_id, product_id, sku, name, price_cents, qty_ordered, qty_invoiced, qty_shipped,
                                        qty_refunded, qty_canceled) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)""",
-            (order_id, product_id, f"AC-{product_id:03d}", GOODS[product_id - 1], product_id * 1050, quantity)
-            + tuple(quantity * holds for holds in (is_paid, is_shipped, state == "closed", state == "canceled")),
+            (
+                *(order_id, product_id, f"AC-{product_id:03d}", GOODS[product_id - 1], product_id * 1050, quantity),
+                *(quantity * holds for holds in (is_paid, is_shipped, state == "closed", state == "canceled")),
+            ),
         )
     if is_paid:
         db.execute("INSERT INTO invoice VALUES (?1, ?2, ?1, ?3, ?4)", (order_id, f"{order_id:09d}", total, moment))
@@ -144,6 +148,8 @@ def _marketing(db: sqlite3.Connection, dice: random.Random) -> None:
         customer_id = dice.choice([None, 1, 2, 3])
         db.execute(
             "INSERT INTO review VALUES (?, ?, ?, 'Nick', ?, 'Fine <i>thing</i>', ?, ?, ?)",
-            (review_id, dice.randint(1, len(GOODS)), customer_id, f"Review {review_id}", dice.randint(1, 5))
-            + (dice.choice(["Approved", "Pending", "Not Approved"]), f"2023-0{dice.randint(1, 5)}-10 12:00:00"),
+            (
+                *(review_id, dice.randint(1, len(GOODS)), customer_id, f"Review {review_id}", dice.randint(1, 5)),
+                *(dice.choice(["Approved", "Pending", "Not Approved"]), f"2023-0{dice.randint(1, 5)}-10 12:00:00"),
+            ),
         )

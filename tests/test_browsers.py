@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from browser_site import HOME, OTHER, make_network
 from lxml.html import HtmlElement
 
+from tests.browser_site import HOME, OTHER, make_network
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError
@@ -478,6 +478,11 @@ class TestKeys:
         assert browser.page().focused is node(browser, "link")
         browser.press("Enter")
         assert browser.page().title == "Plain"
+
+    def test_key_in_an_element(self, browser):
+        type_text(browser, "b", "x")
+        browser.press("Enter", node(browser, "a"))
+        assert browser.page().url == HOME + "echo?a=&c=on"
 
     @pytest.mark.parametrize("key", ["Escape", "ArrowDown", "PageDown", "Control+A"])
     def test_other_keys(self, browser, key):

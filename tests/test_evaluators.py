@@ -128,9 +128,10 @@ def test_the_score_is_a_product():
     assert passes(both, "x")
     assert not passes(both, "y")
     verdicts = evaluate(both, "", outcome("y"))
-    assert [
-        (verdict.check, verdict.passed) for verdict in verdicts
-    ] == [("string_match/exact_match", False), ("url_match", True)]
+    assert [(verdict.check, verdict.passed) for verdict in verdicts] == [
+        ("string_match/exact_match", False),
+        ("url_match", True),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """The shop, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
 
+import json
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -166,7 +168,7 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
             "TENOFF",
             500,
             4100,
-            "Flat Rate",
+            "Flat Rate - Fixed",
             "Check / Money order",
         )
         for n, status in ((1, "complete"), (2, "pending"))
@@ -185,7 +187,7 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
             None,
             500,
             2900,
-            "Flat Rate",
+            "Flat Rate - Fixed",
             "Check / Money order",
         )
     ],
@@ -241,8 +243,8 @@ class Visitor:
         self.browser.start([f"{HOST}/"], {})
 
     def sign_in(self, customer_id: int = 1) -> "Visitor":
-        session_id = sign_in(self.db, customer_id=customer_id)
-        self.browser.start([f"{HOST}/"], {"shop.test": {"sid": session_id}})
+        self.sid = sign_in(self.db, customer_id=customer_id)
+        self.browser.start([f"{HOST}/"], {"shop.test": {"sid": self.sid}})
         return self
 
     def open(self, path: str) -> "Visitor":
@@ -300,3 +302,536 @@ def visitor(base: bytes) -> Iterator[Visitor]:
 @pytest.fixture
 def emma(visitor: Visitor) -> Visitor:
     return visitor.sign_in()
+
+
+def test_the_home_page_shows_new_and_best_selling_products(visitor):
+    assert visitor.browser.page().title == "Corner Shop"
+    assert visitor.names == ["Two Person Tent", "Red Kettle", "Iron Frying Pan", "Copper Frying Pan"]
+    visitor.db.execute("UPDATE product SET created_at = '2021-01-01 00:00:00' WHERE product_id < 4")
+    assert visitor.open("/").names[:2] == ["Copper Frying Pan", "Iron Frying Pan"]  # best sellers that are not new
+
+
+def test_a_category_holds_what_is_below_it(visitor):
+    visitor.click("Kitchen")
+    assert visitor.path == "/kitchen.html"
+    assert visitor.names == ["Copper Frying Pan", "Iron Frying Pan", "Red Kettle"]
+    visitor.click("Kettles")
+    assert visitor.path == "/kitchen/kettles.html"
+    assert visitor.names == ["Red Kettle"]
+    assert "Out of stock" in visitor.text
+
+
+def test_sorting(visitor):
+    visitor.open("/kitchen.html").choose("Sort By", "Price").click("Apply")
+    assert visitor.names == ["Red Kettle", "Iron Frying Pan", "Copper Frying Pan"]  # by what is paid, not by the old price
+    visitor.click("Set Descending Direction")
+    assert visitor.path == "/kitchen.html?product_list_order=price&product_list_limit=12&product_list_dir=desc"
+    assert visitor.names == ["Copper Frying Pan", "Iron Frying Pan", "Red Kettle"]
+    visitor.click("Set Ascending Direction").choose("Sort By", "Product Name").click("Apply")
+    assert visitor.names == ["Copper Frying Pan", "Iron Frying Pan", "Red Kettle"]
+
+
+def test_filters_narrow_and_can_be_removed(visitor):
+    visitor.open("/kitchen.html").click("Alder")
+    assert visitor.path == "/kitchen.html?brand=Alder"
+    assert visitor.names == ["Copper Frying Pan", "Red Kettle"]
+    visitor.click("$10.00 - $19.99")
+    assert visitor.names == ["Red Kettle"]
+    visitor.click("Remove Brand: Alder")
+    assert visitor.path == "/kitchen.html?price=10-20"
+    visitor.click("Clear All")
+    assert len(visitor.names) == 3
+    visitor.click("In Stock", "4 stars & up")
+    assert visitor.names == ["Copper Frying Pan"]
+
+
+def test_paging_keeps_filters_and_order(visitor):
+    visitor.open("/outdoors.html?price=0-10&product_list_order=price&product_list_dir=desc")
+    assert "Items 1-12 of 25" in visitor.text
+    first = visitor.names
+    visitor.click("Next")
+    second = visitor.names
+    visitor.click("Page 3")
+    assert [*first, *second, *visitor.names] == [f"Tent Peg No. {n:02d}" for n in range(25, 0, -1)]
+    visitor.choose("Show", "36").click("Apply")
+    assert "25 Items" in visitor.text
+    assert len(visitor.names) == 25
+
+
+def test_search_ranks_titles_before_descriptions_and_counts_the_term(visitor):
+    visitor.type(Search_entire_store="camping").click("Search")
+    assert visitor.path == "/catalogsearch/result/?q=camping"
+    assert visitor.names == ["Iron Frying Pan", "Two Person Tent"]
+    visitor.open("/catalogsearch/result/?q=PAN+birch")
+    assert visitor.names == ["Iron Frying Pan"]
+    visitor.open("/catalogsearch/result/?q=two+person+tent")
+    assert visitor.names[0] == "Two Person Tent"
+    visitor.open("/catalogsearch/result/?q=Tent").open("/catalogsearch/result/?q=tent&p=2")
+    assert visitor.row("SELECT * FROM search_term WHERE query_text = 'tent'")["uses"] == 8
+    assert visitor.row("SELECT * FROM search_term WHERE query_text = 'camping'")["num_results"] == 2
+
+
+def test_search_suggests_other_spellings_that_find_something(visitor):
+    visitor.open("/catalogsearch/result/?q=coper+fryng+pan")
+    assert "Your search returned no results." in visitor.text
+    visitor.click("copper frying pan")
+    assert visitor.names == ["Copper Frying Pan"]
+    assert "Did you mean" not in visitor.open("/catalogsearch/result/?q=zzzzzzz").text
+
+
+def test_wildcards_are_ordinary_characters_in_a_search(visitor):
+    assert visitor.open("/catalogsearch/result/?q=%25").names == []
+    assert visitor.open("/catalogsearch/result/?q=no._01").names == []
+
+
+def test_advanced_search(visitor):
+    visitor.open("/catalogsearch/advanced/").type(Product_Name="pan", Price_to="30").click("Search by these fields")
+    assert visitor.names == ["Iron Frying Pan"]
+    visitor.open("/catalogsearch/advanced/").type(Price_from="cheap").click("Search by these fields")
+    assert "cheap is no price" in visitor.text
+    visitor.open("/catalogsearch/advanced/").click("Search by these fields")
+    assert "Enter a search term and try again." in visitor.text
+
+
+def test_a_product_page(visitor):
+    visitor.open("/iron-frying-pan.html")
+    for text in ("Special Price $24.00", "Regular Price $30.00", "3.0 (1)", "SKU: PAN-2", "In stock", "10 inch", "Birch"):
+        assert text in visitor.text
+    assert "Be the first to review this product" in visitor.open("/red-kettle.html").text
+    assert visitor.open("/forgotten-tent.html").browser.page().title == "404 Not Found"
+
+
+def test_add_to_cart_asks_for_options(visitor):
+    visitor.open("/outdoors/tents.html").click("Add to Cart")
+    assert visitor.path == "/two-person-tent.html"
+    assert "You need to choose options for your item: Color, Floor." in visitor.text
+    visitor.choose("Color", "Sand").choose("Floor", "Heavy").type(Qty="2").click("Add to Cart")
+    assert "You added Two Person Tent to your shopping cart." in visitor.text
+    item = visitor.row("SELECT * FROM cart_item")
+    assert (json.loads(item["options"]), item["quantity"]) == ({"Color": "Sand", "Floor": "Heavy"}, 2)
+    visitor.click("My Cart")
+    assert "$270.00" in visitor.text
+
+
+def test_add_to_cart_from_a_list_stays_there_and_adds_up(visitor):
+    visitor.open("/kitchen.html?brand=Alder").click("Add to Cart", "Add to Cart")
+    assert visitor.path == "/kitchen.html?brand=Alder"
+    assert "My Cart</a> (2)" in visitor.text
+    assert visitor.value("SELECT quantity FROM cart_item") == 2
+
+
+def test_no_more_than_in_stock(visitor):
+    visitor.open("/iron-frying-pan.html").type(Qty="6").click("Add to Cart")
+    assert "The requested quantity of Iron Frying Pan is not available." in visitor.text
+    visitor.type(Qty="5").click("Add to Cart", "Add to Cart")
+    assert "is not available" in visitor.text
+    visitor.click("My Cart").type(Qty="6").click("Update Shopping Cart")
+    assert "is not available" in visitor.text
+    assert visitor.value("SELECT quantity FROM cart_item") == 5
+
+
+def test_changing_the_cart(visitor):
+    visitor.open("/kitchen.html").click("Add to Cart", "Add to Cart [2]", "My Cart")
+    visitor.fill({"Qty": "3", "Qty [2]": "2"}).click("Update Shopping Cart")
+    assert "$168.00" in visitor.text
+    visitor.type(Qty="many").click("Update Shopping Cart")
+    assert "Please enter a whole number" in visitor.text
+    visitor.click("Remove")
+    assert "$48.00" in visitor.text
+    visitor.type(Qty="0").click("Update Shopping Cart")
+    assert "You have no items in your shopping cart." in visitor.text
+
+
+def test_coupons(visitor):
+    visitor.open("/kitchen.html").click("Add to Cart", "My Cart")
+    for code in ("OVER", "NOTYET", "NONE"):
+        visitor.type(Discount_Code=code).click("Apply Discount")
+        assert f'The coupon code "{code}" is not valid.' in visitor.text
+    visitor.type(Discount_Code="tenoff").click("Apply Discount")
+    assert 'You used coupon code "TENOFF".' in visitor.text
+    assert "-$4.00" in visitor.text
+    assert "$36.00" in visitor.text
+    visitor.click("Cancel Coupon")
+    assert "You canceled the coupon code." in visitor.text
+    visitor.type(Discount_Code="FIVE").click("Apply Discount")
+    assert "$35.00" in visitor.text
+
+
+def test_shipping_is_free_above_the_threshold(visitor):
+    visitor.open("/kitchen.html").click("Add to Cart", "My Cart")
+    assert "Free Shipping" not in visitor.text
+    visitor.choose("Estimate Shipping", "Flat Rate - Fixed").click("Estimate")
+    assert "$45.00" in visitor.text
+    visitor.type(Qty="3").click("Update Shopping Cart")
+    visitor.choose("Estimate Shipping", "Free Shipping").click("Estimate")
+    assert "<td>$0.00</td>" in visitor.text
+    visitor.type(Qty="2").click("Update Shopping Cart")
+    assert "Free Shipping" not in visitor.text
+
+
+def test_a_customer_orders(emma):
+    emma.open("/kitchen.html").click("Add to Cart", "Add to Cart [2]", "My Cart")
+    emma.fill({"Qty": "2"}).click("Update Shopping Cart").type(Discount_Code="TENOFF").click("Apply Discount")
+    emma.click("Proceed to Checkout", "Emma Lopez, 2 Oak St, Boston, Massachusetts 02101", "Flat Rate - Fixed $15.00", "Next")
+    assert "$108.60" in emma.text  # 104.00 less 10 % and plus 15.00
+    emma.click("Cash On Delivery", "Place Order")
+    assert "Thank you for your purchase!" in emma.text
+    assert emma.row("SELECT * FROM sales_order ORDER BY order_id DESC") == {
+        "order_id": 4,
+        "increment_id": "000000004",
+        "customer_id": 1,
+        "customer_email": "emma@mail.test",
+        "customer_name": "Emma Lopez",
+        "status": "pending",
+        "created_at": NOW,
+        "subtotal_cents": 10400,
+        "discount_cents": 1040,
+        "coupon_code": "TENOFF",
+        "shipping_cents": 1500,
+        "grand_total_cents": 10860,
+        "shipping_method": "Flat Rate - Fixed",
+        "payment_method": "Cash On Delivery",
+    }
+    items = emma.db.execute(
+        "SELECT sku, price_cents, qty_ordered, qty_invoiced FROM order_item WHERE order_id = 4 ORDER BY item_id"
+    )
+    assert [tuple(row) for row in items] == [("PAN-1", 4000, 2, 0), ("PAN-2", 2400, 1, 0)]
+    addresses = emma.db.execute("SELECT kind, company, city FROM order_address WHERE order_id = 4 ORDER BY kind").fetchall()
+    assert [tuple(row) for row in addresses] == [("billing", "Desk Co", "Boston"), ("shipping", "Desk Co", "Boston")]
+    assert emma.value("SELECT quantity FROM product WHERE product_id = 1") == 8
+    assert emma.value("SELECT times_used FROM cart_rule WHERE rule_id = 1") == 5
+    assert emma.value("SELECT count(*) FROM cart_item") == 0
+    emma.click("000000004")
+    assert emma.browser.page().title == "Order # 000000004"
+
+
+def test_a_guest_orders_and_finds_the_order_again(visitor):
+    visitor.open("/red-kettle.html").open("/iron-frying-pan.html").type(Qty="5").click(
+        "Add to Cart", "My Cart", "Proceed to Checkout", "Next"
+    )
+    assert "Please enter a valid email address" in visitor.text
+    assert "Phone Number is a required field." in visitor.text
+    assert "Please select a shipping method." in visitor.text
+    visitor.type(
+        Email_Address="gus@mail.test",
+        First_Name="Gus",
+        Last_Name="Ode",
+        Street_Address="9 Bay Rd",
+        City="Reno",
+        Phone_Number="1",
+    )
+    visitor.fill({"State/Province": "Nevada", "Zip/Postal Code": "89501"}).click("Best Way - Table Rate $15.00", "Next")
+    visitor.click("My billing and shipping address are the same", "Place Order")
+    assert "Please enter the billing address." in visitor.text
+    visitor.type(First_Name="Ann", Last_Name="Bill", Street_Address="1 Pay St", City="Reno", Phone_Number="2")
+    visitor.fill({"State/Province": "Nevada", "Zip/Postal Code": "89501"}).click("Place Order")
+    assert "Your order # is: 000000004" in visitor.text
+    order = visitor.row("SELECT * FROM sales_order WHERE order_id = 4")
+    assert (order["customer_id"], order["customer_name"], order["grand_total_cents"]) == (None, "Ann Bill", 13500)
+    assert visitor.row("SELECT * FROM product WHERE product_id = 2")["is_in_stock"] == 0
+    visitor.click("Orders and Returns").type(Order_ID="4", Billing_Last_Name="Ode", Email="gus@mail.test").click("Continue")
+    assert "You entered incorrect data." in visitor.text
+    visitor.type(Billing_Last_Name="bill").click("Continue")
+    assert visitor.path == "/sales/guest/view/"
+    assert "1 Pay St" in visitor.text
+
+
+def test_a_new_address_at_checkout_is_kept_if_wanted(emma):
+    emma.open("/copper-frying-pan.html").click("Add to Cart").open("/checkout/").click("New Address")
+    emma.type(First_Name="Emma", Last_Name="Lopez", Street_Address="5 New St", City="Troy", Phone_Number="5")
+    emma.fill({"State/Province": "New York", "Zip/Postal Code": "12180"}).click(
+        "Best Way - Table Rate $15.00", "Next", "Place Order"
+    )
+    assert emma.value("SELECT city FROM order_address WHERE order_id = 4 AND kind = 'shipping'") == "Troy"
+    assert emma.value("SELECT count(*) FROM customer_address WHERE customer_id = 1 AND city = 'Troy'") == 1
+
+
+def test_orders(emma):
+    emma.click("My Account", "My Orders")
+    assert "<td>000000002</td><td>2/5/23</td><td>Emma Lopez</td><td>$41.00</td><td>Pending</td>" in emma.text
+    emma.click("View Order [2]")
+    for text in ("Order # 000000001", "Complete", "January 5, 2023", "-$4.00", "Left at the door.", "Check / Money order"):
+        assert text in emma.text
+    assert "Internal note." not in emma.text
+    emma.click("Order Shipments")
+    assert "Tracking Number: DHL JD0149" in emma.text
+    emma.click("Invoices")
+    assert "Grand Total: $41.00" in emma.text
+    assert "Refunds" not in emma.text
+    assert emma.open("/sales/order/view/order_id/3/").browser.page().title == "404 Not Found"
+
+
+def test_reorder_takes_what_is_still_to_be_had(emma):
+    emma.open("/sales/order/history/").click("Reorder")
+    assert "Forgotten Tent is no longer for sale." in emma.text
+    item = emma.row("SELECT * FROM cart_item")
+    assert (item["product_id"], json.loads(item["options"])) == (4, {"Color": "Sand", "Floor": "Light"})
+
+
+def test_wish_list(emma):
+    emma.open("/copper-frying-pan.html").click("Add to Wish List")
+    assert "Copper Frying Pan has been added to your Wish List." in emma.text
+    emma.open("/two-person-tent.html").click("Add to Wish List")
+    emma.fill({"Comment": "for mum", "Qty": "3"}).click("Update Wish List")
+    item = emma.row("SELECT * FROM wishlist_item WHERE product_id = 1")
+    assert (item["comment"], item["quantity"], item["customer_id"], item["added_at"]) == ("for mum", 3, 1, NOW)
+    emma.click("Add All to Cart")
+    assert emma.row("SELECT * FROM cart_item")["quantity"] == 3
+    assert "You need to choose options" in emma.text
+    emma.click("My Wish List", "Add to Cart")
+    assert emma.path == "/two-person-tent.html"
+    emma.click("My Wish List", "Remove")
+    assert emma.value("SELECT count(*) FROM wishlist_item") == 0
+
+
+def test_a_guest_is_asked_to_sign_in_and_led_back(visitor):
+    visitor.open("/copper-frying-pan.html").click("Add to Cart", "Add to Wish List")
+    assert visitor.path == "/customer/account/login/"
+    visitor.type(Email="emma@mail.test", Password="wrong").click("Sign In")
+    assert "The email or the password is not correct." in visitor.text
+    visitor.type(Password="secret-1").click("Sign In")
+    assert visitor.path == "/copper-frying-pan.html"
+    assert visitor.row("SELECT * FROM cart")["customer_id"] == 1
+    visitor.click("Sign Out")
+    assert "My Cart</a> (0)" in visitor.text
+    visitor.click("My Account")
+    assert visitor.path == "/customer/account/login/"
+
+
+def test_a_guests_cart_joins_the_customers(emma, visitor):
+    emma.open("/copper-frying-pan.html").click("Add to Cart", "Sign Out")
+    emma.open("/copper-frying-pan.html").click("Add to Cart", "Sign In")
+    emma.type(Email="EMMA@mail.test", Password="secret-1").click("Sign In")
+    assert emma.value("SELECT group_concat(quantity) FROM cart_item") == "2"
+    assert emma.value("SELECT count(*) FROM cart") == 1
+
+
+def test_a_review_waits_for_approval(emma):
+    emma.open("/copper-frying-pan.html").click("Reviews")
+    assert "Items 1-10 of 12" in emma.text
+    assert emma.text.index("Title 12") < emma.text.index("Title 11")
+    assert "Hidden" not in emma.text
+    emma.click("Submit Review")
+    assert "Please select a rating" in emma.text
+    emma.click("5 stars").type(Nickname="Em", Summary="Grand", Review="I <b>like</b> it.").click("Submit Review")
+    assert "You submitted your review for moderation." in emma.text
+    review = emma.row("SELECT * FROM review ORDER BY review_id DESC")
+    assert (review["status"], review["rating"], review["customer_id"], review["nickname"]) == ("Pending", 5, 1, "Em")
+    emma.open("/review/customer/").click("See Details")
+    assert "I &lt;b>like&lt;/b> it." in emma.text
+
+
+def test_compare(visitor):
+    for page in ("copper-frying-pan", "iron-frying-pan"):
+        visitor.open(f"/{page}.html").click("Add to Compare")
+    assert "<tr><th>Material</th><td>Copper</td><td>Iron</td></tr>" in visitor.text
+    assert "<tr><th>Diameter</th><td>N/A</td><td>10 inch</td></tr>" in visitor.text
+    visitor.click("Remove Product")
+    assert visitor.value("SELECT product_id FROM compare_item") == 2
+    visitor.click("Add to Cart", "Clear All")
+    assert "You have no items to compare." in visitor.text
+    assert visitor.value("SELECT product_id FROM cart_item") == 2
+
+
+def test_addresses(emma):
+    emma.open("/customer/address/").click("Edit [2]").type(City="Salem")
+    emma.click("Use as my default shipping address", "Save Address")
+    defaults = emma.db.execute(
+        "SELECT city, is_default_billing, is_default_shipping FROM customer_address WHERE customer_id = 1"
+    )
+    assert [tuple(row) for row in defaults] == [("Albany", 1, 0), ("Salem", 0, 1)]
+    emma.click("Add New Address").type(Street_Address="7 Low St").click("Save Address")
+    assert "City is a required field." in emma.text
+    emma.type(City="Troy", Phone_Number="5").fill({"State/Province": "NY", "Zip/Postal Code": "1"}).click(
+        "Save Address", "Delete"
+    )
+    assert "You deleted the address." in emma.text
+    assert emma.value("SELECT count(*) FROM customer_address WHERE customer_id = 1") == 2
+    assert emma.open("/customer/address/edit/id/3/").browser.page().title == "404 Not Found"
+
+
+def test_account_information(emma):
+    emma.open("/customer/account/edit/").type(First_Name="Emmy", Email="emmy@mail.test").click("Save")
+    assert "The current password is not correct." in emma.text
+    emma.type(Current_Password="secret-1", New_Password="longer-secret", Confirm_New_Password="longer-secret").click("Save")
+    assert "You saved the account information." in emma.text
+    customer = emma.row("SELECT * FROM customer WHERE customer_id = 1")
+    assert (customer["firstname"], customer["email"], customer["password"]) == ("Emmy", "emmy@mail.test", "longer-secret")
+    emma.open("/customer/account/edit/").type(Email="paul@mail.test", Current_Password="longer-secret").click("Save")
+    assert "There is already an account with this email address." in emma.text
+
+
+def test_create_an_account(visitor):
+    visitor.click("Sign In", "Create an Account").type(
+        First_Name="Zoe", Last_Name="Bo", Email="zoe@mail.test", Password="short"
+    )
+    visitor.click("Create an Account")
+    assert "Confirm Password is a required field." in visitor.text
+    visitor.type(Password="long-enough", Confirm_Password="long-enough").click("Sign Up for Newsletter", "Create an Account")
+    assert visitor.path == "/customer/account/"
+    assert visitor.row("SELECT * FROM newsletter_subscriber WHERE email = 'zoe@mail.test'")["customer_id"] == 3
+
+
+def test_newsletter(emma):
+    emma.type(Email_for_our_newsletter="new@mail.test").click("Subscribe")
+    assert "Thank you for your subscription." in emma.text
+    emma.type(Email_for_our_newsletter="New@mail.test").click("Subscribe")
+    assert "This email address is already subscribed." in emma.text
+    emma.open("/newsletter/manage/").click("General Subscription", "Save")
+    assert emma.value("SELECT status FROM newsletter_subscriber WHERE customer_id = 1") == "Subscribed"
+    emma.open("/newsletter/manage/").click("General Subscription", "Save")
+    assert emma.value("SELECT status FROM newsletter_subscriber WHERE customer_id = 1") == "Unsubscribed"
+
+
+def test_contact(visitor):
+    visitor.click("Contact Us").type(Name="Ann", Email="nonsense").fill({"What's on your mind?": "Hello\nthere"}).click(
+        "Submit"
+    )
+    assert "valid email address" in visitor.text
+    visitor.type(Email="ann@mail.test").click("Submit")
+    message = visitor.row("SELECT * FROM contact_message")
+    assert (message["name"], message["comment"], message["telephone"]) == ("Ann", "Hello\nthere", "")
+
+
+def test_pages_of_text(visitor):
+    visitor.open("/about-us")
+    assert "About the Corner Shop" in visitor.text
+    assert "And &lt;tents>." in visitor.text
+    assert "404" in visitor.open("/off/").browser.page().title
+
+
+def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(visitor):
+    first, again, other, missing = (
+        visitor.network.request("GET", f"{HOST}/media/catalog/{key}.svg")
+        for key in ("red-kettle", "red-kettle", "copper-frying-pan", "none")
+    )
+    assert first.status == 200
+    assert first.header("Content-Type").startswith("image/svg+xml")
+    assert first.body == again.body != other.body
+    assert (missing.status, missing.body) == (404, b"")
+
+
+def test_a_posted_form_needs_its_key(emma):
+    body = b"product=1"
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    for path in ("/checkout/cart/add/", "/wishlist/index/add/", "/checkout/payment/", "/contact/", "/customer/account/login/"):
+        assert emma.network.request("POST", HOST + path, headers, body).status == 400
+    assert emma.value("SELECT count(*) FROM cart_item") == 0
+
+
+ODD = [
+    "",
+    " ",
+    "0",
+    "-1",
+    "1.5",
+    "1e9",
+    "99999999999999999999",
+    "' OR 1=1 --",
+    "<script>x</script>",
+    "\x00\x1f\n",
+    "ü😀\u202e",
+    "%",
+    "[",
+    "a" * 3000,
+    "2020-01-01",
+    "Pan",
+    "1",
+    "on",
+]
+GETS = [
+    "/?x={}", "/{}.html", "/kitchen/{}.html", "/kitchen.html?p={}", "/kitchen.html?price={}&brand={}", "/kitchen.html?price={}-{}",
+    "/kitchen.html?rating={}&in_stock={}", "/kitchen.html?product_list_order={}&product_list_dir={}&product_list_limit={}",
+    "/catalogsearch/result/?q={}", "/catalogsearch/advanced/result/?name={}&price[from]={}&price[to]={}", "/catalogsearch/advanced/?sku={}",
+    "/review/product/list/id/{}/", "/review/product/list/id/1/?p={}", "/review/customer/view/id/{}/", "/sales/order/history/?p={}",
+    "/sales/order/view/order_id/{}/", "/sales/order/{}/order_id/1/", "/sales/guest/{}/", "/customer/address/edit/id/{}/", "/checkout/?address={}",
+    "/checkout/{}/", "/media/catalog/{}.svg", "/static/{}", "/{}/", "/{}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("pattern", GETS)
+def test_no_odd_address_breaks_the_shop(emma, pattern):
+    emma.open("/copper-frying-pan.html").click("Add to Cart")
+    cookie = {"Cookie": f"sid={emma.sid}"}
+    for odd in ODD:
+        url = HOST + pattern.replace("{}", quote(odd, safe=""))
+        assert emma.network.request("GET", url, cookie).status < 500, url
+
+
+FORMS = {
+    "/contact/": ["Name", "Email", "Phone Number", "What's on your mind?"],
+    "/review/product/list/id/1/": ["Nickname", "Summary", "Review"],
+    "/copper-frying-pan.html": ["Qty"],
+    "/checkout/cart/": ["Qty", "Discount Code"],
+    "/wishlist/": ["Comment", "Qty"],
+    "/customer/address/new/": ["City", "Zip/Postal Code", "Country"],
+    "/customer/account/edit/": ["First Name", "Email", "New Password"],
+    "/sales/guest/form/": ["Order ID", "Billing Last Name", "Email"],
+    "/checkout/?address=new": ["City", "Zip/Postal Code"],
+}
+
+
+@pytest.mark.parametrize("path", FORMS)
+def test_no_odd_text_breaks_a_form(emma, path):
+    """Every button of the page is pressed with each odd text in every field."""
+    emma.open("/copper-frying-pan.html").click("Add to Cart").click("Add to Wish List")
+    statuses = []
+    request = emma.network.request
+
+    def watched(*arguments: Any) -> Any:
+        response = request(*arguments)
+        statuses.append(response.status)
+        return response
+
+    emma.network.request = watched
+    for odd in ODD:
+        for button in _buttons(emma.open(path)):
+            emma.open(path)
+            fields = observe(emma.browser.page(), elements="label", window=10**6).nodes
+            emma.fill({label: odd for label in FORMS[path] if label in fields})
+            if button in fields:
+                emma.click(button)
+    assert statuses
+    assert max(statuses) < 500
+
+
+def _buttons(visitor: Visitor) -> list[str]:
+    nodes = observe(visitor.browser.page(), elements="label", window=10**6).nodes
+    return [label for label, node in nodes.items() if node.element.tag == "button" and label not in ("Search", "Subscribe")]
+
+
+POSTS = {
+    "/checkout/cart/add/": ["product", "qty", "options[1]", "return_url"],
+    "/checkout/cart/delete/": ["item"],
+    "/checkout/cart/updatePost/": ["qty[1]"],
+    "/checkout/cart/couponPost/": ["coupon_code", "remove"],
+    "/checkout/cart/estimatePost/": ["shipping_method"],
+    "/checkout/": ["address_id", "shipping_method", "email"],
+    "/checkout/payment/": ["payment_method", "billing_same_as_shipping"],
+    "/wishlist/index/add/": ["product", "return_url"],
+    "/wishlist/index/cart/": ["item"],
+    "/wishlist/index/remove/": ["item"],
+    "/catalog/product_compare/add/": ["product", "return_url"],
+    "/catalog/product_compare/remove/": ["product"],
+    "/customer/address/delete/": ["id"],
+    "/sales/order/reorder/": ["order_id"],
+    "/review/product/list/id/1/": ["rating", "title"],
+    "/newsletter/subscriber/new/": ["email", "return_url"],
+    "/newsletter/manage/": ["is_subscribed"],
+    "/customer/account/login/": ["email", "password"],
+    "/customer/account/create/": ["email", "password", "password_confirmation", "firstname", "lastname"],
+}
+
+
+@pytest.mark.parametrize("path", POSTS)
+def test_no_odd_value_breaks_a_view(emma, path):
+    """What no browser would send is refused by a page, too."""
+    emma.open("/copper-frying-pan.html").click("Add to Cart")
+    form_key = emma.find("Add to Wish List").getparent().find("input").get("value")
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"sid={emma.sid}"}
+    for odd in ODD:
+        body = "&".join([f"form_key={form_key}", *(f"{name}={quote(odd)}" for name in POSTS[path])])
+        response = emma.network.request("POST", HOST + path, headers, body.encode())
+        assert response.status < 500
+        assert response.status != 400 or odd == "", odd
+        assert not response.header("Location").startswith(("http", "//"))

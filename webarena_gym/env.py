@@ -86,7 +86,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"]}  # noqa: RUF012 - the type is Gymnasium's
+    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - the type is Gymnasium's
 
     def __init__(
         self,
@@ -386,14 +386,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _evaluate(self, answer: str) -> list[Verdict]:
         task, browser = self._started()
 
+        final = browser.page()
+
         def open_page(url: str) -> Page:
             browser.new_tab(url)
             page = browser.page()
             browser.close_tab()
+            browser.switch_tab(final.active_tab)
             return page
 
         connections = {site: self._databases[name].connection for site, name in DATABASE_OF.items()}
-        outcome = Outcome(answer, browser.page(), open_page, connections, URLS)
+        outcome = Outcome(answer, final, open_page, connections, URLS)
         return evaluate(task.eval, task.intent, outcome, self._judge)
 
 

@@ -7,7 +7,7 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote_to_bytes, urlsplit
 
 WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
@@ -49,8 +49,8 @@ class Network:
         environ = {
             "REQUEST_METHOD": method,
             "SCRIPT_NAME": "",
-            "PATH_INFO": unquote(parts.path or "/", encoding="latin-1"),
-            "QUERY_STRING": parts.query,
+            "PATH_INFO": unquote_to_bytes(parts.path or "/").decode("latin-1"),
+            "QUERY_STRING": parts.query.encode().decode("latin-1"),
             "SERVER_NAME": parts.hostname,
             "SERVER_PORT": str(parts.port or 80),
             "SERVER_PROTOCOL": "HTTP/1.1",

@@ -482,9 +482,9 @@ class _HtmlWriter(_Writer):
         written = []
         kind = attributes.get("type", "text").lower()
         if element.tag == "input" and not self._is_button(element):
-            if kind != "text":
+            if kind not in ("text", "search"):
                 written.append(f'type="{_attribute(kind)}"')
-            if kind not in ("checkbox", "radio", "password", "file"):
+            if kind not in ("checkbox", "radio", "password", "file") and field_value(element):
                 written.append(f'value="{_attribute(_clean(field_value(element)))}"')
             elif kind == "password" and field_value(element):
                 written.append('value="(hidden)"')

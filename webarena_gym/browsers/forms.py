@@ -3,6 +3,7 @@
 All functions read a tree and change nothing. Live state stands in the attributes, as `webarena_gym.page` says.
 """
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
@@ -16,6 +17,7 @@ SUBMIT_KINDS = frozenset(("submit", "image"))
 TICK_KINDS = frozenset(("checkbox", "radio"))
 _INPUT_KINDS = SINGLE_LINE_KINDS | BUTTON_KINDS | TICK_KINDS | {"range", "color", "file", "hidden"}
 _CONTROL_TAGS = ("input", "select", "textarea", "button")
+_NAMING_FORM = etree.XPath("//*[@form = $form]")
 _LABELABLE_TAGS = (*_CONTROL_TAGS, "meter", "output", "progress")
 
 
@@ -50,7 +52,10 @@ def owner(control: HtmlElement) -> HtmlElement | None:
 
 def controls(form: HtmlElement) -> list[HtmlElement]:
     """Return the controls that belong to a form, in document order."""
-    return [control for control in form.getroottree().getroot().iter(*_CONTROL_TAGS) if owner(control) is form]
+    root = form.getroottree().getroot()
+    # Looking through the whole document takes long on a page of many forms, and few forms have controls elsewhere.
+    scope = root if "id" in form.attrib and _NAMING_FORM(root, form=form.get("id")) else form
+    return [control for control in scope.iter(*_CONTROL_TAGS) if owner(control) is form]
 
 
 def is_disabled(control: HtmlElement) -> bool:

@@ -43,8 +43,6 @@ class InProcessBrowser:
         self._tabs: list[OpenTab] = []
         self._active = 0
 
-    # --- tabs and history ---
-
     def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
         self._check_open()
         self._client.cookies = CookieJar.of_hosts(cookies)
@@ -109,8 +107,6 @@ class InProcessBrowser:
         self._closed = True
         self._tabs = []
 
-    # --- what a person does on a page ---
-
     def right_click(self, element: HtmlElement) -> None:
         self._check(element)
 
@@ -130,12 +126,15 @@ class InProcessBrowser:
     def select(self, element: HtmlElement, option: str) -> None:
         self._check_shown(element)
         if element.tag != "select":
-            raise ActionError(f"{forms.describe(element)} is no list to select from, but a {element.tag}")
+            raise ActionError(f"cannot select in {forms.describe(element)}: it is no select")
         self._check_enabled(element)
         self._document.focus(element)
         self._choose(element, forms.find_option(element, option))
 
-    def press(self, key: str) -> None:
+    def press(self, key: str, element: HtmlElement | None = None) -> None:
+        if element is not None:
+            self._check_shown(element)
+            self._focus_near(element)
         focused = self._document.focused
         if key in {"Tab", "Shift+Tab"}:
             self._move_focus(backwards=key != "Tab")
@@ -164,10 +163,9 @@ class InProcessBrowser:
     def _click(self, element: HtmlElement) -> None:
         document = self._document
         target = forms.click_target(element)
-        around = element if target is None else target
         if target is not None and target.tag in {"input", "button", "select", "textarea"}:
             self._check_enabled(target)
-        document.focus(next((part for part in (around, *around.iterancestors()) if forms.is_focusable(part)), None))
+        self._focus_near(element if target is None else target)
         if target is None:
             return
         if forms.is_link(target):
@@ -181,6 +179,10 @@ class InProcessBrowser:
                 self._choose(select, target, toggle=True)
         else:
             self._use(target)
+
+    def _focus_near(self, element: HtmlElement) -> None:
+        around = (element, *element.iterancestors())
+        self._document.focus(next((part for part in around if forms.is_focusable(part)), None))
 
     def _use(self, control: HtmlElement) -> None:
         what = forms.kind(control)
@@ -211,8 +213,8 @@ class InProcessBrowser:
     def _fill(self, element: HtmlElement, text: str) -> None:
         what = forms.kind(element)
         if what not in forms.TYPEABLE_KINDS:
-            article = f"a {what} {element.tag}" if what != element.tag else f"a {what}"
-            raise ActionError(f"{forms.describe(element)} takes no text: it is {article}, not a text field")
+            reason = "it is no text field" if what == element.tag else f"its type is {what}"
+            raise ActionError(f"cannot type into {forms.describe(element)}: {reason}")
         self._check_enabled(element)
         if "readonly" in element.attrib:
             raise ActionError(f"{forms.describe(element)} is read-only")
@@ -236,8 +238,6 @@ class InProcessBrowser:
             stops.reverse()
         following = stops.index(document.focused) + 1 if document.focused in stops else 0
         document.focus(stops[following] if following < len(stops) else None)
-
-    # --- links and forms ---
 
     def _follow(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
@@ -296,8 +296,6 @@ class InProcessBrowser:
     def _open_tab(self, entry: Entry) -> None:
         self._tabs.append(OpenTab([entry]))
         self._active = len(self._tabs) - 1
-
-    # --- checks ---
 
     @property
     def _tab(self) -> OpenTab:

@@ -41,9 +41,11 @@ def return_url(request: Request, default: str) -> str:
     return wanted if is_local else default
 
 
+site.templates.filters["clean"] = clean
 site.templates.globals.update(
     store_name=lambda request: queries.config(request.db, "general/store_information/name", "Shop"),
     top_categories=lambda request: queries.subcategories(request.db, None),
     cart_count=carts.item_count,
     status_label=queries.status_label,
+    here=lambda request: request.full_path.removesuffix("?"),
 )

@@ -157,7 +157,8 @@ def chosen_options(db: sqlite3.Connection, product_id: int, chosen: Mapping[str,
 
 def merge(request: Request, customer_id: int) -> None:
     """Give what a guest has gathered to the customer who has just signed in."""
-    db, guest = request.db, find(request)
+    db = request.db
+    guest = find(request) if "customer_id" not in request.session else None
     request.session["customer_id"] = customer_id
     request.session.pop("cart_id", None)
     if guest is None:

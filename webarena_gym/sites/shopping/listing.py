@@ -11,8 +11,11 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping.forms import whole_number
+from webarena_gym.sites.shopping.paging import Pager
 
 LIMITS = (12, 24, 36)
+MOST_RANGES = 6  # price ranges on offer
+STEPS = [digit * 10**zeros for zeros in range(3, 12) for digit in (1, 2, 5)]  # their widths, in cents
 KEYS = ("price", "brand", "rating", "in_stock", "product_list_order", "product_list_dir", "product_list_limit")
 SORT_KEYS: dict[str, Callable[[sqlite3.Row], Any]] = {
     "name": lambda row: row["name"].lower(),
@@ -44,17 +47,13 @@ class Listing:
         self.active: list[Choice] = []
         rows = self._filtered(rows)
         self.facets = self._facets(rows)
-        self.total = len(rows)
         self.order = self._args.get("product_list_order", "")
         self.is_descending = self._args.get("product_list_dir") == "desc"
         key = SORT_KEYS.get(self.order)
         rows = sorted(rows, key=key, reverse=self.is_descending) if key else rows[:: -1 if self.is_descending else 1]
-        self.limit = whole_number(self._args.get("product_list_limit"), 1, LIMITS[-1]) or LIMITS[0]
-        self.limit = self.limit if self.limit in LIMITS else LIMITS[0]
-        self.pages = max(1, -(-self.total // self.limit))
-        self.page = min(whole_number(args.get("p"), 1, 10**9 - 1) or 1, self.pages)
-        self.first = (self.page - 1) * self.limit
-        self.rows = rows[self.first : self.first + self.limit]
+        limit = whole_number(self._args.get("product_list_limit"), 1, LIMITS[-1])
+        self.pager = Pager(args.get("p"), len(rows), limit if limit in LIMITS else LIMITS[0], lambda page: self.url(p=page))
+        self.rows = rows[self.pager.first : self.pager.first + self.pager.limit]
 
     def url(self, **changes: object) -> str:
         """Return the URL of this list with some arguments changed, or dropped when None; it starts at page 1 again."""
@@ -70,13 +69,6 @@ class Listing:
     def clear_url(self) -> str:
         """The URL of this list without filters."""
         return self.url(price=None, brand=None, rating=None, in_stock=None)
-
-    @property
-    def amount(self) -> str:
-        """Which items are shown, in words."""
-        if self.pages == 1:
-            return f"{self.total} Item" if self.total == 1 else f"{self.total} Items"
-        return f"Items {self.first + 1}-{self.first + len(self.rows)} of {self.total}"
 
     def _filtered(self, rows: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
         """Return the rows that pass the filters of the URL, and note those filters as active."""
@@ -133,17 +125,12 @@ def price_range(value: str | None) -> tuple[int | None, int | None]:
 
 
 def price_ranges(prices: Sequence[int]) -> list[tuple[int, int, int]]:
-    """Return equal ranges (low, high, count) in cents that hold the prices, empty ones left out.
+    """Return equal ranges (low, high, count) in cents that hold the prices: the finest of which there are few.
 
     >>> price_ranges([499, 1250, 1899, 9900])
     [(0, 1000, 1), (1000, 2000, 2), (9000, 10000, 1)]
     """
-    if not prices:
-        return []
-    step = 10 ** (len(str(max(prices))) - 1)
-    while step > 1000 and len({price // step for price in prices}) < 2:
-        step //= 10
-    step = max(step, 1000)
+    step = next(step for step in STEPS if len({price // step for price in prices}) <= MOST_RANGES)
     counts = Counter(price // step for price in prices)
     return [(index * step, (index + 1) * step, counts[index]) for index in sorted(counts)]
 

@@ -7,6 +7,8 @@ from datetime import datetime
 
 from webarena_gym.sites.shopping.forms import cents
 
+FLAT, TABLE, FREE = "Flat Rate - Fixed", "Best Way - Table Rate", "Free Shipping"
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -58,7 +60,7 @@ def shipping_rates(db: sqlite3.Connection, quantity: int, discounted_cents: int)
         cents(settings.get(f"carriers/{name}"))
         for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
     )
-    rates = {"Flat Rate": (500 if flat is None else flat) * quantity, "Table Rate": 1500 if table is None else table}
+    rates = {FLAT: (500 if flat is None else flat) * quantity, TABLE: 1500 if table is None else table}
     if threshold is not None and discounted_cents >= threshold:
-        rates["Free Shipping"] = 0
+        rates[FREE] = 0
     return rates

@@ -196,11 +196,13 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
                 line.quantity if order.status == "canceled" else 0,
             ))  # fmt: skip
     _insert(db, "order_item", [(i, *row) for i, row in enumerate(items, 1)])
-    comments = sorted((moment, i, o.status, text) for i, o in enumerate(sold, 1) for moment, text in o.comments)
+    comments = sorted(
+        (moment, i, o.status, text, int(shown)) for i, o in enumerate(sold, 1) for moment, text, shown in o.comments
+    )
     _insert(
         db,
         "order_comment",
-        [(n, i, status, text, n % 2, n % 2, moment) for n, (moment, i, status, text) in enumerate(comments, 1)],
+        [(n, i, status, text, shown, shown, moment) for n, (moment, i, status, text, shown) in enumerate(comments, 1)],
     )
     rules = [
         (
@@ -216,11 +218,15 @@ def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
     """Write invoices, shipments and refunds, each numbered in the order of time."""
     invoices = sorted((order.invoiced_at, i, order.total_cents) for i, order in enumerate(sold, 1) if order.invoiced_at)
     _insert(db, "invoice", [(n, f"{n:09d}", i, total, moment) for n, (moment, i, total) in enumerate(invoices, 1)])
-    parcels = sorted((o.shipment.created_at, i, o.shipment.carrier, o.shipment.number) for i, o in enumerate(sold, 1) if o.shipment)
+    parcels = sorted(
+        (o.shipment.created_at, i, o.shipment.carrier, o.shipment.number) for i, o in enumerate(sold, 1) if o.shipment
+    )
     _insert(db, "shipment", [(n, f"{n:09d}", i, moment) for n, (moment, i, _, _) in enumerate(parcels, 1)])
     tracks = [(n, carrier, carrier, number) for n, (_, _, carrier, number) in enumerate(parcels, 1) if carrier]
     _insert(db, "shipment_track", [(i, *track) for i, track in enumerate(tracks, 1)])
-    refunds = sorted((o.refund.created_at, i, o.refund.shipping_cents, o.refund.total_cents) for i, o in enumerate(sold, 1) if o.refund)
+    refunds = sorted(
+        (o.refund.created_at, i, o.refund.shipping_cents, o.refund.total_cents) for i, o in enumerate(sold, 1) if o.refund
+    )
     _insert(
         db,
         "creditmemo",

@@ -137,7 +137,7 @@ class Order:
 
         Taking differences of rounded sums makes the parts add up to the whole, to the cent.
         """
-        before = sum(line.price_cents * getattr(line, counted) for line in self.lines)
+        before = sum(line.price_cents * int(getattr(line, counted)) for line in self.lines)
         after = before + sum(line.price_cents * quantities.get(line.item_id, 0) for line in self.lines)
         return (after - self.discount_on(after)) - (before - self.discount_on(before))
 

@@ -26,7 +26,7 @@ def history(request: Request, customer: sqlite3.Row) -> str:
     (total,) = request.db.execute(
         "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],)
     ).fetchone()
-    pager = Pager(request, total, PER_PAGE)
+    pager = Pager.of(request, total, PER_PAGE)
     orders = request.db.execute(
         """
         SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to

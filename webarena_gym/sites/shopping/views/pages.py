@@ -46,6 +46,7 @@ def text_page(request: Request, url_key: str) -> str:
     if page is None:
         raise NotFound
     others = request.db.execute(
-        "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id", (url_key,)
+        "SELECT title, url_key FROM cms_page WHERE is_enabled AND url_key NOT IN ('home', 'no-route', ?) ORDER BY page_id",
+        (url_key,),
     ).fetchall()
     return request.render("text_page.html", page=page, others=others)

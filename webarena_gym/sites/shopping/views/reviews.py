@@ -63,7 +63,7 @@ def _product(request: Request, product_id: int) -> sqlite3.Row:
 
 
 def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rating: int | None, errors: list[str]) -> str:
-    pager = Pager(request, product["review_count"], PER_PAGE)
+    pager = Pager.of(request, product["review_count"], PER_PAGE)
     reviews = request.db.execute(
         """
         SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
@@ -81,7 +81,7 @@ def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rat
 def own_reviews(request: Request, customer: sqlite3.Row) -> str:
     """Show what the customer has reviewed."""
     (total,) = request.db.execute("SELECT count(*) FROM review WHERE customer_id = ?", (customer["customer_id"],)).fetchone()
-    pager = Pager(request, total, PER_PAGE)
+    pager = Pager.of(request, total, PER_PAGE)
     reviews = request.db.execute(
         """
         SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (product_id)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 from webarena_gym.sites.shopping.world.dice import Dice
 
 BRANDS_PER_WORLD = 32
-ONSETS = ("b", "d", "f", "g", "h", "j", "k", "l", "m", "n", "p", "r", "s", "t", "v", "w", "z", "br", "st", "kl")
+ONSETS = ("b", "d", "h", "j", "k", "l", "m", "n", "r", "s", "t", "v", "w", "y", "br", "dr", "gl", "kl", "st", "tr")
 VOWELS = ("a", "e", "i", "o", "u")
 _SYLLABLES = len(ONSETS) * len(VOWELS)
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import pairwise
 
 from webarena_gym.sites.shopping.world.dice import Dice
 from webarena_gym.sites.shopping.world.people import Address, Customer, Guest
@@ -11,16 +12,22 @@ from webarena_gym.sites.shopping.world.store import Rule, Store
 DAYS = 425
 REGULARS = (17, 15, 13, 11, 9)  # orders of the most faithful customers after the first one
 USUAL = 5  # nobody else has more
+IN_SEASON = (260, 190, 130, 90, 60)  # what a month adds to the weights of a few products
 STATUSES = ("pending", "processing", "complete", "canceled", "closed", "holded")
 CARRIERS = ("DHL", "Federal Express", "United Parcel Service", "United States Postal Service")
 COMMENTS = {
-    "pending": ("Please leave the parcel at the door.", "Customer asks for a paper invoice.", "Waiting for the check to arrive."),
-    "processing": ("Payment received, thank you.", "One item is being fetched from the other warehouse."),
-    "complete": ("Your parcel is on its way.", "Packed with extra care as asked.", "Customer thanked us by phone."),
-    "canceled": ("Canceled at the customer's request.", "Canceled: no payment within ten days.", "Ordered twice by mistake."),
-    "closed": ("Refunded after the return arrived.", "Refunded: damaged on the way.", "Refunded: wrong size."),
-    "holded": ("Address needs to be confirmed.", "On hold until the payment is cleared."),
+    "pending": (("Customer asks for a paper invoice.", False), ("Waiting for the check to arrive.", False)),
+    "processing": (("Payment received, thank you.", True), ("One item comes from the other warehouse.", False)),
+    "complete": (
+        ("Your parcel is on its way.", True),
+        ("Packed with extra care as asked.", True),
+        ("Customer thanked us.", False),
+    ),
+    "canceled": (("Canceled as you asked.", True), ("Canceled: no payment within ten days.", True), ("Ordered twice.", False)),
+    "closed": (("Refunded after the return arrived.", True), ("Refunded: damaged on the way.", True), ("Wrong size.", False)),
+    "holded": (("Address needs to be confirmed.", False), ("On hold until the payment is cleared.", True)),
 }
+"""Remarks on orders of each status, and whether they are for the customer's eyes."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +80,7 @@ class Order:
     invoiced_at: datetime | None
     shipment: Shipment | None
     refund: Refund | None
-    comments: list[tuple[datetime, str]]
+    comments: list[tuple[datetime, str, bool]]
 
     @property
     def subtotal_cents(self) -> int:
@@ -96,7 +103,9 @@ class Sale:
     lines: list[Line]
 
 
-def draw(seed: int, now: datetime, products: list[Product], customers: list[Customer], guests: list[Guest], store: Store) -> list[Order]:
+def draw(
+    seed: int, now: datetime, products: list[Product], customers: list[Customer], guests: list[Guest], store: Store
+) -> list[Order]:
     """Draw all orders, the oldest first."""
     dice = Dice(f"shopping/{seed}/orders")
     buyers = _buyers(dice, customers, guests)
@@ -104,7 +113,7 @@ def draw(seed: int, now: datetime, products: list[Product], customers: list[Cust
     buyers = _seat(dice, buyers, moments)
     statuses = _statuses(dice, now, moments, buyers)
     sales = _sales(dice, moments, buyers, statuses, products)
-    return [_order(dice, now, sale, store) for sale in _without_ties(sales, now)]
+    return [_order(dice, now, sale, store) for sale in _without_ties(dice, now, sales, products)]
 
 
 def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest]) -> list[Customer | Guest]:
@@ -154,11 +163,20 @@ def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[C
         weights = (60, 35, 0, 0, 0, 5) if days < 5 else (20, 40, 28, 8, 0, 4) if days < 20 else (2, 8, 74, 10, 5, 1)
         statuses.append(dice.weigh(STATUSES, weights if days < 60 else (0, 0, 83, 10, 7, 0)))
     mine = [index for index, buyer in enumerate(buyers) if isinstance(buyer, Customer) and buyer.customer_id == 1]
-    wanted = {mine[-1]: "pending", mine[-2]: "processing", mine[-4]: "holded", mine[-7]: "canceled", mine[-11]: "closed", mine[-5]: "complete"}
+    wanted = {
+        mine[-1]: "pending",
+        mine[-2]: "processing",
+        mine[-4]: "holded",
+        mine[-7]: "canceled",
+        mine[-11]: "closed",
+        mine[-5]: "complete",
+    }
     return [wanted.get(index, status) for index, status in enumerate(statuses)]
 
 
-def _sales(dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product]) -> list[Sale]:
+def _sales(
+    dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product]
+) -> list[Sale]:
     """Draw what each buyer bought: mostly what is popular or in season, sometimes what was bought before."""
     ranked = dice.some([product for product in products if product.is_enabled], len(products))
     ranked = ranked[: len(ranked) * 9 // 10]
@@ -169,7 +187,7 @@ def _sales(dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], 
     for moment, buyer, status in zip(moments, buyers, statuses, strict=True):
         month = f"{moment:%Y-%m}"
         if month not in season:
-            favorites = dict.fromkeys(dice.some(range(len(ranked)), 3), 120)
+            favorites = dict(zip(dice.some(range(len(ranked)), len(IN_SEASON)), IN_SEASON, strict=True))
             season[month] = [weight + favorites.get(rank, 0) for rank, weight in enumerate(usual)]
         before = bought.setdefault(buyer.email, [])
         chosen: dict[int, Product] = {}
@@ -185,7 +203,7 @@ def _line(dice: Dice, product: Product, moment: datetime) -> Line:
     """Choose the options and the quantity of one product."""
     chosen = {title: dice.pick(values) for title, values in product.options}
     price = product.price_at(moment) + sum(value.price_delta_cents for value in chosen.values())
-    return Line(product, {title: value.label for title, value in chosen.items()}, price, dice.weigh((1, 2, 3), (76, 17, 7)))
+    return Line(product, {title: value.label for title, value in chosen.items()}, price, dice.weigh((1, 2, 3), (84, 12, 4)))
 
 
 def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
@@ -202,35 +220,50 @@ def _windows(sales: list[Sale], now: datetime) -> list[list[int]]:
     return list(periods.values())
 
 
-def _without_ties(sales: list[Sale], now: datetime) -> list[Sale]:
-    """Raise quantities here and there until the five best sellers of every period are beyond doubt."""
+def _without_ties(dice: Dice, now: datetime, sales: list[Sale], products: list[Product]) -> list[Sale]:
+    """Sell a little more here and there until the five best sellers of every period are beyond doubt.
+
+    Of products that share a place, the one with the most orders in all is raised. That is one order of rank for all periods, so
+    it ends: the lowest product is never raised, and each other one only until it has passed those below it.
+    """
     pieces = [{line.product.product_id: line.quantity for line in sale.lines} for sale in sales]
+    orders_of: dict[int, int] = {}
+    for found in pieces:
+        for key in found:
+            orders_of[key] = orders_of.get(key, 0) + 1
     windows = _windows(sales, now)
-    for _ in range(40):
+    is_settled = False
+    while not is_settled:
         is_settled = True
         for window in windows:
-            while (tied := _tied(pieces, window)) is not None:
-                sellers = [index for index in window if tied in pieces[index]]
-                kept = [index for index in sellers if sales[index].status != "canceled"] or sellers
-                lowest = min(kept, key=lambda index: (pieces[index][tied], -index))
-                pieces[lowest][tied] += 1
+            kept = [index for index in window if sales[index].status != "canceled"] or window
+            while tied := _tied(pieces, window):
+                raised = max(tied, key=lambda key: (orders_of[key], key))
+                # One or two pieces become one more; beyond that, a small order gets it as a new line.
+                index = min(kept, key=lambda i: (pieces[i].get(raised, 2), raised not in pieces[i], len(pieces[i]), -i))
+                pieces[index][raised] = pieces[index].get(raised, 0) + 1
                 is_settled = False
-        if is_settled:
-            break
+    by_id = {product.product_id: product for product in products}
+    return [replace(sale, lines=_lines(dice, sale, found, by_id)) for sale, found in zip(sales, pieces, strict=True)]
+
+
+def _lines(dice: Dice, sale: Sale, pieces: dict[int, int], by_id: dict[int, Product]) -> list[Line]:
+    """Return the lines of a sale with those quantities, and new lines for what was not in it."""
+    lines = {line.product.product_id: line for line in sale.lines}
     return [
-        replace(sale, lines=[replace(line, quantity=found[line.product.product_id]) for line in sale.lines])
-        for sale, found in zip(sales, pieces, strict=True)
+        replace(lines.get(key) or _line(dice, by_id[key], sale.moment), quantity=quantity) for key, quantity in pieces.items()
     ]
 
 
-def _tied(pieces: list[dict[int, int]], window: list[int]) -> int | None:
-    """Return the product that shares its place among the five best sellers of a period, if there is one."""
+def _tied(pieces: list[dict[int, int]], window: list[int]) -> list[int]:
+    """Return the products that share one of the first five places among the best sellers of a period."""
     sold: dict[int, int] = {}
     for index in window:
         for product_id, quantity in pieces[index].items():
             sold[product_id] = sold.get(product_id, 0) + quantity
-    best = sorted(sold, key=lambda product_id: (-sold[product_id], product_id))[:6]
-    return next((first for first, second in zip(best, best[1:], strict=False) if sold[first] == sold[second]), None)
+    best = sorted(sold.values(), reverse=True)[:6]
+    shared = next((first for first, second in pairwise(best) if first == second), None)
+    return [product_id for product_id, quantity in sold.items() if quantity == shared]
 
 
 def _order(dice: Dice, now: datetime, sale: Sale, store: Store) -> Order:
@@ -278,7 +311,7 @@ def _later(dice: Dice, moment: datetime, least: int, most: int, now: datetime) -
 def _shipping(dice: Dice, store: Store, pieces: int, worth_cents: int) -> tuple[str, int]:
     """Choose among the shipping methods that the order may have; return its name and price."""
     if worth_cents >= store.free_threshold_cents and dice.chance(70):
-        return "Free Shipping - Free", 0
+        return "Free Shipping", 0
     if pieces * store.flat_cents > store.table_cents or dice.chance(20):
         return "Best Way - Table Rate", store.table_cents
     return "Flat Rate - Fixed", store.flat_cents * pieces
@@ -308,8 +341,8 @@ def _refund(
     return None
 
 
-def _comments(dice: Dice, now: datetime, start: datetime, last: datetime, status: str) -> list[tuple[datetime, str]]:
+def _comments(dice: Dice, now: datetime, start: datetime, last: datetime, status: str) -> list[tuple[datetime, str, bool]]:
     """Write the remark that some orders carry; those that went wrong more often."""
     if not dice.chance(60 if status in {"canceled", "closed", "holded"} else 12):
         return []
-    return [(_later(dice, max(start, last), 5, 600, now), dice.pick(COMMENTS[status]))]
+    return [(_later(dice, max(start, last), 5, 600, now), *dice.pick(COMMENTS[status]))]

@@ -64,7 +64,9 @@ def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
     everyone = people(dice, CUSTOMERS + GUESTS)
     nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice)
     joined = [now - timedelta(days=dice.between(870, 920))]
-    joined += sorted(now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430)) for _ in everyone[1:CUSTOMERS])
+    joined += sorted(
+        now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430)) for _ in everyone[1:CUSTOMERS]
+    )
     customers = []
     for index, (first, last) in enumerate(everyone[:CUSTOMERS]):
         count = 2 if index == 0 else dice.weigh((0, 1, 2), (10, 62, 28))
@@ -93,9 +95,7 @@ def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
 def _in_order(customers: list[Customer]) -> list[Customer]:
     """Swap the times of joining so that they rise with the ids."""
     moments = sorted(customer.created_at for customer in customers)
-    return [
-        Customer(**{**vars(customer), "created_at": moment}) for customer, moment in zip(customers, moments, strict=True)
-    ]
+    return [Customer(**{**vars(customer), "created_at": moment}) for customer, moment in zip(customers, moments, strict=True)]
 
 
 def _email(first: str, last: str, style: int) -> str:
@@ -108,7 +108,13 @@ def _nicknames(dice: Dice, names: list[tuple[str, str]]) -> list[str]:
     """Choose for everybody a different name to sign reviews with."""
     used: dict[str, None] = {}
     for first, last in names:
-        styles = [first, f"{first} {last[0]}.", f"{first[0]}. {last}", f"{first} {last}", f"{first}{last[0]}{dice.between(60, 99)}"]
+        styles = [
+            first,
+            f"{first} {last[0]}.",
+            f"{first[0]}. {last}",
+            f"{first} {last}",
+            f"{first}{last[0]}{dice.between(60, 99)}",
+        ]
         style = dice.weigh(range(len(styles)), (35, 25, 15, 10, 15))
         nickname = next(name for name in [*styles[style:], *styles[3:]] if name not in used)
         used[nickname] = None

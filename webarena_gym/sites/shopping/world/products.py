@@ -16,6 +16,7 @@ from webarena_gym.sites.shopping.world.names import BRANDS_PER_WORLD, brand
 
 LEAVES = 22
 BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
+WORN = ("Size", "Shoe Size")  # options that nothing of their kind is without
 FACT_SENTENCES = {
     "Battery Life": "Runs for {} on one charge.",
     "Capacity": "Holds {}.",
@@ -143,7 +144,7 @@ def draw(seed: int, now: datetime) -> Catalogue:
                 )
     drafts = dice.some(drafts, len(drafts))
     moments = sorted(now - timedelta(days=dice.between(460, 900), seconds=dice.below(86400)) for _ in drafts)
-    hidden = {index: None for index in dice.some(range(len(drafts)), 4)}
+    hidden = dict.fromkeys(dice.some(range(len(drafts)), 4))
     numbers = dice.some(range(1000, 10000), len(drafts))
     products = [
         _product(
@@ -208,7 +209,7 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
     shelf: list[dict[str, Any]] = []
     seen: dict[tuple[str, str, str], None] = {}
     while len(shelf) < count:
-        kind, name, style = dice.pick(kinds), dice.pick(brands), ""
+        kind, name = dice.pick(kinds), dice.pick(brands)
         style = dice.pick(kind.style[1])
         if (kind.noun, name, style) in seen:
             continue
@@ -216,6 +217,7 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
         variants = dice.some(range(len(kind.variant[1])), dice.weigh((1, 2, 3), (45, 35, 20)))
         low, high = kind.price_range
         base = (low + dice.below(1000) * (high - low) / 1600) * levels[name]
+        step = 0 if kind.variant[0] == "Color" else 3  # tenths of the price that each variant adds
         facts = dice.some(kind.facts, dice.between(1, 3))
         for variant in sorted(variants)[: count - len(shelf)]:
             shelf.append(
@@ -224,7 +226,7 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
                     "brand": name,
                     "style": style,
                     "variant": kind.variant[1][variant],
-                    "cents": round(base * (10 + 3 * variant) / 10),
+                    "cents": round(base * (10 + step * variant) / 10),
                     "facts": [(fact, dice.pick(values)) for fact, values in facts],
                 }
             )
@@ -235,13 +237,12 @@ def _options(dice: Dice, kind: Kind, price_cents: int) -> list[tuple[str, list[O
     """Draw what a buyer must choose. What is worn always has its size; other things rarely have a choice."""
     chosen: list[tuple[str, list[OptionValue]]] = []
     for title, values in kind.options:
-        worn = title in {"Size", "Shoe Size"}
-        if not worn and not dice.chance(40 if any(name in {"Size", "Shoe Size"} for name, _ in kind.options) else 40):
+        if title not in WORN and not dice.chance(48):
             continue
         if title in {"Color", "Scent", "Handle"}:
             labels = dice.some(values, dice.between(2, 4))
         else:
-            start = dice.below(2) if title in {"Size", "Shoe Size"} else 0
+            start = dice.below(2) if title in WORN else 0
             labels = values[start : start + dice.between(3, 5)]
         chosen.append((title, [OptionValue(label, _delta(dice, title, label, price_cents)) for label in labels]))
     return chosen
@@ -250,7 +251,7 @@ def _options(dice: Dice, kind: Kind, price_cents: int) -> list[tuple[str, list[O
 def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
     """Return what an option's value adds to the price."""
     if title == "Pack" and label != "Single":
-        return round(price_cents * (int(label.split()[-1]) - 1) * 85 / 10000) * 100
+        return round(price_cents * (int(label.rsplit(maxsplit=1)[-1]) - 1) * 85 / 10000) * 100
     if label in {"XXL", "Festive"} or (title == "Handle" and dice.chance(30)):
         return dice.pick((200, 300, 400))
     return 0

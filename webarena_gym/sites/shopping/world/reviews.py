@@ -47,10 +47,10 @@ def draw(seed: int, now: datetime, products: list[Product], orders: list[Order],
     pool: dict[str, Any] = json.loads((Path(__file__).parent / "opinions.json").read_text())
     qualities = {product.product_id: dice.weigh(QUALITIES, (35, 38, 17, 10)) for product in products}
     aspects = {product.product_id: dice.some(product.aspects, 4) for product in products}
-    visits = _buyers(dice, now, orders) + _guests(dice, now, products, orders, guests)
+    visits = {visit.moment: visit for visit in _guests(dice, now, products, orders, guests) + _buyers(dice, now, orders)}
     reviews: list[Review] = []
     seen: dict[str, None] = {}
-    for visit in sorted(visits, key=lambda visit: (visit.moment, visit.product.product_id)):
+    for _, visit in sorted(visits.items()):
         key = visit.product.product_id
         rating = dice.weigh(STARS, qualities[key])
         title, detail = _text(dice, pool, aspects[key], rating, seen)

@@ -12,7 +12,20 @@ STORE_FIRST = ("Juniper", "Lantern", "Copper", "Willow", "Harbor", "Meadow", "Sa
 STORE_SECOND = ("Market", "Trading Post", "General Store", "Emporium", "Supply", "Corner Shop")
 THEMES = ("Morning Paper", "Harbor Light", "Maple Studio", "Night Market", "Quiet Grid", "Field Notes")
 BASE_THEME = "Plain Canvas"
-COUPONS = ("SPRING", "WELCOME", "THANKS", "SUMMER", "AUTUMN", "FRIENDS", "LOYAL", "FLASH", "HOLIDAY", "BIRTHDAY", "WEEKEND", "EXTRA")
+COUPONS = (
+    "SPRING",
+    "WELCOME",
+    "THANKS",
+    "SUMMER",
+    "AUTUMN",
+    "FRIENDS",
+    "LOYAL",
+    "FLASH",
+    "HOLIDAY",
+    "BIRTHDAY",
+    "WEEKEND",
+    "EXTRA",
+)
 MISSPELLED = ("wirless", "camra", "blakets", "coffe maker", "xbox", "gift crad", "kichen")
 MESSAGES = (
     "Do you ship to a post office box? I could not find it on your pages.",
@@ -125,7 +138,12 @@ def texts(store: Store) -> list[tuple[str, str, str, str]]:
     threshold = _dollars(store.free_threshold_cents).removesuffix(".00")
     reach = f"Call us at {store.phone} or write to {store.email}."
     return [
-        ("Home page", "home", f"Welcome to {store.name}", f"Good things for every day.\n\nFree shipping for orders from ${threshold}."),
+        (
+            "Home page",
+            "home",
+            f"Welcome to {store.name}",
+            f"Good things for every day. Free shipping for orders from ${threshold}.",
+        ),
         (
             "About Us",
             "about-us",
@@ -133,7 +151,12 @@ def texts(store: Store) -> list[tuple[str, str, str, str]]:
             f"{store.name} opened in {store.founded} in {store.city}, {store.region}. We are still a small team and pack every order "
             f"ourselves.\n\nVisit us at {store.street}, {store.city}, {store.region} {store.postcode}.",
         ),
-        ("Customer Service", "customer-service", "Customer Service", f"{reach}\n\nOur hours: {store.hours}.\n\nWe answer within one working day."),
+        (
+            "Customer Service",
+            "customer-service",
+            "Customer Service",
+            f"{reach}\n\nOur hours: {store.hours}.\n\nWe answer within one working day.",
+        ),
         (
             "Privacy Policy",
             "privacy-policy-cookie-restriction-mode",
@@ -156,15 +179,27 @@ def texts(store: Store) -> list[tuple[str, str, str, str]]:
             f"You may return anything unused within {store.returns_days} days of delivery.\n\n"
             f"{reach} Refunds are paid within {store.dispatch_days + 4} working days.",
         ),
-        ("404 Not Found", "no-route", "Whoops, our bad...", "The page you asked for was not found, and we have a fine guess why."),
-        ("Enable Cookies", "enable-cookies", "What are Cookies?", "Cookies are short notes that a browser keeps for us. Please allow them."),
+        (
+            "404 Not Found",
+            "no-route",
+            "Whoops, our bad...",
+            "The page you asked for was not found, and we have a fine guess why.",
+        ),
+        (
+            "Enable Cookies",
+            "enable-cookies",
+            "What are Cookies?",
+            "Cookies are short notes that a browser keeps for us. Please allow them.",
+        ),
     ]
 
 
 def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[str, int, int, datetime]]:
     """Return what people searched for, by falling number of uses: text, results, uses, last time."""
     dice = Dice(f"shopping/{seed}/search")
-    names = [product.name.lower() for product in catalogue.products if product.is_enabled]
+    pages = [
+        f"{p.name} {p.sku} {p.brand} {p.short_description} {p.description}".lower() for p in catalogue.products if p.is_enabled
+    ]
     nouns = list(dict.fromkeys(product.noun.lower() for product in catalogue.products))
     words = list(dict.fromkeys(dict(product.attributes).get("Material", "").lower() for product in catalogue.products))
     words = [word for word in words if word]
@@ -173,7 +208,7 @@ def search_terms(seed: int, now: datetime, catalogue: Catalogue) -> list[tuple[s
     uses = dice.between(120, 180)
     terms = []
     for query in queries:
-        found = sum(all(word in name for word in query.split()) for name in names)
+        found = sum(all(word in page for word in query.split()) for page in pages)
         terms.append((query, found, uses, now - timedelta(minutes=dice.between(30, 90000))))
         uses -= dice.between(1, max(1, min(uses // 6, uses // 2)))
     return terms
@@ -185,7 +220,13 @@ def contact_messages(seed: int, now: datetime, customers: list[Customer]) -> lis
     writers, comments = dice.some(customers[1:], 5), dice.some(MESSAGES, 5)
     moments = sorted(now - timedelta(minutes=dice.between(3000, 200000)) for _ in writers)
     return [
-        (f"{writer.firstname} {writer.lastname}", writer.email, writer.home.telephone if dice.chance(60) else "", comment, moment)
+        (
+            f"{writer.firstname} {writer.lastname}",
+            writer.email,
+            writer.home.telephone if dice.chance(60) else "",
+            comment,
+            moment,
+        )
         for writer, comment, moment in zip(writers, comments, moments, strict=True)
     ]
 
@@ -197,9 +238,10 @@ def _dollars(cents: int) -> str:
 def _rules(dice: Dice, now: datetime) -> list[Rule]:
     """Draw coupons, some long over, some in force, one without a coupon that is switched off."""
     rules = []
+    percents, dollars = dice.some((5, 10, 15, 20, 25), 5), dice.some((6, 8, 12, 18), 2)
     for index, word in enumerate(dice.some(COUPONS, 7)):
         is_percent = index % 3 != 2
-        amount = dice.pick((5, 10, 15, 20, 25)) if is_percent else dice.pick((5, 10, 20))
+        amount = percents.pop() if is_percent else dollars.pop()
         is_over = index >= 4
         start = now - timedelta(days=dice.between(250, 420) if is_over else dice.between(60, 400))
         end = start + timedelta(days=dice.between(60, 150)) if is_over else now + timedelta(days=dice.between(30, 200))
@@ -215,7 +257,14 @@ def _rules(dice: Dice, now: datetime) -> list[Rule]:
                 to_date=None if index == 0 else end,
             )
         )
-    staff = Rule("Staff discount", "For the yearly staff sale", None, "by_percent", 30, False, now - timedelta(days=380), now - timedelta(days=373))
+    staff = Rule(
+        "Staff discount",
+        "For the yearly staff sale",
+        None,
+        "by_percent",
+        30,
+        False,
+        now - timedelta(days=380),
+        now - timedelta(days=373),
+    )
     return [*rules, staff]
-
-

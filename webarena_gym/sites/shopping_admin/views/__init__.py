@@ -8,6 +8,7 @@ from webarena_gym.sites.shopping_admin.views import customers as customers
 from webarena_gym.sites.shopping_admin.views import documents as documents
 from webarena_gym.sites.shopping_admin.views import marketing as marketing
 from webarena_gym.sites.shopping_admin.views import orders as orders
+from webarena_gym.sites.shopping_admin.views import products as products
 from webarena_gym.sites.shopping_admin.views import reports as reports
 from webarena_gym.sites.shopping_admin.views import reviews as reviews
 from webarena_gym.sites.shopping_admin.views import stores as stores

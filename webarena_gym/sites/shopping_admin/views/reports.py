@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, NamedTuple
 
+from werkzeug.exceptions import NotFound
+
 from webarena_gym.sites.kit import Request, money
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
@@ -243,13 +245,6 @@ def sales_report(request: Request, name: str) -> str:
     return _show(request, SALES[name])
 
 
-@get("/admin/reports/<any('report_product/sold'):name>/")
-@get("/admin/reports/<any('report_customer/totals', 'report_customer/orders', 'report_customer/accounts'):name>/")
-def other_report(request: Request, name: str) -> str:
-    """A report about products or customers."""
-    return _show(request, OTHERS[name])
-
-
 _REVIEWS = (
     Column("Reviews", "reviews", "reviews", "number"),
     Column("Average Rating", "average", "average", "number"),
@@ -290,24 +285,34 @@ LISTS = {
         row_link=Link("Edit", "/admin/catalog/product/edit/id/{}/"),
         note=f"Products of which the shop has fewer than {LOW_STOCK}.",
     ),
-    "term": Grid(
-        title="Search Terms Report",
-        section="Reports",
-        source="search_term",
-        key="query_id",
-        columns=(
-            Column("ID", "id", "query_id", "id"),
-            Column("Search Query", "query", "query_text"),
-            Column("Results", "results", "num_results", "number"),
-            Column("Hits", "hits", "uses", "number"),
-        ),
-        order="-hits",
-    ),
 }
+TERMS = Grid(
+    title="Search Terms Report",
+    section="Reports",
+    source="search_term",
+    key="query_id",
+    columns=(
+        Column("ID", "id", "query_id", "id"),
+        Column("Search Query", "query", "query_text"),
+        Column("Results", "results", "num_results", "number"),
+        Column("Hits", "hits", "uses", "number"),
+    ),
+    order="-hits",
+)
 
 
-@get("/admin/reports/<any('report_review/customer', 'report_review/product', 'report_product/lowstock'):name>/")
-@get("/admin/search/<any(term):name>/report/")
-def list_report(request: Request, name: str) -> str:
-    """A report that is a list."""
-    return show(request, LISTS[name])
+@get("/admin/reports/<any(report_customer, report_product, report_review):kind>/<name>/")
+def other_report(request: Request, kind: str, name: str) -> str:
+    """A report about customers, products or reviews."""
+    key = f"{kind}/{name}"
+    if key in OTHERS:
+        return _show(request, OTHERS[key])
+    if key not in LISTS:
+        raise NotFound
+    return show(request, LISTS[key])
+
+
+@get("/admin/search/term/report/")
+def term_report(request: Request) -> str:
+    """The report of what people searched for."""
+    return show(request, TERMS)

@@ -1,0 +1,1 @@
+"""One command for each claim about speed or learning."""

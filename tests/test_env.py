@@ -1,0 +1,361 @@
+"""The environment keeps Gymnasium's contract and its own promises: isolated, deterministic, forkable, never surprised."""
+
+import pickle
+import subprocess
+import sys
+
+import gymnasium
+import pytest
+from gymnasium.utils.env_checker import check_env
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from webarena_gym.env import CHARSET, WebArenaLite
+from webarena_gym.errors import SnapshotError, TaskError
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer, at_url, state
+
+WORLD = 0
+CART = "SELECT count(*) FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = 1"
+
+
+def make_task(block, start_url="__SHOPPING__", **changes):
+    return Task("t", ("shopping",), start_url, "Look around.", block, world_seed=WORLD, **changes)
+
+
+LOOK = make_task(answer(exact_match="done"))
+
+
+def make(task=LOOK, **options):
+    return gymnasium.make("WebArenaLite-v0", tasks=[task], **options)
+
+
+@pytest.fixture
+def env():
+    made = make(elements="label")
+    yield made
+    made.close()
+
+
+def click(label):
+    return f'do(action="Click", element="{label}")'
+
+
+def test_gymnasium_has_nothing_to_complain_about():
+    env = make(make_task(at_url("__SHOPPING__/wishlist/")))
+    check_env(env.unwrapped)
+    env.close()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_gymnasium_s_own_vector_envs_work(mode):
+    options = {"shared_memory": False} if mode == "async" else {}
+    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, vectorization_mode=mode, vector_kwargs=options, tasks=[LOOK])
+    pages, _ = envs.reset(seed=1)
+    _, rewards, terminated, _, _ = envs.step(['exit(message="done")', "go_backward()"])
+    assert len(pages) == 2
+    assert rewards.tolist() == [1.0, 0.0]
+    assert terminated.tolist() == [True, False]
+    envs.close()
+
+
+def test_reset_describes_the_task(env):
+    text, info = env.reset(seed=1)
+    assert text == info["messages"][-1]["content"]
+    assert text.startswith("Task Instruction: Look around.\n\nRound 0\n\nURL: http://shop.test/\n")
+    assert {"goal", "url", "page", "messages", "step", "action_error", "task_id"} == set(info)
+    assert tuple(
+        info[key] for key in ("goal", "url", "step", "action_error", "task_id")
+    ) == ("Look around.", "http://shop.test/", 0, "", "t")
+
+
+@pytest.mark.parametrize(("reply", "reward"), [('exit(message="done")', 1.0), ('exit(message="no")', 0.0), ("exit()", 0.0)])
+def test_an_exit_ends_the_episode_with_verdicts(env, reply, reward):
+    env.reset()
+    _, got, terminated, truncated, info = env.step(reply)
+    assert (reward, True, False, bool(reward)) == (got, terminated, truncated, info["success"])
+    assert [{"check", "passed", "reason"}] == [set(verdict) for verdict in info["verdicts"]]
+    assert info["page"]
+
+
+def test_running_out_of_steps_is_an_empty_answer_not_n_a():
+    for block, expected in ((answer(fuzzy_match="N/A"), 0.0), (state(CART, expected=[[0]]), 1.0)):
+        env = make(make_task(block), max_steps=2)
+        env.reset()
+        assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
+        assert env.step('do(action="Wait")')[1:4] == (expected, False, True)
+        env.close()
+
+
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        ("I give up", "no action"),
+        ('do(action="Click", element="No such thing")', "nearest labels"),
+        ('do(action="Type", argument="x", element="My Account")', "My Account"),
+        ('do(action="Select Dropdown Option", argument="x", element="My Account")', "My Account"),
+        ('do(action="Switch Tab", argument="7")', "the tabs are 0 to 0"),
+        ('do(action="Switch Tab", argument="x")', "the tabs are 0 to 0"),
+        ("go_backward()", "no earlier page"),
+        ("go_backward() go_forward()", "2 actions"),
+    ],
+)
+def test_a_bad_action_is_told_and_changes_nothing(env, reply, said):
+    _, before = env.reset()
+    text, reward, terminated, truncated, info = env.step(reply)
+    assert (reward, terminated, truncated) == (0.0, False, False)
+    if said != "no earlier page":  # the words are the browser's
+        assert said in info["action_error"]
+    assert info["action_error"]
+    assert info["page"] == f"Action error: {info['action_error']}\n{before['page']}"
+    assert "Action error" in text
+    assert "Action error" not in env.step(click("My Wish List"))[4]["page"]
+
+
+def test_actions_act(env):
+    env.reset()
+    _, _, _, _, info = env.step(click("My Wish List"))
+    assert info["url"] == "http://shop.test/wishlist/"
+    assert env.step("go_backward()")[4]["url"] == "http://shop.test/"
+    assert env.step("go_forward()")[4]["url"] == "http://shop.test/wishlist/"
+    _, _, _, _, info = env.step('do(action="Search", argument="lamp", element="Search entire store")')
+    assert info["url"].startswith("http://shop.test/catalogsearch/result/?q=lamp")
+    assert [message["role"] for message in info["messages"]] == ["user", "assistant"] * 4 + ["user"]
+    assert info["messages"][0]["content"].endswith("Round 0\n\n** Simplified html **")
+
+
+def test_tabs_and_urls_in_the_other_dialects():
+    env = make(dialect="webarena")
+    env.reset()
+    assert env.step("new_tab")[4]["url"] == "about:blank"
+    info = env.step("goto [http://shop.test/wishlist/]")[4]
+    assert "Tabs: [0]" in info["page"]
+    assert env.step("tab_focus [0]")[4]["url"] == "http://shop.test/"
+    assert env.step("close_tab")[4]["url"] == "http://shop.test/wishlist/"
+    env.close()
+
+
+def test_the_network_is_closed():
+    env = make(dialect="browsergym")
+    env.reset()
+    info = env.step("goto('http://example.com/')")[4]
+    assert "example.com" in info["page"]
+    assert "can't be reached" in info["page"] or "cannot be reached" in info["page"]
+    env.close()
+
+
+def test_several_start_urls_open_several_tabs():
+    env = make(make_task(answer(exact_match="x"), start_url="__SHOPPING__/wishlist/ |AND| __SHOPPING_ADMIN__"))
+    _, info = env.reset()
+    assert info["url"] == "http://shop.test/wishlist/"
+    assert "[1] " in info["page"].splitlines()[1]
+    info = env.step('do(action="Switch Tab", argument="1")')[4]
+    assert info["url"].startswith("http://shop-admin.test/admin")
+    env.close()
+
+
+def test_scrolling_moves_a_window_and_a_new_page_begins_at_its_top():
+    env = make(window=400, elements="label")
+    _, info = env.reset()
+    assert "more lines below" in info["page"]
+    info = env.step('do(action="Scroll Down")')[4]
+    assert "more lines above" in info["page"]
+    info = env.step(click("My Wish List"))[4]
+    assert "more lines above" not in info["page"]
+    env.close()
+
+
+def test_a_task_can_be_named_and_seeds_choose_one():
+    tasks = [
+        Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="x"), world_seed=WORLD)
+        for number in range(9)
+    ]
+    env = gymnasium.make("WebArenaLite-v0", tasks=tasks)
+    assert env.reset(options={"task": "4"})[1]["goal"] == "Task 4"
+    drawn = [env.reset(seed=seed)[1]["task_id"] for seed in range(30)]
+    assert len(set(drawn)) > 4
+    assert drawn == [env.reset(seed=seed)[1]["task_id"] for seed in range(30)]
+    env.close()
+
+
+def dump(env, site="shopping"):
+    return "\n".join(env.unwrapped.database(site).connection.iterdump())
+
+
+def wander(env, choices):
+    """Use whatever the page offers, chosen by numbers; return what was seen."""
+    seen = []
+    for choice in choices:
+        nodes = list(env.unwrapped.observation.nodes)
+        target = nodes[choice % len(nodes)]
+        tag = env.unwrapped.observation.nodes[target].element.tag
+        if tag in ("input", "textarea"):
+            reply = f'do(action="Search", argument="{choice}", element="{target}")'
+        else:
+            reply = click(target)
+        text, *_, info = env.step(reply)
+        seen.append((text, info["url"], info["action_error"]))
+    return seen
+
+
+CHOICES = st.lists(st.integers(0, 10_000), min_size=1, max_size=8)
+
+
+@settings(max_examples=25, deadline=None)
+@given(first=CHOICES, second=CHOICES)
+def test_envs_never_see_each_other_and_a_reset_restores_every_byte(first, second):
+    one, other = (make(elements="label", max_steps=99) for _ in range(2))
+    for env in (one, other):
+        env.reset(seed=1)
+    clean = dump(one)
+    alone = wander(one, first)
+    one.reset(seed=1)
+    assert dump(one) == clean
+    mixed = []
+    for number in range(max(len(first), len(second))):
+        mixed += wander(one, first[number : number + 1])
+        wander(other, second[number : number + 1])
+    assert mixed == alone
+    for env in (one, other):
+        env.reset(seed=1)
+        assert dump(env) == clean
+        env.close()
+
+
+@settings(max_examples=25, deadline=None)
+@given(before=CHOICES, after=CHOICES)
+def test_a_snapshot_continues_as_the_episode_did_any_number_of_times(before, after):
+    env, fork = (make(elements="label", max_steps=99) for _ in range(2))
+    env.reset(seed=1)
+    wander(env, before)
+    snapshot = pickle.loads(pickle.dumps(env.unwrapped.snapshot()))
+    here = env.unwrapped.observation.text
+    expected = wander(env, after)
+    for copy in (fork, env, fork):
+        text, info = copy.unwrapped.restore(snapshot)
+        assert info["page"].endswith(here)
+        assert text.endswith(info["page"])
+        copy.get_wrapper_attr("reset")  # restoring needs no reset of wrappers: act on the env itself
+        assert expected == wander(copy.unwrapped, after)
+    env.close()
+    fork.close()
+
+
+def test_a_snapshot_is_small_and_says_when_it_is_none(env):
+    env.reset()
+    env.step(click("Add to Cart [2]"))
+    assert len(pickle.dumps(env.unwrapped.snapshot())) < 100_000
+    with pytest.raises(SnapshotError, match="expected a Snapshot"):
+        env.unwrapped.restore({"task": "t"})
+
+
+def test_equal_seeds_give_equal_bytes_in_another_process():
+    code = (
+        "import hashlib, tests.test_env as t\n"
+        "env = t.make(elements='label', max_steps=99)\n"
+        "text, _ = env.reset(seed=5)\n"
+        "seen = text + repr(t.wander(env, [3, 14, 15, 92, 65, 35]))\n"
+        "print(hashlib.sha256(seen.encode()).hexdigest())\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "HOME": "/tmp"},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
+
+
+def test_a_step_outside_an_episode_is_refused(env):
+    bare = env.unwrapped
+    with pytest.raises(gymnasium.error.ResetNeeded, match="call reset"):
+        bare.step("exit()")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        bare.task  # noqa: B018
+    bare.reset()
+    bare.step("exit()")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        bare.step("exit()")
+    bare.reset()
+    bare.close()
+    bare.close()
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        bare.step("exit()")
+    assert bare.reset()[1]["step"] == 0
+
+
+def test_a_reply_must_be_text(env):
+    env.unwrapped.reset()
+    with pytest.raises(TypeError, match="got int"):
+        env.unwrapped.step(3)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"history": "short"}, ValueError, "history is 'short'; expected one of 'compressed'"),
+        ({"observation": "pixels"}, ValueError, "expected one of 'html', 'axtree'"),
+        ({"dialect": "latin"}, ValueError, "expected one of 'webrl'"),
+        ({"elements": "xpath"}, ValueError, "expected one of 'id', 'label'"),
+        ({"browser": "lynx"}, ValueError, "expected one of 'inprocess'"),
+        ({"max_steps": 0}, ValueError, "expected a positive integer"),
+        ({"max_steps": 1.5}, ValueError, "expected a positive integer"),
+        ({"colour": "red"}, TypeError, "colour"),
+        ({"browser": "chromium"}, NotImplementedError, "Chromium"),
+        ({"sites": {"shopping": "http://x"}}, NotImplementedError, "real servers"),
+        ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
+        ({"tasks": []}, TaskError, "empty"),
+        ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
+    ],
+)
+def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
+    with pytest.raises(error) as caught:
+        WebArenaLite(**{"tasks": [LOOK], **options})
+    assert said in str(caught.value)
+
+
+def test_an_unknown_split_or_option_is_refused(env):
+    with pytest.raises(TaskError, match="expected one of train, test"):
+        WebArenaLite(split="validation")
+    with pytest.raises(TaskError, match="no option 'url'"):
+        env.reset(options={"url": "x"})
+    with pytest.raises(TaskError, match="no task 'nothing'"):
+        env.reset(options={"task": "nothing"})
+    with pytest.raises(TaskError, match="names no world"):
+        WebArenaLite(tasks=[Task("1", ("shopping",), "__SHOPPING__", "x", answer(exact_match="x"))]).reset()
+
+
+@pytest.mark.parametrize("text", ["\U0010ffff\x00", "日本語 😀", "\ud800", "<b>&amp;\"'"])
+def test_observations_stay_in_their_space(env, text):
+    env.reset()
+    for reply in (f'do(action="Search", argument="{text}", element="Search entire store")', text):
+        seen, *_ = env.step(reply)
+        assert env.observation_space.contains(seen)
+    assert CHARSET.issuperset("日本語 😀\n")
+
+
+def test_rendering_is_the_page_as_text():
+    env = make(render_mode="ansi")
+    _, info = env.reset()
+    assert env.render() == info["page"]
+    env.close()
+    bare = WebArenaLite(tasks=[LOOK])
+    bare.reset()
+    assert bare.render() is None
+
+
+@pytest.mark.parametrize("history", ["none", "full"])
+def test_the_other_histories(history):
+    env = make(history=history)
+    _, first = env.reset()
+    _, *_, info = env.step('do(action="Click", element="0")')
+    _, *_, info = env.step('do(action="Click", element="3")')
+    assert first["page"] != info["page"]
+    kept = first["page"] in info["messages"][0]["content"]
+    assert kept == (history == "full")
+    assert len(info["messages"]) == (5 if history == "full" else 1)
+    env.close()

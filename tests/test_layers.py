@@ -1,0 +1,98 @@
+"""Imports point one way, heavy packages stay where they belong, and nothing executes text."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted((ROOT / "webarena_gym").rglob("*.py"))
+
+ALLOWED = {
+    "errors": set(),
+    "page": set(),
+    "actions": {"errors"},
+    "observation": {"errors", "page"},
+    "history": {"actions"},
+    "answers": set(),
+    "evaluators": {"errors", "page", "answers", "observation"},
+    "network": {"errors"},
+    "sites": {"errors", "network"},
+    "browsers": {"errors", "page", "network"},
+    "tasks": {"errors", "page", "actions", "observation", "sites"},
+    "env": {"errors", "page", "actions", "observation", "history", "evaluators", "network", "sites", "browsers", "tasks"},
+    "audit": {"errors", "actions", "tasks", "env"},
+    "serve": {"network", "sites"},
+    "cli": {"errors", "actions", "sites", "tasks", "env", "audit", "serve"},
+}
+
+
+def imports(path):
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: a relative import"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def unit(path):
+    part = path.relative_to(ROOT / "webarena_gym").parts[0]
+    return part.removesuffix(".py")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path):
+    own = unit(path)
+    if own == "__init__":
+        return
+    for name in imports(path):
+        assert name.partition(".")[0] not in {"torch", "transformers", "agents", "benchmarks"}
+        parts = name.split(".")
+        if parts[0] == "webarena_gym" and len(parts) > 1 and parts[1] in ALLOWED and parts[1] != own:
+            assert parts[1] in ALLOWED[own], f"{own} must not import {parts[1]}"
+
+
+def test_sites_import_each_other_only_where_one_works_on_the_other_s_database():
+    for path in FILES:
+        parts = path.relative_to(ROOT / "webarena_gym").parts
+        if parts[0] == "sites" and len(parts) > 2:
+            others = {
+                name.split(".")[2]
+                for name in imports(path)
+                if name.startswith("webarena_gym.sites.") and len(name.split(".")) > 2
+            }
+            allowed = {"kit", parts[1]} | ({"shopping"} if parts[1] == "shopping_admin" else set())
+            assert others <= allowed, path
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_executes_text_sleeps_or_reads_the_wall_clock(path):
+    banned = {"eval", "exec", "compile", "__import__"}
+    clocks = {
+        ("time", "sleep"),
+        ("time", "time"),
+        ("datetime", "now"),
+        ("datetime", "today"),
+        ("date", "today"),
+        ("random", "random"),
+    }
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name):
+                assert node.func.id not in banned, f"{path}:{node.lineno}"
+            if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name):
+                assert (node.func.value.id, node.func.attr) not in clocks, f"{path}:{node.lineno}"
+
+
+def test_importing_the_package_stays_light():
+    code = "import sys, webarena_gym; print([name for name in ('torch', 'lxml', 'jinja2', 'werkzeug', 'playwright') if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_package_has_types():
+    assert (ROOT / "webarena_gym" / "py.typed").exists()

@@ -1,0 +1,307 @@
+"""The shop's generator: the same integer gives the same bytes, and every world is consistent in itself."""
+
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from webarena_gym.sites import shopping
+from webarena_gym.sites.shopping.views.search import find
+from webarena_gym.sites.shopping.world.names import BRANDS_PER_WORLD, brand
+from webarena_gym.sites.world import build
+
+SEEDS = (0, 1, 2, 3, 5, 8, 13, -1, 2**40)
+
+
+@cache
+def content(seed):
+    return build("shopping", seed)
+
+
+@pytest.fixture(params=SEEDS[:5])
+def db(request):
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(content(request.param))
+    connection.row_factory = sqlite3.Row
+    yield connection
+    connection.close()
+
+
+def column(db, query, *values):
+    return [row[0] for row in db.execute(query, values)]
+
+
+def value(db, query, *values):
+    return column(db, query, *values)[0]
+
+
+def none(db, query):
+    """Assert that a query for faults finds nothing."""
+    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+
+
+def test_same_integer_same_bytes_in_any_process():
+    script = (
+        "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('shopping', 3)).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for hash_seed in ("1", "4711")
+    }
+    assert found == {hashlib.sha256(content(3)).hexdigest()}
+
+
+def test_worlds_share_no_product():
+    seen = {}
+    for seed in SEEDS:
+        connection = sqlite3.connect(":memory:")
+        connection.deserialize(content(seed))
+        for name in column(connection, "SELECT name FROM product"):
+            assert seen.setdefault(name, seed) == seed
+        connection.close()
+
+
+def test_brands_are_a_bijection():
+    words = [brand(seed, index) for seed in range(-200, 1000) for index in range(BRANDS_PER_WORLD)]
+    assert len(set(words)) == len(words)
+
+
+def test_size(db):
+    assert len(db.serialize()) < 1_500_000
+    counts = {
+        table: value(db, f"SELECT count(*) FROM {table}")
+        for table in (
+            "product",
+            "customer",
+            "sales_order",
+            "review",
+            "search_term",
+            "cart_rule",
+            "cms_page",
+            "theme",
+            "session",
+        )
+    }
+    assert 270 <= counts["product"] <= 340
+    assert 300 <= counts["sales_order"] <= 390
+    assert 600 <= counts["review"] <= 800
+    assert [counts[name] for name in ("customer", "search_term", "cart_rule", "cms_page", "theme", "session")] == [
+        72, 25, 8, 8, 4, 2,
+    ]  # fmt: skip
+
+
+def test_foreign_keys_and_text(db):
+    none(db, "PRAGMA foreign_key_check")
+    for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        assert all(str(cell).isascii() for row in db.execute(f"SELECT * FROM {table}") for cell in row)
+
+
+def test_catalogue(db):
+    none(db, "SELECT name FROM product WHERE category_id IN (SELECT parent_id FROM category WHERE parent_id IS NOT NULL)")
+    none(
+        db,
+        "SELECT name FROM product WHERE is_in_stock != (quantity > 0) OR price_cents <= 0 OR special_price_cents >= price_cents",
+    )
+    none(
+        db,
+        """SELECT title FROM product_option o
+        WHERE (SELECT count(*) FROM product_option_value v WHERE v.option_id = o.option_id) < 2""",
+    )
+    none(db, "SELECT 1 FROM product_option o JOIN product_attribute a ON a.product_id = o.product_id AND a.name = o.title")
+    none(db, "SELECT option_id FROM product_option_value GROUP BY option_id, label HAVING count(*) > 1")
+    none(db, "SELECT product_id FROM product_attribute GROUP BY product_id HAVING count(*) NOT BETWEEN 2 AND 6")
+    assert 6 <= value(db, "SELECT count(*) FROM category WHERE parent_id IS NULL") <= 7
+    assert value(db, "SELECT count(*) FROM product WHERE NOT is_enabled") == 4
+    assert value(db, "SELECT avg(special_price_cents IS NOT NULL) FROM product") == pytest.approx(0.15, abs=0.07)
+    assert value(db, "SELECT avg(quantity = 0) FROM product") == pytest.approx(0.08, abs=0.04)
+    assert value(db, "SELECT count(DISTINCT product_id) FROM product_option") > 60
+    assert value(db, "SELECT max(n) FROM (SELECT count(*) n FROM product GROUP BY brand)") >= 10
+
+
+def test_people(db):
+    phones = column(db, "SELECT DISTINCT telephone FROM customer_address")
+    assert len(phones) == value(db, "SELECT count(*) FROM customer_address")
+    assert value(db, "SELECT count(*) FROM customer_address WHERE customer_id = 1") == 2
+    assert value(db, "SELECT count(*) FROM wishlist_item WHERE customer_id = 1") <= 3
+    none(db, "SELECT item_id FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = 1")
+    none(db, "SELECT customer_id FROM customer_address GROUP BY customer_id HAVING sum(is_default_billing) > 1")
+    assert value(db, "SELECT count(*) FROM customer") > value(db, "SELECT count(DISTINCT firstname) FROM customer")
+    assert {row["data"] for row in db.execute("SELECT data FROM session")} == {
+        json.dumps({"site": "shopping", "customer_id": 1}),
+        json.dumps({"site": "shopping_admin", "admin_id": 1}),
+    }
+
+
+def test_time_runs_forward(db):
+    (now,) = column(db, "SELECT value FROM world WHERE key = 'now'")
+    assert "2022" <= now < "2025"
+    for table in ("product", "customer", "sales_order", "invoice", "shipment", "creditmemo", "review", "order_comment"):
+        moments = column(db, f"SELECT created_at FROM {table} ORDER BY rowid")
+        assert moments == sorted(moments)
+        assert moments[-1] < now
+    for table in ("sales_order", "invoice", "shipment", "creditmemo"):
+        assert column(db, f"SELECT increment_id FROM {table} ORDER BY rowid")[:2] == ["000000001", "000000002"]
+    assert len(set(column(db, "SELECT created_at FROM sales_order"))) == value(db, "SELECT count(*) FROM sales_order")
+    none(db, "SELECT order_id FROM sales_order o JOIN customer c USING (customer_id) WHERE o.created_at <= c.created_at")
+    none(db, "SELECT 1 FROM invoice i JOIN sales_order o USING (order_id) WHERE i.created_at <= o.created_at")
+    none(db, "SELECT 1 FROM shipment s JOIN invoice i USING (order_id) WHERE s.created_at <= i.created_at")
+    none(db, "SELECT 1 FROM creditmemo m JOIN shipment s USING (order_id) WHERE m.created_at <= s.created_at")
+
+
+def test_totals_add_up(db):
+    none(
+        db,
+        """SELECT o.order_id FROM sales_order o JOIN order_item i USING (order_id) GROUP BY o.order_id
+        HAVING sum(i.price_cents * i.qty_ordered) != o.subtotal_cents
+        OR o.subtotal_cents - o.discount_cents + o.shipping_cents != o.grand_total_cents""",
+    )
+    none(db, "SELECT 1 FROM sales_order WHERE (discount_cents = 0) != (coupon_code IS NULL)")
+    none(db, "SELECT 1 FROM sales_order o JOIN invoice i USING (order_id) WHERE i.grand_total_cents != o.grand_total_cents")
+    none(
+        db,
+        """SELECT m.order_id FROM creditmemo m JOIN sales_order o USING (order_id) JOIN order_item i USING (order_id)
+        GROUP BY m.order_id HAVING m.grand_total_cents !=
+        sum(i.price_cents * i.qty_refunded) - o.discount_cents + m.refund_shipping_cents + m.adjustment_cents""",
+    )
+    none(
+        db,
+        "SELECT 1 FROM cart_rule r WHERE times_used != (SELECT count(*) FROM sales_order o WHERE o.coupon_code = r.coupon_code)",
+    )
+    none(
+        db,
+        """SELECT o.order_id FROM sales_order o LEFT JOIN cart_rule r USING (coupon_code) WHERE o.coupon_code IS NOT NULL AND
+        NOT coalesce(substr(o.created_at, 1, 10) BETWEEN r.from_date AND coalesce(r.to_date, '9'), 0)""",
+    )
+    none(
+        db,
+        """SELECT o.order_id FROM sales_order o JOIN order_item i USING (order_id) GROUP BY o.order_id
+        HAVING shipping_cents != CASE shipping_method WHEN 'Free Shipping' THEN 0 WHEN 'Best Way - Table Rate' THEN 1500
+        WHEN 'Flat Rate - Fixed' THEN 500 * sum(qty_ordered) END""",
+    )
+
+
+def test_papers_agree_with_status(db):
+    states = "SELECT o.order_id FROM sales_order o JOIN order_item i USING (order_id) WHERE o.status"
+    none(
+        db,
+        f"{states} IN ('complete', 'closed') AND (qty_invoiced != qty_ordered OR qty_shipped != qty_ordered OR qty_canceled)",
+    )
+    none(db, f"{states} = 'closed' AND qty_refunded != qty_ordered")
+    none(db, f"{states} = 'processing' AND (qty_invoiced != qty_ordered OR qty_shipped > qty_ordered OR qty_refunded)")
+    none(db, f"{states} IN ('pending', 'holded') AND qty_invoiced + qty_shipped + qty_refunded + qty_canceled > 0")
+    none(db, f"{states} = 'canceled' AND (qty_canceled != qty_ordered OR qty_invoiced + qty_shipped + qty_refunded > 0)")
+    none(db, "SELECT order_id FROM order_item GROUP BY order_id HAVING sum(qty_refunded) = sum(qty_ordered) AND order_id NOT IN "
+         "(SELECT order_id FROM sales_order WHERE status = 'closed')")  # fmt: skip
+    for table, amount in (("invoice", "qty_invoiced"), ("shipment", "qty_shipped"), ("creditmemo", "qty_refunded")):
+        papers = column(db, f"SELECT order_id FROM {table} ORDER BY order_id")
+        assert papers == column(db, f"SELECT DISTINCT order_id FROM order_item WHERE {amount} > 0 ORDER BY order_id")
+    for status in ("pending", "processing", "complete", "canceled", "closed", "holded"):
+        assert value(db, "SELECT count(*) FROM sales_order WHERE customer_id = 1 AND status = ?", status) >= 1
+    assert 25 <= value(db, "SELECT count(*) FROM sales_order WHERE customer_id = 1") <= 40
+
+
+def test_options_of_orders_exist(db):
+    for row in db.execute("SELECT product_id, options FROM order_item"):
+        chosen = json.loads(row["options"])
+        assert list(chosen) == column(
+            db, "SELECT title FROM product_option WHERE product_id = ? ORDER BY position", row["product_id"]
+        )
+        for title, label in chosen.items():
+            assert value(
+                db,
+                "SELECT count(*) FROM product_option JOIN product_option_value USING (option_id) "
+                "WHERE product_id = ? AND title = ? AND label = ?",
+                row["product_id"], title, label,
+            ) == 1  # fmt: skip
+
+
+def test_best_sellers_are_beyond_doubt(db):
+    for period in ("substr(created_at, 1, 7)", "substr(created_at, 1, 4)", "'ever'"):
+        for kept in ("1", "status != 'canceled'"):
+            for key in column(db, f"SELECT DISTINCT {period} FROM sales_order WHERE {kept}"):
+                sold = column(
+                    db,
+                    f"""SELECT sum(qty_ordered) FROM order_item JOIN sales_order USING (order_id)
+                    WHERE {period} = ? AND {kept} GROUP BY product_id ORDER BY 1 DESC LIMIT 6""",
+                    key,
+                )
+                assert len(set(sold)) == len(sold)
+
+
+def test_reviews_follow_purchases(db):
+    none(
+        db,
+        """SELECT review_id FROM review r WHERE customer_id IS NOT NULL AND NOT EXISTS (
+        SELECT 1 FROM order_item i JOIN sales_order o USING (order_id) WHERE i.product_id = r.product_id
+        AND o.customer_id = r.customer_id AND o.created_at < r.created_at AND i.qty_shipped > 0)""",
+    )
+    none(db, "SELECT product_id FROM review GROUP BY product_id, nickname HAVING count(*) > 1")
+    none(
+        db,
+        "SELECT customer_id FROM review WHERE customer_id IS NOT NULL GROUP BY customer_id HAVING count(DISTINCT nickname) > 1",
+    )
+    assert value(db, "SELECT avg(customer_id IS NOT NULL) FROM review") > 0.5
+    assert value(db, "SELECT count(*) FROM review WHERE customer_id = 1") >= 2
+    assert value(db, "SELECT avg(status = 'Approved') FROM review") == pytest.approx(0.9, abs=0.05)
+    assert value(db, "SELECT max(n) FROM (SELECT count(*) n FROM review GROUP BY product_id)") > 10
+    assert value(db, "SELECT count(*) FROM product WHERE product_id NOT IN (SELECT product_id FROM review)") > 10
+
+
+def test_opinions_name_their_aspect_and_no_other():
+    pool = json.loads((Path(shopping.__file__).parent / "world" / "opinions.json").read_text())
+    keywords = {name: aspect["keyword"] for name, aspect in pool["aspects"].items()}
+    assert len(set(keywords.values())) == len(keywords)
+    sentences = [
+        (name, text)
+        for name, aspect in pool["aspects"].items()
+        for kind in aspect
+        if kind != "keyword"
+        for text in aspect[kind]
+    ]
+    sentences += [("", text) for group in ("titles", "openers", "closers") for texts in pool[group].values() for text in texts]
+    for name, text in sentences:
+        assert [other for other in keywords if keywords[other] in text.lower()] == ([name] if name else [])
+
+
+def test_reviews_agree_with_their_stars(db):
+    pool = json.loads((Path(shopping.__file__).parent / "world" / "opinions.json").read_text())
+    praise = [text for aspect in pool["aspects"].values() for text in aspect["praise"]]
+    complaints = [text for aspect in pool["aspects"].values() for text in aspect["complaint"]]
+    for row in db.execute("SELECT rating, detail FROM review"):
+        good, bad = any(text in row["detail"] for text in praise), any(text in row["detail"] for text in complaints)
+        assert (good, bad) in {5: [(True, False)], 4: [(True, False)], 3: [(True, True), (True, False)]}.get(
+            row["rating"], [(False, True)]
+        )
+
+
+def test_search_terms_have_distinct_uses_and_true_results(db):
+    uses = column(db, "SELECT uses FROM search_term")
+    assert len(set(uses)) == len(uses)
+    assert min(uses) > 0
+    for row in db.execute("SELECT query_text, num_results FROM search_term").fetchall():
+        assert row["num_results"] == len(find(db, row["query_text"]))
+    assert value(db, "SELECT count(*) FROM search_term WHERE num_results = 0") >= 1
+
+
+def test_texts_agree_with_settings(db):
+    settings = dict(db.execute("SELECT path, value FROM store_config").fetchall())
+    pages = dict(db.execute("SELECT title, content FROM cms_page").fetchall())
+    assert settings["general/store_information/phone"] in pages["Customer Service"]
+    assert settings["general/email"] in pages["Customer Service"]
+    assert f"within {settings['catalog/returns_days']} days" in pages["Returns"]
+    threshold = settings["carriers/freeshipping/free_shipping_subtotal"].removesuffix(".00")
+    assert re.search(rf"free from \${re.escape(threshold)}\b", pages["Shipping and Delivery"])
+    assert value(db, "SELECT count(*) FROM theme WHERE is_applied") == 1

@@ -1,0 +1,97 @@
+"""Questions about many products at once: a category, a brand, what a search finds."""
+
+from webarena_gym.sites.kit import money
+from webarena_gym.sites.shopping.views.search import TEXT
+from webarena_gym.tasks.shopping.goods import kind_of
+from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search
+
+TEMPLATES = Templates("shopping")
+ONE_PAGE = 12  # products on one page of a list
+
+
+def extreme_of_category(world: Sampler, *, is_dearest: bool) -> tuple[Row, Row]:
+    """Return the cheapest or the most expensive product of a category, and the next one; there are no ties."""
+    category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
+    direction = "DESC" if is_dearest else "ASC"
+    rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}", category_id)
+    if len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"]:
+        raise NothingToDraw(f"a single extreme of category {category_id}")
+    return rows[0], rows[1]
+
+
+def found_by(world: Sampler, word: str) -> list[Row]:
+    """Return what a search for one word finds, the cheapest first."""
+    return world.rows(GOODS + f"SELECT * FROM goods p WHERE {TEXT} LIKE ? ORDER BY cents, product_id", f"%{word}%")
+
+
+@TEMPLATES.define("What is the {extreme} product in the category {category}?")
+def category_extreme(world: Sampler) -> Draw:
+    """Ask for the product at either end of a category's prices."""
+    is_dearest = world.rng.random() < 0.5
+    row, next_one = extreme_of_category(world, is_dearest=is_dearest)
+    return Draw(
+        slots={"extreme": "most expensive" if is_dearest else "cheapest", "category": row["category"]},
+        eval=answer(fuzzy_match=row["name"]),
+        solution=[
+            *open_category(row),
+            *sort_by_price(is_descending=is_dearest),
+            leave(row["name"], f"The first is the {row['name']} for {money(row['cents'])}."),
+        ],
+        wrong_answers=[next_one["name"]],
+    )
+
+
+@TEMPLATES.define(
+    "Between which prices do the products of {brand} lie? Answer with the lowest and the highest price, separated by a comma."
+)
+def brand_prices(world: Sampler) -> Draw:
+    """Ask for the price range of a brand whose products all fit on one page."""
+    brand = world.pick(
+        GOODS + "SELECT brand FROM goods GROUP BY brand HAVING count(*) BETWEEN 2 AND ? ORDER BY brand", ONE_PAGE
+    )["brand"]
+    rows = found_by(world, brand)
+    prices = [row["cents"] for row in rows]
+    if {row["brand"] for row in rows} != {brand} or len(set(prices)) < 3:
+        raise NothingToDraw(f"a price range of {brand}")
+    span = f"{money(prices[0])}, {money(prices[-1])}"
+    return Draw(
+        slots={"brand": brand},
+        eval=answer(fuzzy_match=span),
+        solution=[
+            search(SEARCH_BOX, brand),
+            leave(span, f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}."),
+        ],
+        wrong_answers=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],
+    )
+
+
+@TEMPLATES.define('What does the cheapest product cost that a search for "{word}" finds?')
+def cheapest_found(world: Sampler) -> Draw:
+    """Ask for the lowest price among the results of a search."""
+    word = kind_of(world.pick(GOODS + "SELECT name FROM goods ORDER BY product_id"))
+    rows = found_by(world, word)
+    if len({row["cents"] for row in rows}) < 3:
+        raise NothingToDraw(f"several prices for {word}")
+    price = money(rows[0]["cents"])
+    return Draw(
+        slots={"word": word},
+        eval=answer(fuzzy_match=price),
+        solution=[search(SEARCH_BOX, word), *sort_by_price(), leave(price, f"The {rows[0]['name']} is the cheapest.")],
+        wrong_answers=[money(next(row["cents"] for row in rows if row["cents"] != rows[0]["cents"]))],
+    )
+
+
+@TEMPLATES.define("How many products of {brand} does the category {category} have?")
+def brand_count(world: Sampler) -> Draw:
+    """Ask how many products of a category are of one brand."""
+    row = world.pick(
+        GOODS
+        + "SELECT brand, category, department, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand"
+    )
+    return Draw(
+        slots={"brand": row["brand"], "category": row["category"]},
+        eval=answer(fuzzy_match=str(row["found"])),
+        solution=[*open_category(row), leave(str(row["found"]), f"The filter says {row['brand']} ({row['found']}).")],
+        wrong_answers=[str(row["found"] + 1)],
+    )
