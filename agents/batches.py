@@ -93,9 +93,7 @@ def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
     return logits
 
 
-def batch_logprobs(
-    model: PreTrainedModel, batch: Batch, *, temperature: float = 1.0, banned_ids: Sequence[int] = ()
-) -> Tensor:
+def batch_logprobs(model: PreTrainedModel, batch: Batch, *, temperature: float = 1.0, banned_ids: Sequence[int] = ()) -> Tensor:
     """Return log p of every response token under the distribution that the engine samples from, shape (N,)."""
     logits = sampling_logits(batch_logits(model, batch), temperature, banned_ids)
     return token_logprobs(logits, batch.targets_N.to(logits.device))
@@ -152,5 +150,12 @@ def _batch(chunk: Sequence[_Row], pad_id: int) -> Batch:
             samples.append(sample)
             lengths.append(len(branch))
     return Batch(
-        input_ids, position_ids, mask, torch.tensor(rows), torch.tensor(columns), torch.tensor(targets), tuple(samples), tuple(lengths)
+        input_ids,
+        position_ids,
+        mask,
+        torch.tensor(rows),
+        torch.tensor(columns),
+        torch.tensor(targets),
+        tuple(samples),
+        tuple(lengths),
     )

@@ -119,9 +119,7 @@ class Engine:
         layers = [_Branches(layer.keys, layer.values, room) for layer in cache.layers]
         return self.model.get_output_embeddings()(last), Cache(layers=layers)
 
-    def _generate_chunk(
-        self, chunk: list[tuple[Ids, list[int]]], draws: Tensor, results: dict[int, Generation]
-    ) -> None:
+    def _generate_chunk(self, chunk: list[tuple[Ids, list[int]]], draws: Tensor, results: dict[int, Generation]) -> None:
         device = self.model.device
         width = max(len(indices) for _, indices in chunk)
         lengths_B = torch.tensor([len(prompt) for prompt, _ in chunk], device=device)
@@ -163,7 +161,13 @@ class Engine:
             if len(open_rows) <= len(alive) // 2:
                 keep = torch.tensor(open_rows)
                 kept = keep.to(device)
-                alive, picked, mask, lengths_B, draws_BWT = alive[keep], picked[kept], mask[kept], lengths_B[kept], draws_BWT[kept]
+                alive, picked, mask, lengths_B, draws_BWT = (
+                    alive[keep],
+                    picked[kept],
+                    mask[kept],
+                    lengths_B[kept],
+                    draws_BWT[kept],
+                )
                 for layer in cache.layers:
                     layer.keep(kept)
             mask = torch.cat([mask, own_mask.expand(len(alive), 1, width, width)], dim=-1)

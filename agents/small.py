@@ -6,17 +6,17 @@ learn in minutes on a CPU:
 - *A name is the same tokens wherever it stands.* Every word begins with a mark, and the blank between two words is left out, so
   `Blue Canvas Backpack` is three tokens in a goal, in a tag and in an action alike, whatever follows. Nothing is lost: decoding
   restores every blank. Digits go in threes; frequent pieces of markup are single tokens.
-- *The first layer starts with heads that look one and two tokens back*, the first half of the circuit that copies.
+- *The first two layers start wired to copy* what stood after the last token when it was seen before.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import PreTrainedModel, PreTrainedTokenizerFast, LlamaConfig, LlamaForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("system", "user", "assistant")
@@ -26,6 +26,10 @@ _CHAT_TEMPLATE = (
     "{% if message['role'] == 'assistant' %}{{ '" + END + "' }}{% endif %}{% endfor %}"
     "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
 )
+
+ROPE_THETA = 1e8
+# Found by trying on repeated random tokens: loss 0.5 after 75 updates, against 7.0 (of 7.3 at first) with random weights.
+_LOOK_GAIN, _SKETCH_GAIN, _MATCH_GAIN, _COPY_GAIN = 40.0, 0.1, 1.8, 0.4
 
 _WORD = "\x1f"  # begins every word; no page can hold it, as XML and HTML forbid it
 _PIECES = rf"{_WORD}?\p{{L}}+|{_WORD}|\p{{N}}{{1,3}}| ?[^\p{{L}}\p{{N}}\s{_WORD}]+ ?|\s+"
@@ -86,17 +90,17 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
 def create_model(
     tokenizer: PreTrainedTokenizerFast, *, width: int = 128, layers: int = 4, heads: int = 4, seed: int = 0
 ) -> PreTrainedModel:
-    """Return an untrained model whose first layer already looks back."""
+    """Return an untrained model that can almost copy: see `wire_copying`."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,
         intermediate_size=3 * width,
-        attention_bias=True,
         num_hidden_layers=layers,
         num_attention_heads=heads,
         num_key_value_heads=heads,
+        attention_bias=True,
         max_position_embeddings=8192,
-        rope_parameters={"rope_type": "default", "rope_theta": 1e6},
+        rope_parameters={"rope_type": "default", "rope_theta": ROPE_THETA},
         tie_word_embeddings=True,
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
@@ -106,26 +110,52 @@ def create_model(
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         model = LlamaForCausalLM(config)
-    look_back(model, distances=(1, 2)[: max(1, heads // 2)])
+        wire_copying(model)
     return model
 
 
 @torch.no_grad()
-def look_back(model: PreTrainedModel, distances: Sequence[int], sharpness: float = 40.0) -> None:
-    """Make the first heads of layer 0 attend to the token `distance` back, one head per distance.
+def wire_copying(model: PreTrainedModel) -> None:
+    """Set the weights of an untrained model's first two layers so that it continues what it has seen before.
+
+    Layer 0, head 0 looks one token back and writes a sketch of that token (a random projection) beside the current one; head 1
+    looks two back. In layer 1, heads 0 and 1 attend to where the sketch equals the current token, and add the token they find
+    there to the prediction. All four go on learning like any other weight.
+    """
+    first, second = (model.base_model.layers[index].self_attn for index in (0, 1))
+    size = first.head_dim
+    basis = torch.linalg.qr(torch.randn(model.config.hidden_size, model.config.hidden_size))[0]
+    sketch, written = basis[:, :size].T, basis[:, -size:]
+    for head, distance in enumerate((1, 2)):
+        _look_back(first, head, distance)
+    first.v_proj.weight[:size] = sketch * _SKETCH_GAIN**0.5
+    first.o_proj.weight[:, :size] = written * _SKETCH_GAIN**0.5
+    # Rotary pairs that turn fast would blur the comparison over long distances: only the slow ones are used.
+    slow = size // 2 - size // 2 // 8 * 3
+    for head in (0, 1):
+        start = head * size
+        rows = [start + half + index for half in (0, size // 2) for index in range(size // 2 - slow, size // 2)]
+        part = slice(0, 2 * slow) if head == 0 else slice(size - 2 * slow, size)
+        for projection, weights in ((second.q_proj, sketch[part]), (second.k_proj, written.T[part])):
+            projection.weight[start : start + size] = 0
+            projection.weight[rows] = weights * _MATCH_GAIN
+        block = basis[:, start : start + size]
+        second.v_proj.weight[start : start + size] = block.T
+        second.o_proj.weight[:, start : start + size] = block * _COPY_GAIN
+
+
+def _look_back(attention: torch.nn.Module, head: int, distance: int) -> None:
+    """Make a head attend to the token `distance` back.
 
     Rotary positions turn a constant query and key into a function of the distance alone: with the key's pairs at angle 0 and
-    the query's at -distance * frequency, the score is sum(sharpness * cos((d - distance) * frequency)), highest at d = distance.
+    the query's at -distance * frequency, the score is a sum of cos((d - distance) * frequency), highest at d = distance.
     """
-    attention = model.base_model.layers[0].self_attn
     size = attention.head_dim
-    theta = model.config.rope_parameters["rope_theta"]
-    frequencies = theta ** (-torch.arange(0, size, 2) / size)
-    for head, distance in enumerate(distances):
-        start, middle, end = head * size, head * size + size // 2, (head + 1) * size
-        attention.k_proj.bias[start:middle] = sharpness**0.5
-        attention.q_proj.bias[start:middle] = sharpness**0.5 * torch.cos(distance * frequencies)
-        attention.q_proj.bias[middle:end] = -(sharpness**0.5) * torch.sin(distance * frequencies)
+    start, middle, end = head * size, head * size + size // 2, (head + 1) * size
+    angles = distance * ROPE_THETA ** (-torch.arange(0, size, 2) / size)
+    attention.k_proj.bias[start:middle] = _LOOK_GAIN**0.5
+    attention.q_proj.bias[start:middle] = _LOOK_GAIN**0.5 * torch.cos(angles)
+    attention.q_proj.bias[middle:end] = -(_LOOK_GAIN**0.5) * torch.sin(angles)
 
 
 def save_small(path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -64,9 +64,13 @@ def test_reset_describes_the_task(env):
     assert text == info["messages"][-1]["content"]
     assert text.startswith("Task Instruction: Look around.\n\nRound 0\n\nURL: http://shop.test/\n")
     assert {"goal", "url", "page", "messages", "step", "action_error", "task_id"} == set(info)
-    assert tuple(
-        info[key] for key in ("goal", "url", "step", "action_error", "task_id")
-    ) == ("Look around.", "http://shop.test/", 0, "", "t")
+    assert tuple(info[key] for key in ("goal", "url", "step", "action_error", "task_id")) == (
+        "Look around.",
+        "http://shop.test/",
+        0,
+        "",
+        "t",
+    )
 
 
 @pytest.mark.parametrize(("reply", "reward"), [('exit(message="done")', 1.0), ('exit(message="no")', 0.0), ("exit()", 0.0)])

@@ -18,6 +18,11 @@ from webarena_gym.sites.kit import Database, sign_in
 HOST = "http://shop.test"
 NOW = "2023-06-10 12:00:00"
 
+ADDRESS = ("1 Elm St", "Albany", "New York", "12203", "United States", "5551234567")
+SALE = (4000, 400, "TENOFF", 500, 4100, "Flat Rate - Fixed", "Check / Money order")
+
+# One row a line reads as the table it is.
+# fmt: off
 ROWS: dict[str, list[tuple[Any, ...]]] = {
     "world": [("now", NOW), ("seed", "1")],
     "store_config": [
@@ -33,103 +38,13 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
     ],
     # id, sku, name, url_key, brand, category, price, special price, quantity, in stock, enabled, short, long, created
     "product": [
-        (
-            1,
-            "PAN-1",
-            "Copper Frying Pan",
-            "copper-frying-pan",
-            "Alder",
-            2,
-            4000,
-            None,
-            10,
-            1,
-            1,
-            "A pan.",
-            "For eggs & more.",
-            "2023-01-01 00:00:00",
-        ),
-        (
-            2,
-            "PAN-2",
-            "Iron Frying Pan",
-            "iron-frying-pan",
-            "Birch",
-            2,
-            3000,
-            2400,
-            5,
-            1,
-            1,
-            "Heavy.",
-            "Good for camping.",
-            "2023-01-02 00:00:00",
-        ),
-        (
-            3,
-            "KET-1",
-            "Red Kettle",
-            "red-kettle",
-            "Alder",
-            3,
-            1999,
-            None,
-            0,
-            1,
-            1,
-            "Whistles.",
-            "Red enamel.",
-            "2023-01-03 00:00:00",
-        ),
-        (
-            4,
-            "TEN-1",
-            "Two Person Tent",
-            "two-person-tent",
-            "Cedar",
-            5,
-            12000,
-            None,
-            3,
-            1,
-            1,
-            "Dry.",
-            "For camping trips.",
-            "2023-01-04 00:00:00",
-        ),
-        (
-            5,
-            "OLD-1",
-            "Forgotten Tent",
-            "forgotten-tent",
-            "Cedar",
-            5,
-            100,
-            None,
-            9,
-            1,
-            0,
-            "Gone.",
-            "Gone.",
-            "2023-01-05 00:00:00",
-        ),
+        (1, "PAN-1", "Copper Frying Pan", "copper-frying-pan", "Alder", 2, 4000, None, 10, 1, 1, "A pan.", "For eggs & more.", "2023-01-01"),
+        (2, "PAN-2", "Iron Frying Pan", "iron-frying-pan", "Birch", 2, 3000, 2400, 5, 1, 1, "Heavy.", "Good for camping.", "2023-01-02"),
+        (3, "KET-1", "Red Kettle", "red-kettle", "Alder", 3, 1999, None, 0, 1, 1, "Whistles.", "Red enamel.", "2023-01-03"),
+        (4, "TEN-1", "Two Person Tent", "two-person-tent", "Cedar", 5, 12000, None, 3, 1, 1, "Dry.", "For camping trips.", "2023-01-04"),
+        (5, "OLD-1", "Forgotten Tent", "forgotten-tent", "Cedar", 5, 100, None, 9, 1, 0, "Gone.", "Gone.", "2023-01-05"),
         *(
-            (
-                10 + n,
-                f"PEG-{n}",
-                f"Tent Peg No. {n:02d}",
-                f"tent-peg-{n}",
-                "Birch",
-                5,
-                100 + n,
-                None,
-                50,
-                1,
-                1,
-                "A peg.",
-                "Steel.",
-                f"2022-01-{n:02d} 00:00:00",
-            )
+            (10 + n, f"PEG-{n}", f"Tent Peg No. {n:02d}", f"tent-peg-{n}", "Birch", 5, 100 + n, None, 50, 1, 1, "A peg.", "Steel.", "2022-01-01")
             for n in range(1, 26)
         ),
     ],
@@ -137,62 +52,27 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
     "product_option": [(1, 4, "Color", 1), (2, 4, "Floor", 2)],
     "product_option_value": [(1, 1, "Green", 0, 1), (2, 1, "Sand", 0, 2), (3, 2, "Light", 0, 1), (4, 2, "Heavy", 1500, 2)],
     "customer": [
-        (1, "emma@mail.test", "Emma", "Lopez", "secret-1", "General", "2022-01-01 00:00:00"),
-        (2, "paul@mail.test", "Paul", "Kim", "secret-2", "General", "2022-01-01 00:00:00"),
+        (1, "emma@mail.test", "Emma", "Lopez", "secret-1", "General", "2022-01-01"),
+        (2, "paul@mail.test", "Paul", "Kim", "secret-2", "General", "2022-01-01"),
     ],
     "customer_address": [
-        (1, 1, "Emma", "Lopez", "", "1 Elm St", "Albany", "New York", "12203", "United States", "5551234567", 1, 1),
+        (1, 1, "Emma", "Lopez", "", *ADDRESS, 1, 1),
         (2, 1, "Emma", "Lopez", "Desk Co", "2 Oak St", "Boston", "Massachusetts", "02101", "United States", "5551234567", 0, 0),
         (3, 2, "Paul", "Kim", "", "3 Fir St", "Austin", "Texas", "73301", "United States", "5557654321", 1, 1),
     ],
     "newsletter_subscriber": [("paul@mail.test", 2, "Subscribed", NOW)],
     "review": [
-        *(
-            (n, 1, None, f"Reader {n}", f"Title {n}", f"Detail {n}", 4, "Approved", f"2023-02-{n:02d} 00:00:00")
-            for n in range(1, 13)
-        ),
-        (20, 1, 1, "Emma", "Hidden", "Not yet", 1, "Pending", "2023-03-01 00:00:00"),
-        (21, 2, 1, "Emma", "Fine", "It is fine.", 3, "Approved", "2023-03-02 00:00:00"),
+        *((n, 1, None, f"Reader {n}", f"Title {n}", f"Detail {n}", 4, "Approved", f"2023-02-{n:02d}") for n in range(1, 13)),
+        (20, 1, 1, "Emma", "Hidden", "Not yet", 1, "Pending", "2023-03-01"),
+        (21, 2, 1, "Emma", "Fine", "It is fine.", 3, "Approved", "2023-03-02"),
     ],
     "sales_order": [
-        (
-            n,
-            f"{n:09d}",
-            1,
-            "emma@mail.test",
-            "Emma Lopez",
-            status,
-            f"2023-0{n}-05 10:00:00",
-            4000,
-            400,
-            "TENOFF",
-            500,
-            4100,
-            "Flat Rate - Fixed",
-            "Check / Money order",
-        )
-        for n, status in ((1, "complete"), (2, "pending"))
-    ]
-    + [
-        (
-            3,
-            "000000003",
-            None,
-            "guest@mail.test",
-            "Gail Guest",
-            "holded",
-            "2023-03-05 10:00:00",
-            2400,
-            0,
-            None,
-            500,
-            2900,
-            "Flat Rate - Fixed",
-            "Check / Money order",
-        )
+        (1, "000000001", 1, "emma@mail.test", "Emma Lopez", "complete", "2023-01-05 10:00:00", *SALE),
+        (2, "000000002", 1, "emma@mail.test", "Emma Lopez", "pending", "2023-02-05 10:00:00", *SALE),
+        (3, "000000003", None, "guest@mail.test", "Gail Guest", "holded", "2023-03-05 10:00:00", *SALE),
     ],
     "order_address": [
-        (n, kind, first, last, "", "1 Elm St", "Albany", "New York", "12203", "United States", "5551234567")
+        (n, kind, first, last, "", *ADDRESS)
         for n, first, last in ((1, "Emma", "Lopez"), (2, "Emma", "Lopez"), (3, "Gail", "Guest"))
         for kind in ("billing", "shipping")
     ],
@@ -212,12 +92,13 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
         (3, "Switched off", "", "NOTYET", "cart_fixed", 500, 0, None, None, 0),
         (4, "Five", "", "FIVE", "cart_fixed", 500, 1, None, None, 0),
     ],
-    "search_term": [(1, "tent", 26, 7, "2023-01-01 00:00:00")],
+    "search_term": [(1, "tent", 26, 7, "2023-01-01")],
     "cms_page": [
         (1, "About Us", "about-us", "About the Corner Shop", "We sell pans.\n\nAnd <tents>.", 1, NOW),
         (2, "Off", "off", "Off", "Off", 0, NOW),
     ],
 }
+# fmt: on
 
 
 @pytest.fixture(scope="module")
@@ -709,6 +590,40 @@ def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(vis
     assert first.header("Content-Type").startswith("image/svg+xml")
     assert first.body == again.body != other.body
     assert (missing.status, missing.body) == (404, b"")
+
+
+PAGES = [
+    "/", "/outdoors.html?price=0-10", "/two-person-tent.html", "/catalogsearch/result/?q=tint", "/catalogsearch/advanced/",
+    "/catalogsearch/advanced/result/?name=pan", "/review/product/list/id/1/", "/checkout/cart/", "/checkout/", "/checkout/?address=new",
+    "/customer/account/", "/customer/account/edit/", "/customer/account/create/", "/customer/address/", "/customer/address/new/",
+    "/newsletter/manage/", "/sales/order/history/", "/sales/order/view/order_id/1/", "/sales/guest/form/", "/wishlist/",
+    "/catalog/product_compare/", "/contact/", "/about-us/", "/nowhere/",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PAGES)
+def test_every_control_has_a_name_and_every_posted_form_its_key(emma, path):
+    for button in ("Add to Cart", "Add to Wish List", "Add to Compare"):
+        emma.open("/copper-frying-pan.html").click(button)
+    root = emma.open(path).browser.page().root
+    nodes = observe(emma.browser.page(), elements="label", window=10**6).nodes
+    assert not {"input", "button", "select", "textarea", "a"} & set(nodes)
+    for form in root.iter("form"):
+        assert form.get("method") != "post" or form.find(".//input[@name='form_key']") is not None
+    ids = [element.get("id") for element in root.iter() if element.get("id")]
+    assert len(ids) == len(set(ids))
+    assert len(root.findall(".//h1")) == 1
+    assert root.findtext(".//title").strip()
+
+
+def test_signing_in_as_somebody_else_does_not_carry_the_cart_over(emma):
+    emma.open("/copper-frying-pan.html").click("Add to Cart")
+    key = emma.find("Add to Wish List").getparent().find("input").get("value")
+    headers = {"Content-Type": "application/x-www-form-urlencoded", "Cookie": f"sid={emma.sid}"}
+    body = f"form_key={key}&email=paul@mail.test&password=secret-2".encode()
+    assert emma.network.request("POST", f"{HOST}/customer/account/login/", headers, body).status == 302
+    assert "My Cart</a> (0)" in emma.open("/").text
+    assert emma.value("SELECT customer_id FROM cart") == 1
 
 
 def test_a_posted_form_needs_its_key(emma):

@@ -94,7 +94,7 @@ def _load(name: str, seed: int) -> bytes:
     path = cache_folder() / _version(name) / f"{name}-{seed}.world"
     try:
         stored = path.read_bytes()
-    except FileNotFoundError:
+    except OSError:
         stored = b""
     content = stored[_DIGEST_BYTES:]
     if len(stored) > _DIGEST_BYTES and hashlib.sha256(content).digest() == stored[:_DIGEST_BYTES]:

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Mapping
 
 from webarena_gym.sites.shopping.forms import Field
+from webarena_gym.sites.shopping.queries import marks
 
 ADDRESS = {
     "firstname": Field("First Name"),
@@ -30,11 +31,9 @@ def save_address(
     There is one default of each kind at most: a new one takes over, and the first address of a book is both.
     """
     is_first = db.execute("SELECT 1 FROM customer_address WHERE customer_id = ?", (customer_id,)).fetchone() is None
-    columns = ", ".join(ADDRESS)
     texts = [values[name] for name in ADDRESS]
     if address_id is None:
-        marks = ", ".join("?" * len(ADDRESS))
-        query = f"INSERT INTO customer_address (customer_id, {columns}) VALUES (?, {marks})"
+        query = f"INSERT INTO customer_address (customer_id, {', '.join(ADDRESS)}) VALUES (?, {marks(ADDRESS)})"
         address_id = db.execute(query, (customer_id, *texts)).lastrowid
     else:
         changes = ", ".join(f"{name} = ?" for name in ADDRESS)

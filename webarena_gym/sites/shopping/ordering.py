@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from webarena_gym.sites.kit import Request
 from webarena_gym.sites.shopping import carts, pricing, queries
+from webarena_gym.sites.shopping.addressing import ADDRESS
 from webarena_gym.sites.shopping.carts import Line
 from webarena_gym.sites.shopping.forms import RefusedError
 
@@ -62,10 +63,9 @@ def place(
         ),
     ).lastrowid
     for kind, address in addresses.items():
-        names = queries.ADDRESS_COLUMNS.split(", ")
         db.execute(
-            f"INSERT INTO order_address (order_id, kind, {queries.ADDRESS_COLUMNS}) VALUES (?, ?, {queries.marks(names)})",
-            (order_id, kind, *(address[name] for name in names)),
+            f"INSERT INTO order_address (order_id, kind, {', '.join(ADDRESS)}) VALUES (?, ?, {queries.marks(ADDRESS)})",
+            (order_id, kind, *(address[name] for name in ADDRESS)),
         )
     for line in lines:
         db.execute(

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 STATUS_LABELS = {
@@ -14,7 +14,6 @@ STATUS_LABELS = {
     "holded": "On Hold",
 }
 FINAL_PRICE = "min(p.price_cents, coalesce(p.special_price_cents, p.price_cents))"
-ADDRESS_COLUMNS = "firstname, lastname, company, street, city, region, postcode, country, telephone"
 
 
 def status_label(status: str) -> str:
@@ -154,6 +153,6 @@ def next_increment_id(db: sqlite3.Connection, table: str) -> str:
     return f"{number:09d}"
 
 
-def marks(values: Sequence[Any]) -> str:
+def marks(values: Collection[Any]) -> str:
     """Return as many SQL question marks as there are values."""
     return ", ".join("?" * len(values))

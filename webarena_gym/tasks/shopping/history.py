@@ -4,9 +4,9 @@ from datetime import date
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
-from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, nth, open_account, open_orders, turn_pages
+from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, nth, open_account, turn_pages
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, back, click, leave
+from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, back, click, leave
 
 TEMPLATES = Templates("shopping")
 RECENT = 5  # orders that the account page shows
@@ -19,10 +19,14 @@ def latest_in_status(world: Sampler) -> Row:
     return world.rows(MINE + "SELECT * FROM mine WHERE status = ? ORDER BY place LIMIT 1", status)[0]
 
 
-def read_orders(first: Row, last: Row, thought: str) -> list[Step]:
-    """Return the steps from the first page of my orders over those from `first` to `last`, which stand in this order."""
-    between = last["place"] // PER_PAGE - first["place"] // PER_PAGE
-    return [*open_orders(first), *turn_pages(between, thought)]
+def read_month(rows: list[Row]) -> list[Step]:
+    """Return the steps over the pages of my orders on which these orders of one month stand."""
+    first, last = (row["place"] // PER_PAGE for row in (rows[0], rows[-1]))
+    steps = [*open_account("My Orders"), *turn_pages(first, f"There is no order of {month_name(rows[0])} on this page yet.")]
+    for page in range(first, last):
+        seen = (money(row["grand_total_cents"]) for row in rows if row["place"] // PER_PAGE <= page)
+        steps.append(click("Next", f"So far: {', '.join(seen)}."))
+    return steps
 
 
 def months(world: Sampler, condition: str) -> list[list[Row]]:
@@ -97,7 +101,7 @@ def month_count(world: Sampler) -> Draw:
         slots={"month": month_name(rows[0])},
         eval=answer(fuzzy_match=str(len(rows))),
         solution=[
-            *read_orders(rows[0], rows[-1], "There may be more of that month on the next page."),
+            *read_month(rows),
             leave(str(len(rows)), f"They are {', '.join(row['increment_id'] for row in rows)}."),
         ],
         wrong_answers=[str(len(rows) + 1)],
@@ -114,7 +118,7 @@ def month_spending(world: Sampler) -> Draw:
         slots={"month": month_name(rows[0])},
         eval=answer(fuzzy_match=total),
         solution=[
-            *read_orders(rows[0], rows[-1], f"{money(parts[0])} so far."),
+            *read_month(rows),
             leave(total, f"{' + '.join(map(money, parts))} = {total}."),
         ],
         wrong_answers=[money(sum(parts) + 1500)],

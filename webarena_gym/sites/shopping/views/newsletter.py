@@ -15,19 +15,16 @@ def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
 
 def subscribe(request: Request, email: str, customer_id: int | None) -> None:
     """Send the newsletter to that address from now on."""
-    unsubscribe(request.db, email, keep=False)
+    request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
     request.db.execute(
         "INSERT INTO newsletter_subscriber (email, customer_id, status, created_at) VALUES (?, ?, 'Subscribed', ?)",
         (email, customer_id, f"{request.now:%Y-%m-%d %H:%M:%S}"),
     )
 
 
-def unsubscribe(db: sqlite3.Connection, email: str, *, keep: bool = True) -> None:
-    """Send it no more; `keep` remembers the address as unsubscribed."""
-    if keep:
-        db.execute("UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE", (email,))
-    else:
-        db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
+def unsubscribe(db: sqlite3.Connection, email: str) -> None:
+    """Send it no more; the address is remembered as unsubscribed."""
+    db.execute("UPDATE newsletter_subscriber SET status = 'Unsubscribed' WHERE email = ? COLLATE NOCASE", (email,))
 
 
 @site.post("/newsletter/subscriber/new/")

@@ -55,16 +55,18 @@ def add(request: Request) -> Response:
 @members_only
 def update(request: Request, customer: sqlite3.Row) -> Response:
     """Change quantities and comments."""
+    complaint = f"the quantity must be 1 to {carts.MOST}, the comment {LONGEST} characters at most"
+    refused = False
     for item in _items(request.db, customer["customer_id"]):
         quantity = whole_number(request.form.get(f"qty[{item['item_id']}]"), 1, carts.MOST)
         comment = clean(request.form.get(f"description[{item['item_id']}]", ""))
         if quantity is None or len(comment) > LONGEST:
-            complaint = f"the quantity must be 1 to {carts.MOST}, the comment {LONGEST} characters at most"
+            refused = True
             request.flash(f"{item['name']}: {complaint}.", "error")
         else:
             query = "UPDATE wishlist_item SET quantity = ?, comment = ? WHERE item_id = ?"
             request.db.execute(query, (quantity, comment, item["item_id"]))
-    if not request.session.get("messages"):
+    if not refused:
         request.flash("Your Wish List has been updated.")
     return redirect("/wishlist/")
 
