@@ -79,16 +79,40 @@ def pack(samples: Sequence[Sample], max_tokens: int, *, pad_id: int = 0) -> list
     return batches
 
 
-def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
-    """Return the logits that predict the response tokens, shape (N, vocabulary); no others are computed."""
+def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Return (rows, columns) of the tokens whose next token is foreseeable: the same pair of tokens stood before in the row.
+
+    >>> rows, columns = repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
+    >>> columns.tolist()
+    [3]
+    """
+    count = int(input_ids.max()) + 1
+    pairs = input_ids[:, :-1] * count + input_ids[:, 1:]
+    unlike = -1 - torch.arange(pairs.shape[1], device=pairs.device)
+    pairs = torch.where(input_ids[:, 1:] == pad_id, unlike, pairs)
+    ordered, places = pairs.sort(dim=1, stable=True)
+    again = torch.zeros_like(ordered, dtype=torch.bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    rows, columns = torch.zeros_like(again).scatter(1, places, again).nonzero(as_tuple=True)
+    return rows, columns
+
+
+def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
+    """Return the model's last hidden states, shape (B, L, width)."""
     device = model.device
-    hidden = model.base_model(
+    hidden: Tensor = model.base_model(
         input_ids=batch.input_ids.to(device),
         position_ids=None if batch.position_ids is None else batch.position_ids.to(device),
         attention_mask=None if batch.attention_mask is None else batch.attention_mask.to(device),
         use_cache=False,
     ).last_hidden_state
-    picked = hidden[batch.rows_N.to(device), batch.columns_N.to(device)]
+    return hidden
+
+
+def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
+    """Return the logits that predict the response tokens, shape (N, vocabulary); no others are computed."""
+    hidden = batch_hidden(model, batch)
+    picked = hidden[batch.rows_N.to(hidden.device), batch.columns_N.to(hidden.device)]
     logits: Tensor = model.get_output_embeddings()(picked)
     return logits
 

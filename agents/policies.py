@@ -1,123 +1,100 @@
-"""Policies: the same few lines drive an expert, dice, or any Hugging Face causal language model."""
+"""Whatever chooses the next reply: a random one, the expert, or a language model."""
 
-import json
-import random
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field
+from random import Random
 from typing import Any, NamedTuple, Protocol
 
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from agents.engine import Engine, Generation
-from agents.prompts import System, prompt_ids, system_prompt
+from agents.batches import Ids
+from agents.engine import Engine
+from agents.prompts import PromptEncoder
 from webarena_gym.actions import Action, Kind
-from webarena_gym.env import WebArenaLite
-from webarena_gym.observation import visible_text
+from webarena_gym.observation import field_value
 from webarena_gym.tasks import Expert
 
-CONFIG_FILE = "agent.json"
+
+class Request(NamedTuple):
+    """One env that waits for a reply. `slot` tells envs apart; `env` is unwrapped, for policies that look behind the page."""
+
+    slot: int
+    env: Any
+    info: Mapping[str, Any]
+
+
+class Reply(NamedTuple):
+    """What a policy says; a language model also gives the exact tokens and their log-probabilities."""
+
+    text: str
+    prompt_ids: Ids = ()
+    response_ids: Ids = ()
+    logprobs: tuple[float, ...] = ()
+    too_long: bool = False  # the prompt does not fit the model; there is no reply
 
 
 class Policy(Protocol):
-    """Chooses replies for several episodes at once."""
+    """Chooses replies for all envs that wait, at once."""
 
-    name: str
-
-    @property
-    def env_options(self) -> Mapping[str, Any]:
-        """The keywords of `make` that the policy expects."""
-        ...
-
-    def replies(self, envs: Sequence[WebArenaLite], infos: Sequence[Mapping[str, Any]]) -> list[str]:
-        """Return one reply for each env, in order; `infos` are what `reset` or `step` returned last."""
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return one reply per request, in order."""
         ...
 
 
-@dataclass(frozen=True)
-class AgentConfig:
-    """How a language model is used as an agent; kept beside its weights, so that a checkpoint says how to run it."""
-
-    elements: str = "id"  # how it names elements
-    history: str = "compressed"
-    window: int = 12_000  # characters of a page in one view
-    header: bool = True  # whether it reads the URL and the tabs
-    system: System = "thinking"
-    max_new_tokens: int = 1024
-    max_prompt_tokens: int = 16_384  # of a longer prompt the end is kept
-
-    @property
-    def env_options(self) -> dict[str, Any]:
-        """The keywords of `make` that it needs."""
-        return {"elements": self.elements, "history": self.history, "window": self.window, "header": self.header}
-
-    def save(self, folder: Path) -> None:
-        """Write it beside a model."""
-        (folder / CONFIG_FILE).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
-
-    @classmethod
-    def load(cls, folder: str | Path) -> "AgentConfig":
-        """Read it from a model's folder; the defaults suit any instruction-tuned model that has none."""
-        path = Path(folder) / CONFIG_FILE
-        return cls(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else cls()
-
-
-class Sampled(NamedTuple):
-    """A reply of a language model, with the exact tokens that it read and wrote."""
-
-    prompt_ids: tuple[int, ...]
-    generation: Generation
-    text: str
-
-
-class ExpertPolicy:
-    """Replays the reference solutions."""
-
-    name = "expert"
-
-    def __init__(self, env_options: Mapping[str, Any] | None = None, *, thoughts: bool = False) -> None:
-        self.env_options = dict(env_options or {})
-        self._thoughts = thoughts
-        self._experts: dict[int, Expert] = {}
-
-    def replies(self, envs: Sequence[WebArenaLite], infos: Sequence[Mapping[str, Any]]) -> list[str]:
-        for env, info in zip(envs, infos, strict=True):
-            if info["step"] == 0:
-                self._experts[id(env)] = Expert(env.task, env.dialect, thoughts=self._thoughts)
-        return [self._experts[id(env)].reply(env.page, env.observation) for env in envs]
-
-
+@dataclass
 class RandomPolicy:
-    """Does something that the page allows: clicks, fills fields with words of the goal, chooses options, leaves now and then."""
+    """Does something that the page allows: clicks, types words of the goal, chooses options, or leaves with a word of the page.
 
-    name = "random"
-    env_options: Mapping[str, Any] = {}
+    It leaves with probability `exit_rate` at each step, half the time without an answer.
+    """
 
-    def __init__(self, seed: int = 0) -> None:
-        self._random = random.Random(seed)
+    seed: int = 0
+    exit_rate: float = 0.15
+    _random: Random = field(init=False)
 
-    def replies(self, envs: Sequence[WebArenaLite], infos: Sequence[Mapping[str, Any]]) -> list[str]:
-        return [env.dialect.format(self._action(env, info)) for env, info in zip(envs, infos, strict=True)]
+    def __post_init__(self) -> None:
+        self._random = Random(self.seed)
 
-    def _action(self, env: WebArenaLite, info: Mapping[str, Any]) -> Action:
-        words = info["goal"].split()
-        nodes = env.observation.nodes
-        if not nodes or self._random.random() < 0.1:
-            answers = ["", "N/A", self._random.choice(words), self._random.choice(info["page"].split())]
-            return Action(Kind.EXIT, argument=self._random.choice(answers))
-        address = self._random.choice(list(nodes))
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return a random plausible reply to each."""
+        return [Reply(request.env.dialect.format(self._choose(request))) for request in requests]
+
+    def _choose(self, request: Request) -> Action:
+        choose, nodes = self._random.choice, request.env.observation.nodes
+        if not nodes or self._random.random() < self.exit_rate:
+            words = re.findall(r"[$\w.,-]+", request.info["page"])
+            return Action(Kind.EXIT, argument=choose(["", choose(words or [""])]))
+        address = choose(list(nodes))
         element = nodes[address].element
         if element.tag == "select":
-            options = [visible_text(option) for option in element.iter("option")] or [""]
-            return Action(Kind.SELECT, address, self._random.choice(options))
-        if element.tag == "textarea" or (
-            element.tag == "input" and element.get("type", "text") not in ("checkbox", "radio", "submit")
-        ):
-            start = self._random.randrange(len(words))
-            text = " ".join(words[start : start + self._random.randint(1, 4)])
-            return Action(self._random.choice((Kind.TYPE, Kind.SEARCH)), address, text)
+            options = [" ".join(option.text_content().split()) for option in element.iter("option")]
+            return Action(Kind.SELECT, address, choose(options or [""]))
+        is_text = element.tag == "textarea" or (
+            element.tag == "input" and element.get("type", "text") not in ("checkbox", "radio", "submit", "button", "reset", "image")
+        )
+        if is_text:
+            words = re.findall(r"\w+", request.info["goal"])
+            typed = " ".join(words[start : start + 3]) if words and (start := choose(range(len(words)))) >= 0 else field_value(element)
+            return Action(choose([Kind.TYPE, Kind.SEARCH]), address, typed)
         return Action(Kind.CLICK, address)
+
+
+@dataclass
+class ExpertPolicy:
+    """Replays the tasks' reference solutions."""
+
+    thoughts: bool = False
+    _experts: dict[int, Expert] = field(default_factory=dict)
+
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return the next reply of each task's reference solution."""
+        return [Reply(self._reply(request)) for request in requests]
+
+    def _reply(self, request: Request) -> str:
+        if request.info["step"] == 0:
+            self._experts[request.slot] = Expert(request.env.task, request.env.dialect, thoughts=self.thoughts)
+        return self._experts[request.slot].reply(request.env.page, request.env.observation)
 
 
 @dataclass
@@ -125,47 +102,17 @@ class LanguageModelPolicy:
     """A causal language model behind an engine. `generator` makes its samples repeatable."""
 
     engine: Engine
-    tokenizer: Any
-    config: AgentConfig
-    generator: torch.Generator = field(default_factory=torch.Generator)
-    name: str = "model"
+    encoder: PromptEncoder
+    generator: torch.Generator | None = None
+    max_prompt_tokens: int = 8_000
 
-    @property
-    def env_options(self) -> Mapping[str, Any]:
-        return self.config.env_options
-
-    def replies(self, envs: Sequence[WebArenaLite], infos: Sequence[Mapping[str, Any]]) -> list[str]:  # noqa: ARG002
-        return [sampled.text for sampled in self.sample(infos)]
-
-    def sample(self, infos: Sequence[Mapping[str, Any]]) -> list[Sampled]:
-        """Return one reply for each chat in `infos`, with its token ids and log-probabilities."""
-        prompts = [self.read(info["messages"]) for info in infos]
-        generations = self.engine.generate(prompts, self.generator)
-        return [
-            Sampled(prompt, generation, self.tokenizer.decode(generation.response_ids, skip_special_tokens=True))
-            for prompt, generation in zip(prompts, generations, strict=True)
-        ]
-
-    def read(self, messages: Any) -> tuple[int, ...]:
-        """Return the token ids of a chat; of a prompt that is too long, the end."""
-        system = system_prompt(self.config.system, elements=self.config.elements)
-        return prompt_ids(self.tokenizer, messages, system)[-self.config.max_prompt_tokens :]
-
-
-def load_language_model(path: str, *, temperature: float = 0.0, seed: int = 0) -> LanguageModelPolicy:
-    """Load a causal language model by name or folder as a policy; temperature 0 takes the likeliest token."""
-    tokenizer = AutoTokenizer.from_pretrained(path)
-    model = AutoModelForCausalLM.from_pretrained(path)
-    config = AgentConfig.load(path)
-    engine = Engine(model, frozenset([tokenizer.eos_token_id]), max_new_tokens=config.max_new_tokens, temperature=temperature)
-    generator = torch.Generator().manual_seed(seed)
-    return LanguageModelPolicy(engine, tokenizer, config, generator, name=str(path))
-
-
-def load_policy(name: str, *, temperature: float = 0.0, seed: int = 0) -> Policy:
-    """Return the policy called "expert" or "random", or the language model at that name or path."""
-    if name == "expert":
-        return ExpertPolicy()
-    if name == "random":
-        return RandomPolicy(seed)
-    return load_language_model(name, temperature=temperature, seed=seed)
+    def act(self, requests: Sequence[Request]) -> list[Reply]:
+        """Return one sampled reply per request."""
+        prompts = self.encoder.encode_all([request.info["messages"] for request in requests])
+        fitting = [index for index, prompt in enumerate(prompts) if len(prompt) <= self.max_prompt_tokens]
+        generations = self.engine.generate([prompts[index] for index in fitting], self.generator)
+        replies = [Reply("", too_long=True)] * len(prompts)
+        for index, generation in zip(fitting, generations, strict=True):
+            text = self.encoder.decode(generation.response_ids)
+            replies[index] = Reply(text, prompts[index], generation.response_ids, generation.logprobs)
+        return replies

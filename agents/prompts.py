@@ -1,43 +1,80 @@
-"""What a policy is told before the first page, and how a chat becomes token ids."""
+"""Prompts: the system prompts, and chat messages as token ids."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
+from agents.batches import Ids
 from webarena_gym.actions import DIALECTS
-from webarena_gym.history import Message
 
-System = Literal["none", "plain", "thinking"]
+Style = Literal["none", "act", "think"]
 
-_TASK = """\
-You use a web browser to do a task for a person. Each round shows you the page as simplified HTML: only what can be read or used.
-Earlier pages are replaced by a placeholder; your earlier replies stay.
+_TASK = """You use a website for a person who has given you a task. Each turn shows you the current page as simplified HTML; \
+earlier pages are left out. Answer each turn with exactly one action:
 
-Reply with exactly one action:
 {grammar}
 
-{elements}
-Leave as soon as the task is done. If the task asks for something, the message of your exit is the answer, as short as it can be."""
-_ELEMENTS = {
-    "id": "An element is named by the id that it carries in the newest page.",
-    "label": 'An element is named by its visible label; the second of the same name is "Name [2]".',
+An element is named by {naming}. A form takes effect when it is submitted. When the task is done, exit, with the answer if one \
+was asked for, in as few words as it can be given; if the task cannot be done, exit with "N/A"."""
+_THINK = """
+
+First reason inside <think> and </think>: what the page shows, what has been done, what is still missing. Then give the action:
+
+<think>reasoning</think>
+<answer>action</answer>"""
+_ACT = """
+
+Write the action and nothing else."""
+_NAMING = {
+    "id": "the id that stands in its tag",
+    "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
 }
-_THINKING = """
-
-Think before you act. Write your thoughts and then the action in this form:
-<think> what the page shows and what follows from it </think>
-<answer> the action </answer>"""
 
 
-def system_prompt(style: System, *, dialect: str = "webrl", elements: str = "id") -> str:
-    """Return the instructions of a style; empty for "none", which suits models that were trained on nothing else."""
+def system_prompt(style: Style, *, elements: str = "id", dialect: str = "webrl") -> str:
+    """Return the instructions that go before the conversation; empty for "none".
+
+    >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
+    (True, False, '')
+    """
     if style == "none":
         return ""
-    text = _TASK.format(grammar=DIALECTS[dialect].grammar(), elements=_ELEMENTS[elements])
-    return text + _THINKING if style == "thinking" else text
+    task = _TASK.format(grammar=DIALECTS[dialect].grammar(), naming=_NAMING[elements])
+    return task + (_THINK if style == "think" else _ACT)
 
 
-def prompt_ids(tokenizer: Any, messages: Sequence[Message], system: str = "") -> tuple[int, ...]:
-    """Return the exact token ids that lead to the next reply, by the tokenizer's own chat template."""
-    chat = [{"role": "system", "content": system}, *messages] if system else list(messages)
-    text = tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False)
-    return tuple(tokenizer.encode(text, add_special_tokens=False))
+@dataclass(frozen=True)
+class PromptEncoder:
+    """Turns messages into the token ids that a model reads, and its response back into text."""
+
+    tokenizer: Any
+    system: str = ""
+
+    @property
+    def stop_ids(self) -> frozenset[int]:
+        """The tokens that end a response."""
+        ids = {self.tokenizer.eos_token_id}
+        for name in ("<|im_end|>", "<|eot_id|>", "<end_of_turn>"):
+            known = self.tokenizer.convert_tokens_to_ids(name)
+            if known is not None and known != self.tokenizer.unk_token_id:
+                ids.add(known)
+        return frozenset(identity for identity in ids if identity is not None)
+
+    def encode_all(self, conversations: Sequence[Sequence[Mapping[str, str]]]) -> list[Ids]:
+        """Return the prompt ids of each conversation, ready for the assistant's turn."""
+        before = [{"role": "system", "content": self.system}] if self.system else []
+        texts = [
+            self.tokenizer.apply_chat_template([*before, *messages], add_generation_prompt=True, tokenize=False)
+            for messages in conversations
+        ]
+        return [tuple(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]] if texts else []
+
+    def encode_reply(self, reply: str) -> Ids:
+        """Return the ids of a reply that a model should learn to give, with the end token."""
+        ids = self.tokenizer(reply, add_special_tokens=False)["input_ids"]
+        return (*ids, self.tokenizer.eos_token_id)
+
+    def decode(self, response_ids: Sequence[int]) -> str:
+        """Return the text of a response without special tokens."""
+        text: str = self.tokenizer.decode(list(response_ids), skip_special_tokens=True)
+        return text

@@ -20,7 +20,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrai
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("system", "user", "assistant")
-_SPECIAL = (PAD, END, *(f"<|{role}|>" for role in ROLES))
+SPECIAL = (PAD, END, *(f"<|{role}|>" for role in ROLES))
 _CHAT_TEMPLATE = (
     "{% for message in messages %}{{ '<|' + message['role'] + '|>' + message['content'] }}"
     "{% if message['role'] == 'assistant' %}{{ '" + END + "' }}{% endif %}{% endfor %}"
@@ -32,15 +32,19 @@ ROPE_THETA = 1e8
 _LOOK_GAIN, _SKETCH_GAIN, _MATCH_GAIN, _COPY_GAIN = 40.0, 0.1, 1.8, 0.4
 
 _WORD = "\x1f"  # begins every word; no page can hold it, as XML and HTML forbid it
-_PIECES = rf"{_WORD}?\p{{L}}+|{_WORD}|\p{{N}}{{1,3}}| ?[^\p{{L}}\p{{N}}\s{_WORD}]+ ?|\s+"
+_PIECES = rf"{_WORD}?\p{{L}}+|{_WORD}|\.?\p{{N}}{{1,3}}| ?[^\p{{L}}\p{{N}}\s{_WORD}]+ ?|\s+"
+_TAG = r"</?[a-z][a-z0-9]*>[ \n]?"
 _CHUNKS = (
-    re.compile(r'<[a-z/][^<>"]*(?:>\s?|=")'),  # a tag up to its end or its first attribute's value
-    re.compile(r'"[^<>"\n]*="'),  # from one value to the next
-    re.compile(r"""(?:do|exit)\([a-z]+="(?:[A-Z][A-Za-z ]*"(?:, [a-z]+="|\)))?|go_[a-z]+\(\)|"\)"""),
+    re.compile(_TAG),
+    re.compile(rf"(?:{_TAG}){{2,6}}"),  # from one text to the next
+    re.compile(rf'(?:{_TAG})*<[a-z]+(?: [a-z]+)* [a-z]+="'),  # up to the first attribute's value
+    re.compile(r'"(?: [a-z]+)*(?: [a-z]+="|>[ \n]?)'),  # from that to the next value, or to the end of the tag
+    re.compile(r'(?:do|exit)\([a-z]+="(?:[A-Z][A-Za-z ]*"(?:, [a-z]+="|\)))?|", [a-z]+="|"\)|go_[a-z]+\(\)'),
+    re.compile(r"Task Instruction: |\n\n(?:Round |\*\*)|\*\* Simplified html \*\*|URL: https?://[a-z.]+/|Action error: "),
 )
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 160) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 200) -> PreTrainedTokenizerFast:
     """Return a byte-level BPE tokenizer fitted to the texts, with up to `chunks` frequent pieces of markup as single tokens."""
     texts = list(texts)
     counts = Counter(chunk for text in texts for pattern in _CHUNKS for chunk in pattern.findall(text))
@@ -66,12 +70,12 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
         ]
     )
     # Chunks are added before training, so that merges are learned on what is left between them.
-    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in _SPECIAL])
+    tokenizer.add_special_tokens([AddedToken(token, special=True) for token in SPECIAL])
     tokenizer.add_tokens([AddedToken(chunk, normalized=False) for chunk in frequent])
     splitter = re.compile("|".join(re.escape(chunk) for chunk in sorted(frequent, key=len, reverse=True)) or r"(?!)")
     trainer = trainers.BpeTrainer(
-        vocab_size=max(vocabulary - len(frequent), 256 + len(_SPECIAL)),
-        special_tokens=list(_SPECIAL),
+        vocab_size=max(vocabulary - len(frequent), 256 + len(SPECIAL)),
+        special_tokens=list(SPECIAL),
         initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
     )
@@ -156,6 +160,29 @@ def _look_back(attention: torch.nn.Module, head: int, distance: int) -> None:
     attention.k_proj.bias[start:middle] = _LOOK_GAIN**0.5
     attention.q_proj.bias[start:middle] = _LOOK_GAIN**0.5 * torch.cos(angles)
     attention.q_proj.bias[middle:end] = -(_LOOK_GAIN**0.5) * torch.sin(angles)
+
+
+def practise_copying(model: PreTrainedModel, updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0) -> float:
+    """Train the model to continue random sequences at their second time; returns the last loss.
+
+    `first_id` is the first token that may occur. A few seconds of this are worth a minute of pages.
+    """
+    rows, length = 12, 40
+    generator = torch.Generator().manual_seed(seed)
+    optimizer = torch.optim.AdamW(model.parameters(), learning_rate, betas=(0.9, 0.95), weight_decay=0.01)
+    model.train()
+    loss = torch.tensor(0.0)
+    for update in range(updates):
+        for group in optimizer.param_groups:
+            group["lr"] = learning_rate * min(1, (update + 1) / 10)
+        once = torch.randint(first_id, model.config.vocab_size, (rows, length), generator=generator)
+        logits = model(torch.cat([once, once], dim=1)).logits[:, length:-1]
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), once[:, 1:].flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad()
+    return loss.item()
 
 
 def save_small(path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -21,7 +21,7 @@ ALLOWED = {
     "network": {"errors"},
     "sites": {"errors", "network"},
     "browsers": {"errors", "page", "network"},
-    "tasks": {"errors", "page", "actions", "observation", "sites"},
+    "tasks": {"errors", "page", "actions", "observation", "answers", "sites"},
     "env": {"errors", "page", "actions", "observation", "history", "evaluators", "network", "sites", "browsers", "tasks"},
     "audit": {"errors", "actions", "tasks", "env"},
     "serve": {"network", "sites"},

@@ -124,7 +124,7 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 
 def _print_stats(tasks: Sequence[Task]) -> None:
     def line(name: str, counts: Iterable[tuple[str, int]]) -> None:
-        print(f"{name:<14}" + ", ".join(f"{key} {count}" for key, count in counts))
+        print(f"{name:<16}" + ", ".join(f"{key} {count}" for key, count in counts))
 
     lengths = [len(task.solution) for task in tasks]
     print(f"{len(tasks)} tasks of {len({task.template for task in tasks})} templates")
@@ -132,7 +132,7 @@ def _print_stats(tasks: Sequence[Task]) -> None:
     line("by check", Counter("+".join(task.eval_types) for task in tasks).most_common())
     line("not achievable", [("tasks", sum(not task.is_achievable for task in tasks))])
     if lengths:
-        print(f"{'steps':<14}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
+        print(f"{"steps":<16}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
 
 
 def _audit(options: argparse.Namespace) -> int:

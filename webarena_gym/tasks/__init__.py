@@ -30,7 +30,7 @@ class Split(NamedTuple):
     per_template: int
 
 
-SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 2), "test": Split((1000,), 1)}
+SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 1), "test": Split((1000,), 1)}
 
 
 @cache

@@ -9,7 +9,19 @@ from webarena_gym.tasks.template import Draw, Sampler, Templates, click, leave, 
 TEMPLATES = Templates("shopping")
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
-ADDRESS = ("firstname", "lastname", "company", "street", "city", "region", "postcode", "country", "telephone")
+ADDRESS = (
+    "firstname",
+    "lastname",
+    "company",
+    "street",
+    "city",
+    "region",
+    "postcode",
+    "country",
+    "telephone",
+    "is_default_billing",
+    "is_default_shipping",
+)
 BOOK = f"SELECT {', '.join(ADDRESS)} FROM customer_address WHERE customer_id = {ME} ORDER BY street"
 COMPARED = "SELECT sku FROM compare_item JOIN product USING (product_id) ORDER BY sku"
 OPINIONS = {
@@ -198,9 +210,10 @@ def address_add(world: Sampler) -> Draw:
     }
     values = {name: other[name] for name in typed.values()}
     me = dict(world.rows(f"SELECT firstname, lastname FROM customer WHERE customer_id = {ME}")[0])
+    added = {**me, "company": "", "country": "United States", "is_default_billing": 0, "is_default_shipping": 0, **values}
     return Draw(
         slots=values,
-        eval=book_holds([*addresses, {**me, "company": "", "country": "United States", **values}]),
+        eval=book_holds([*addresses, added]),
         solution=[
             *open_account("Address Book", "Add New Address"),
             *(type_text(label, values[name]) for label, name in typed.items()),
@@ -237,13 +250,14 @@ def review_write(world: Sampler) -> Draw:
     """Write a review; the nickname is filled in already."""
     row = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
     number = world.rng.randint(1, 5)
+    nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
     stars, (summary, text) = f"{number} star{'s' if number > 1 else ''}", OPINIONS[number]
     return Draw(
         slots={"product": row["name"], "stars": stars, "summary": summary, "text": text},
         eval=state(
-            "SELECT product_id, customer_id, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
+            "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM review"),
-            expected=[[row["product_id"], ME, summary, text, number]],
+            expected=[[row["product_id"], ME, nickname, summary, text, number]],
         ),
         solution=[
             *open_reviews(row),

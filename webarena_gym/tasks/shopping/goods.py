@@ -61,7 +61,7 @@ def product_stock(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define('What does the table of details of the {product} say under "{attribute}"?')
+@TEMPLATES.define('What does "More Information" on the page of the {product} say under "{attribute}"?')
 def product_attribute(world: Sampler) -> Draw:
     """Ask for a fact that the name of the product does not give away."""
     row = world.pick(

@@ -19,6 +19,11 @@ def latest_in_status(world: Sampler) -> Row:
     return world.rows(MINE + "SELECT * FROM mine WHERE status = ? ORDER BY place LIMIT 1", status)[0]
 
 
+def look_for(row: Row, status: str) -> list[Step]:
+    """Return the steps to the page of my orders on which the first of a status stands."""
+    return [*open_account("My Orders"), *turn_pages(row["place"] // PER_PAGE, f"None on this page is {status}.")]
+
+
 def read_month(rows: list[Row]) -> list[Step]:
     """Return the steps over the pages of my orders on which these orders of one month stand."""
     first, last = (row["place"] // PER_PAGE for row in (rows[0], rows[-1]))
@@ -54,11 +59,6 @@ def latest_number(world: Sampler) -> Draw:
         solution=[*look_for(row, status), leave(number, f"The first one that is {status} is {number}.")],
         wrong_answers=[other["increment_id"]],
     )
-
-
-def look_for(row: Row, status: str) -> list[Step]:
-    """Return the steps to the page of my orders on which the first of a status stands."""
-    return [*open_account("My Orders"), *turn_pages(row["place"] // PER_PAGE, f"None on this page is {status}.")]
 
 
 @TEMPLATES.define("How much is the latest of my orders that is marked {status}?")
@@ -127,7 +127,7 @@ def month_spending(world: Sampler) -> Draw:
 
 @TEMPLATES.define("When did I place my {rank} order? Give the date.")
 def date_by_rank(world: Sampler) -> Draw:
-    """Ask for the date of the first order ever, or of one of the latest."""
+    """Ask for the date of the first order ever, or of one of the latest; there are six draws in a world."""
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     place = world.rng.choice([*range(len(RANKS)), len(rows) - 1])
     day = long_date(rows[place]["created_at"])

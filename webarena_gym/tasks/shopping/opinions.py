@@ -48,7 +48,7 @@ def review_count(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define("How many reviewers gave the {product} exactly {stars}?")
+@TEMPLATES.define("How many reviewers gave exactly {stars} to the {product}?")
 def stars_count(world: Sampler) -> Draw:
     """Count the reviews with one number of stars, over two pages at most."""
     row = world.pick(
@@ -87,13 +87,13 @@ def review_author(world: Sampler) -> Draw:
         solution=[
             *open_reviews(row),
             *turn_pages(row["place"] // PER_PAGE, "That title is not on this page."),
-            leave(row["nickname"], f'"{row["title"]}" is by {row["nickname"]}.'),
+            leave(row["nickname"], f'{row["nickname"]} wrote "{row["title"]}".'),
         ],
         wrong_answers=[*others, "Nobody"][:1],
     )
 
 
-@TEMPLATES.define("Who gave the {product} {stars} stars or fewer? List the names, separated by commas.")
+@TEMPLATES.define("Who gave {stars} stars or fewer to the {product}? List the names, separated by commas.")
 def unhappy_reviewers(world: Sampler) -> Draw:
     """Ask for all who were not content with a product."""
     stars = world.rng.choice((2, 3))

@@ -13,9 +13,8 @@ from webarena_gym.tasks.shopping.routes import (
     open_order,
     open_product,
     open_reviews,
-    sort_by_price,
 )
-from webarena_gym.tasks.shopping.shelves import ONE_PAGE, extreme_of_category
+from webarena_gym.tasks.shopping.shelves import ONE_PAGE, draw_extreme
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -108,19 +107,18 @@ def reviews_place(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define("List the products in {category} by price, the {first} first.")
+@TEMPLATES.define("List the products in {category} by price, the {extreme} first.")
 def sorted_place(world: Sampler) -> Draw:
     """Open a category sorted by price."""
-    is_dearest = world.rng.random() < 0.5
-    row, _ = extreme_of_category(world, is_dearest=is_dearest)
-    arguments = "?product_list_order=price" + ("&product_list_dir=desc" if is_dearest else "")
+    end = draw_extreme(world)
+    arguments = "?product_list_order=price" + ("&product_list_dir=desc" if end.is_dearest else "")
     return Draw(
-        slots={"category": row["category"], "first": "most expensive" if is_dearest else "cheapest"},
+        slots={"category": end.row["category"], "extreme": end.word},
         eval=all_of(
-            at_url(f"__SHOPPING__/{row['url_path']}.html{arguments}"),
-            page_shows("last", ".grid li:first-child .name", exact_match=row["name"]),
+            at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
+            page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
         ),
-        solution=[*open_category(row), *sort_by_price(is_descending=is_dearest), leave()],
+        solution=[*end.way, leave("", f"The {end.row['name']} comes first now.")],
     )
 
 
@@ -154,17 +152,11 @@ def brand_filter_place(world: Sampler) -> Draw:
 @TEMPLATES.define("Bring me to the page of the {extreme} product in {category}.")
 def extreme_place(world: Sampler) -> Draw:
     """Open the page of the product at either end of a category's prices."""
-    is_dearest = world.rng.random() < 0.5
-    row, _ = extreme_of_category(world, is_dearest=is_dearest)
+    end = draw_extreme(world)
     return Draw(
-        slots={"category": row["category"], "extreme": "most expensive" if is_dearest else "cheapest"},
-        eval=at_url(f"__SHOPPING__/{row['url_key']}.html"),
-        solution=[
-            *open_category(row),
-            *sort_by_price(is_descending=is_dearest),
-            click(row["name"], f"The first costs {money(row['cents'])}."),
-            leave(),
-        ],
+        slots={"category": end.row["category"], "extreme": end.word},
+        eval=at_url(f"__SHOPPING__/{end.row['url_key']}.html"),
+        solution=[*end.way, click(end.row["name"], f"The first costs {money(end.row['cents'])}."), leave()],
     )
 
 

@@ -1,23 +1,40 @@
 """Questions about many products at once: a category, a brand, what a search finds."""
 
+from typing import NamedTuple
+
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.shopping.goods import kind_of
 from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
+from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search
 
 TEMPLATES = Templates("shopping")
 ONE_PAGE = 12  # products on one page of a list
 
 
-def extreme_of_category(world: Sampler, *, is_dearest: bool) -> tuple[Row, Row]:
-    """Return the cheapest or the most expensive product of a category, and the next one; there are no ties."""
+class Extreme(NamedTuple):
+    """One end of a category's prices: the product there, the next one, what the end is called, and the way to it."""
+
+    row: Row
+    next_row: Row
+    word: str
+    is_dearest: bool
+
+    @property
+    def way(self) -> list[Step]:
+        """The steps to the category, sorted so that the product comes first."""
+        return [*open_category(self.row), *sort_by_price(is_descending=self.is_dearest)]
+
+
+def draw_extreme(world: Sampler) -> Extreme:
+    """Draw the cheapest or the most expensive product of a category; there are no ties."""
+    word, direction = world.rng.choice((("cheapest", "ASC"), ("most expensive", "DESC")))
     category_id = world.pick(GOODS + "SELECT DISTINCT category_id FROM goods ORDER BY category_id")["category_id"]
-    direction = "DESC" if is_dearest else "ASC"
-    rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}", category_id)
+    rows = world.rows(GOODS + f"SELECT * FROM goods WHERE category_id = ? ORDER BY cents {direction}, product_id", category_id)
     if len(rows) < 2 or rows[0]["cents"] == rows[1]["cents"]:
-        raise NothingToDraw(f"a single extreme of category {category_id}")
-    return rows[0], rows[1]
+        raise NothingToDraw(f"a single {word} product of category {category_id}")
+    return Extreme(rows[0], rows[1], word, direction == "DESC")
 
 
 def found_by(world: Sampler, word: str) -> list[Row]:
@@ -28,17 +45,13 @@ def found_by(world: Sampler, word: str) -> list[Row]:
 @TEMPLATES.define("What is the {extreme} product in the category {category}?")
 def category_extreme(world: Sampler) -> Draw:
     """Ask for the product at either end of a category's prices."""
-    is_dearest = world.rng.random() < 0.5
-    row, next_one = extreme_of_category(world, is_dearest=is_dearest)
+    end = draw_extreme(world)
+    name = end.row["name"]
     return Draw(
-        slots={"extreme": "most expensive" if is_dearest else "cheapest", "category": row["category"]},
-        eval=answer(fuzzy_match=row["name"]),
-        solution=[
-            *open_category(row),
-            *sort_by_price(is_descending=is_dearest),
-            leave(row["name"], f"The first is the {row['name']} for {money(row['cents'])}."),
-        ],
-        wrong_answers=[next_one["name"]],
+        slots={"extreme": end.word, "category": end.row["category"]},
+        eval=answer(fuzzy_match=name),
+        solution=[*end.way, leave(name, f"The first is the {name} for {money(end.row['cents'])}.")],
+        wrong_answers=[end.next_row["name"]],
     )
 
 

@@ -1,8 +1,20 @@
 """The admin's templates: questions about trade and people, places to open, and changes to make."""
 
-from webarena_gym.tasks.shopping_admin import handling, orders, people, places, stock
+from webarena_gym.tasks.shopping_admin import (
+    goods,
+    handling,
+    marketing,
+    opinions,
+    orders,
+    people,
+    places,
+    reports,
+    sales,
+    stock,
+    upkeep,
+)
 from webarena_gym.tasks.template import Templates
 
 TEMPLATES = Templates("shopping_admin")
-for _part in (orders, people, places, handling, stock):
+for _part in (orders, sales, reports, goods, opinions, people, places, handling, stock, marketing, upkeep):
     TEMPLATES.update(_part.TEMPLATES)

@@ -1,4 +1,4 @@
-"""What a change must leave behind: one row as wanted, and all other rows as they were."""
+"""What a change must leave behind: some rows as wanted, and all other rows as they were."""
 
 from typing import Any, NamedTuple
 
@@ -6,11 +6,11 @@ from webarena_gym.tasks.template import Sampler, all_of, state
 
 
 class Ledger(NamedTuple):
-    """A table to watch. `columns` are compared for the row that may change, `sums` over all the others."""
+    """A table to watch. `columns` are compared for the rows that may change, `sums` over all the others."""
 
     table: str
     key: str
-    columns: tuple[str, ...]
+    columns: str
     sums: str
 
 
@@ -21,49 +21,90 @@ ORDERS = Ledger(
                (SELECT count(*) FROM creditmemo d WHERE d.order_id = o.order_id) AS refunds,
                (SELECT count(*) FROM order_comment d WHERE d.order_id = o.order_id) AS comments FROM sales_order o)""",
     "increment_id",
-    ("status", "invoices", "shipments", "tracks", "refunds", "comments"),
+    "status, invoices, shipments, tracks, refunds, comments",
     """sum(status = 'pending'), sum(status = 'processing'), sum(status = 'complete'), sum(status = 'closed'),
        sum(status = 'canceled'), sum(invoices), sum(shipments), sum(tracks), sum(refunds), sum(comments)""",
 )
+ORDER_ADDRESSES = Ledger(
+    "(SELECT increment_id || ' ' || kind AS place, a.* FROM order_address a JOIN sales_order USING (order_id))",
+    "place",
+    "firstname, lastname, company, street, city, region, postcode, country, telephone",
+    "count(*), sum(length(lastname)), sum(length(street)), sum(length(city)), sum(length(region)), sum(CAST(postcode AS INTEGER))",
+)
 PRODUCTS = Ledger(
-    "product",
+    """(SELECT p.*, (SELECT group_concat(name || ': ' || value, '; ') FROM product_attribute a
+                     WHERE a.product_id = p.product_id) AS details,
+               (SELECT group_concat(title || ': ' || label || ' +' || price_delta_cents, '; ') FROM
+                    (SELECT * FROM product_option o JOIN product_option_value USING (option_id)
+                     WHERE o.product_id = p.product_id ORDER BY value_id)) AS options FROM product p)""",
     "sku",
-    (
-        "name", "brand", "category_id", "price_cents", "special_price_cents", "quantity", "is_in_stock", "is_enabled",
-        "short_description", "description",
-    ),
+    """name, brand, category_id, price_cents, special_price_cents, quantity, is_in_stock, is_enabled, short_description,
+       description, details, options""",
     """count(*), sum(price_cents), sum(special_price_cents), sum(quantity), sum(is_in_stock), sum(is_enabled),
-       sum(length(name)), sum(length(short_description)), sum(length(description))""",
-)  # fmt: skip
+       sum(length(name)), sum(length(description)), sum(length(details)), sum(length(options))""",
+)
 REVIEWS = Ledger(
     "review",
     "review_id",
-    ("status", "rating", "nickname", "title", "detail"),
+    "status, rating, nickname, title, detail",
     "count(*), sum(status = 'Approved'), sum(status = 'Pending'), sum(rating), sum(length(title)), sum(length(detail))",
 )
 CUSTOMERS = Ledger(
     "customer",
     "customer_id",
-    ("email", "firstname", "lastname", "group_name"),
+    "email, firstname, lastname, group_name",
     "count(*), sum(length(email)), sum(length(firstname)), sum(length(lastname)), sum(group_name = 'General')",
 )
+CUSTOMER_ADDRESSES = Ledger(
+    "customer_address",
+    "address_id",
+    """customer_id, firstname, lastname, company, street, city, region, postcode, country, telephone,
+       is_default_billing, is_default_shipping""",
+    "count(*), sum(length(street)), sum(length(city)), sum(CAST(postcode AS INTEGER)), sum(is_default_billing)",
+)
+RULES = Ledger(
+    "cart_rule",
+    "name",
+    "description, coupon_code, action, amount, is_active, from_date, to_date",
+    "count(*), sum(amount), sum(is_active), sum(length(coupon_code)), sum(length(name))",
+)
+TERMS = Ledger("search_term", "query_text", "uses", "count(*), sum(uses)")
+SUBSCRIBERS = Ledger("newsletter_subscriber", "email", "status", "count(*), sum(status = 'Subscribed')")
+PAGES = Ledger(
+    "cms_page",
+    "page_id",
+    "title, url_key, content_heading, content, is_enabled",
+    "count(*), sum(length(title)), sum(length(content_heading)), sum(length(content)), sum(is_enabled)",
+)
+SETTINGS = Ledger("store_config", "path", "value", "count(*), sum(length(value))")
 
 
-def becomes(world: Sampler, ledger: Ledger, key: Any, **changes: Any) -> dict[str, Any]:
-    """The row with that key must have changed in these columns and in no other, and no other row must have changed."""
-    query = f"SELECT {', '.join(ledger.columns)} FROM {ledger.table} WHERE {ledger.key} = ?"
-    row = dict(world.rows(query, key)[0])
-    if unknown := changes.keys() - row.keys():
+def becomes(world: Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
+    """The rows with these keys must have changed in these columns and in no other, and no other row must have changed."""
+    query = f"SELECT {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)}) ORDER BY {ledger.key}"
+    rows = [dict(row) for row in world.rows(query, *keys)]
+    if unknown := changes.keys() - rows[0].keys():
         raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
-    return all_of(state(query, key, expected=[list((row | changes).values())]), others_stay(world, ledger, key))
+    expected = [list((row | changes).values()) for row in rows]
+    return all_of(state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
+
+
+def vanish(world: Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
+    """The rows with these keys must be gone, and no other row must have changed."""
+    query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)})"
+    return all_of(state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
 
 
 def others_stay(world: Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
     """No row must have changed but those with these keys."""
-    marks = ", ".join("?" * len(keys))
-    return stays(world, f"SELECT {ledger.sums} FROM {ledger.table} WHERE {ledger.key} NOT IN ({marks})", *keys)
+    query = f"SELECT {ledger.sums} FROM {ledger.table}"
+    return stays(world, f"{query} WHERE {ledger.key} NOT IN ({_marks(keys)})" if keys else query, *keys)
 
 
 def stays(world: Sampler, query: str, *parameters: Any) -> dict[str, Any]:
     """The query must return what it returns now."""
     return state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
+
+
+def _marks(keys: tuple[Any, ...]) -> str:
+    return ", ".join("?" * len(keys))

@@ -1,10 +1,31 @@
-"""Questions about orders, invoices, shipments and refunds."""
+"""Questions about one order, with its invoices, shipments and refunds."""
 
 from webarena_gym.sites.kit import long_date, money
-from webarena_gym.tasks.shopping_admin.routes import KEYWORD, STATUSES, an_order, open_menu, open_order
-from webarena_gym.tasks.template import Draw, Sampler, Templates, answer, leave, search
+from webarena_gym.tasks.shopping_admin.routes import (
+    EVERYTHING,
+    KEYWORD,
+    STATUSES,
+    an_order,
+    open_menu,
+    open_order,
+)
+from webarena_gym.tasks.template import (
+    Draw,
+    Sampler,
+    Templates,
+    answer,
+    leave,
+    not_achievable,
+    search,
+)
 
 TEMPLATES = Templates("shopping_admin")
+
+
+def missing_number(world: Sampler, table: str) -> str:
+    """Draw a number that no document of a table has yet."""
+    last = world.value(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}")
+    return f"{last + world.rng.randint(40, 900):09d}"
 
 
 @TEMPLATES.define("What is the status of order {number}?")
@@ -85,4 +106,99 @@ def invoice_total(world: Sampler) -> Draw:
             leave(total, f"The amount of invoice {row['increment_id']} is {total}."),
         ],
         wrong_answers=[money(row["other_cents"])],
+    )
+
+
+@TEMPLATES.define("What is the status of order {number}?")
+def order_missing(world: Sampler) -> Draw:
+    """Ask for an order that the shop does not have."""
+    number = missing_number(world, "sales_order")
+    return Draw(
+        slots={"number": number},
+        eval=not_achievable(),
+        solution=[search(EVERYTHING, number), leave("N/A", f"Nothing was found, so there is no order {number}.")],
+        wrong_answers=["Complete"],
+    )
+
+
+@TEMPLATES.define("What is the grand total of invoice {number}?")
+def invoice_missing(world: Sampler) -> Draw:
+    """Ask for an invoice that the shop does not have."""
+    number = missing_number(world, "invoice")
+    return Draw(
+        slots={"number": number},
+        eval=not_achievable(),
+        solution=[
+            *open_menu("Sales", "Invoices"),
+            search(KEYWORD, number),
+            leave("N/A", f"No record was found, so there is no invoice {number}."),
+        ],
+        wrong_answers=["$0.00"],
+    )
+
+
+@TEMPLATES.define("How many items were ordered in total with order {number}? Count every piece.")
+def order_pieces(world: Sampler) -> Draw:
+    """Ask for the sum of the quantities of an order with several lines."""
+    row = world.pick(
+        """SELECT o.*, sum(qty_ordered) AS pieces, count(*) AS lines FROM sales_order o JOIN order_item USING (order_id)
+           GROUP BY order_id HAVING lines > 1 AND pieces > lines ORDER BY order_id"""
+    )
+    pieces = str(row["pieces"])
+    return Draw(
+        slots={"number": row["increment_id"]},
+        eval=answer(fuzzy_match=pieces),
+        solution=[*open_order(row), leave(pieces, f"The quantities of the {row['lines']} lines add up to {pieces}.")],
+        wrong_answers=[str(row["lines"])],
+    )
+
+
+@TEMPLATES.define("How much has been refunded for order {number} so far?")
+def order_refunded(world: Sampler) -> Draw:
+    """Ask for what a buyer got back."""
+    row = world.pick(
+        """SELECT o.*, sum(d.grand_total_cents) AS refunded FROM sales_order o JOIN creditmemo d USING (order_id)
+           GROUP BY order_id ORDER BY order_id"""
+    )
+    refunded = money(row["refunded"])
+    return Draw(
+        slots={"number": row["increment_id"]},
+        eval=answer(fuzzy_match=refunded),
+        solution=[*open_order(row), leave(refunded, f"The total refunded is {refunded}.")],
+        wrong_answers=[money(row["refunded"] + 500)],
+    )
+
+
+@TEMPLATES.define("I need the tracking number of the parcel with order {number}.")
+def order_tracking(world: Sampler) -> Draw:
+    """Ask how a parcel can be followed."""
+    rows = world.rows(
+        """SELECT o.*, max(number) AS number FROM sales_order o JOIN shipment USING (order_id)
+           JOIN shipment_track USING (shipment_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
+    )
+    row, other = world.rng.sample(rows, 2)
+    return Draw(
+        slots={"number": row["increment_id"]},
+        eval=answer(fuzzy_match=row["number"]),
+        solution=[*open_order(row), leave(row["number"], f"The shipment has the tracking number {row['number']}.")],
+        wrong_answers=[other["number"]],
+    )
+
+
+@TEMPLATES.define("How many days after it was placed was order {number} invoiced? Compare the dates and answer with a number.")
+def days_to_invoice(world: Sampler) -> Draw:
+    """Ask for the difference of two dates of one order."""
+    row = world.pick(
+        """SELECT o.*, max(i.created_at) AS invoiced_at,
+                  CAST(julianday(substr(max(i.created_at), 1, 10)) - julianday(substr(o.created_at, 1, 10)) AS INTEGER) AS days
+           FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
+    )
+    return Draw(
+        slots={"number": row["increment_id"]},
+        eval=answer(fuzzy_match=str(row["days"])),
+        solution=[
+            *open_order(row),
+            leave(str(row["days"]), f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}."),
+        ],
+        wrong_answers=[str(row["days"] + 1)],
     )

@@ -1,8 +1,12 @@
 """The ways through the admin that templates share, and the tables that they draw from."""
 
+from calendar import monthrange
+from datetime import date
+from typing import NamedTuple
+
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES as STATUSES
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler, click, search
+from webarena_gym.tasks.template import Row, Sampler, choose, click, search, type_text
 
 EVERYTHING = "Search everything"
 KEYWORD = "Search by keyword"
@@ -19,6 +23,41 @@ WITH people AS (
 def an_order(world: Sampler, condition: str = "1") -> Row:
     """Draw one of the orders that meet a condition."""
     return world.pick(f"SELECT * FROM sales_order o WHERE {condition} ORDER BY order_id")
+
+
+class Month(NamedTuple):
+    """One month of trade."""
+
+    first: date
+
+    @property
+    def last(self) -> date:
+        """The last day."""
+        return self.first.replace(day=monthrange(self.first.year, self.first.month)[1])
+
+    @property
+    def name(self) -> str:
+        """The month as people write it."""
+        return f"{self.first:%B %Y}"
+
+    @property
+    def key(self) -> str:
+        """How the month's times begin in the database."""
+        return f"{self.first:%Y-%m}"
+
+
+def a_month(world: Sampler, table: str = "sales_order") -> Month:
+    """Draw a month that is over and in which something was created."""
+    row = world.pick(
+        f"""SELECT DISTINCT substr(created_at, 1, 7) AS month FROM {table}
+        WHERE substr(created_at, 1, 7) < (SELECT substr(value, 1, 7) FROM world WHERE key = 'now') ORDER BY month"""
+    )
+    return Month(date.fromisoformat(f"{row['month']}-01"))
+
+
+def typed(day: date) -> str:
+    """Return a day as it is typed into a form."""
+    return f"{day:%m/%d/%Y}"
 
 
 def open_menu(*labels: str) -> list[Step]:
@@ -40,6 +79,22 @@ def open_product(name: str) -> list[Step]:
 def open_customer(name: str, *tabs: str) -> list[Step]:
     """Return the steps to a customer's page, and to one of its tabs."""
     return [search(EVERYTHING, name), click(f"Customer {name}"), *map(click, tabs)]
+
+
+def open_filtered(title: str, value: str) -> list[Step]:
+    """Return the steps that reduce the list on this page by one drop-down list of its filters."""
+    return [click("Filters"), choose(title, value), click("Apply Filters")]
+
+
+def show_report(label: str, first: date, last: date, period: str = "Month") -> list[Step]:
+    """Return the steps to a report about some days, by the label that it has in the menu."""
+    return [
+        *open_menu("Reports", label),
+        choose("Period", period),
+        type_text("From", typed(first)),
+        type_text("To", typed(last)),
+        click("Show Report"),
+    ]
 
 
 def nth(label: str, place: int) -> str:

@@ -1,0 +1,141 @@
+"""Checkpoints: Hugging Face folders with the trainer's state beside the weights, written whole or not at all."""
+
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+
+AGENT = "agent.json"
+_TRAINER, _PROGRESS = "trainer.pt", "progress.json"
+_PREFIX = "update_"
+
+
+class CheckpointError(Exception):
+    """A checkpoint cannot be written or read; what was there before is whole."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A folder `update_<n>` that the Auto classes of transformers load, and from which training goes on exactly."""
+
+    path: Path
+    update: int
+
+    def progress(self) -> dict[str, Any]:
+        """Return what the trainer noted about its place in the data and the time it has used."""
+        record: dict[str, Any] = json.loads((self.path / _PROGRESS).read_text(encoding="utf-8"))
+        return record
+
+    def restore(self, optimizer: torch.optim.Optimizer) -> None:
+        """Bring optimizer and torch's random numbers to where they were. The weights come with `load_model`."""
+        state = torch.load(self.path / _TRAINER, weights_only=True)
+        optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["rng"])
+
+
+def save_checkpoint(
+    run: Path,
+    update: int,
+    model: PreTrainedModel,
+    tokenizer: Any,
+    optimizer: torch.optim.Optimizer,
+    progress: dict[str, Any],
+    agent: dict[str, Any],
+    *,
+    keep: int = 2,
+) -> Checkpoint:
+    """Write a checkpoint under `run`, then drop all but the newest `keep`.
+
+    `progress` is the trainer's place in its data; `agent` says how the model is to be used (its env and prompt settings).
+    It is written beside its place and moved there when it is complete, so a kill or a full disk at any moment leaves the
+    earlier ones whole. Raises CheckpointError.
+    """
+    final, temporary = run / f"{_PREFIX}{update:07d}", run / f".unfinished_{update:07d}"
+    try:
+        run.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        torch.save({"optimizer": optimizer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
+        (temporary / _PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
+        (temporary / AGENT).write_text(json.dumps(agent), encoding="utf-8")
+        for file in temporary.iterdir():
+            _flush(file)
+        if final.exists():
+            shutil.rmtree(final)
+        temporary.rename(final)
+        _flush(run)
+    except (OSError, RuntimeError, SafetensorError) as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise CheckpointError(f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are whole") from error
+    for old in checkpoints(run)[:-keep]:
+        shutil.rmtree(old.path, ignore_errors=True)
+    return Checkpoint(final, update)
+
+
+def checkpoints(run: Path) -> list[Checkpoint]:
+    """Return the complete checkpoints of a run, oldest first."""
+    found = sorted(path for path in run.glob(f"{_PREFIX}*") if (path / _PROGRESS).is_file()) if run.is_dir() else []
+    return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in found]
+
+
+def load_model(source: str | Path, *, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, Any]:
+    """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
+
+    Raises CheckpointError where there is none, and ValueError for a model whose logits are not its head on its last hidden
+    state, which training and sampling here rely on.
+    """
+    source = find_model(source)
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, attn_implementation="sdpa")
+    _check_head(model)
+    return model, tokenizer
+
+
+def find_model(source: str | Path) -> str | Path:
+    """Return the folder that holds the model of a run or a model folder; the name itself if it is no path.
+
+    Raises CheckpointError for a folder without a model.
+    """
+    path = Path(source)
+    if not path.is_dir():
+        if path.is_absolute() or str(source).startswith((".", "runs/")):
+            raise CheckpointError(f"there is no folder {path}")
+        return source
+    if (path / "config.json").is_file():
+        return path
+    found = checkpoints(path)
+    if not found:
+        raise CheckpointError(f"{path} holds neither a model (config.json) nor a checkpoint ({_PREFIX}...)")
+    return found[-1].path
+
+
+def agent_record(source: str | Path) -> dict[str, Any]:
+    """Return how the model is to be used, as its trainer noted it; empty for a model from elsewhere."""
+    path = Path(find_model(source)) / AGENT
+    record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return record
+
+
+@torch.no_grad()
+def _check_head(model: PreTrainedModel) -> None:
+    ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
+    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+    if not torch.allclose(model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden), atol=1e-3):
+        raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
+
+
+def _flush(path: Path) -> None:
+    """Make sure that a file or folder has reached the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,47 @@
+"""Demonstrations: the expert plays tasks of the training worlds, and its replies become samples to imitate."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import gymnasium
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.policies import ExpertPolicy, Request
+from agents.rollouts import ENV_ID
+from webarena_gym import tasks as task_suite
+from webarena_gym.tasks import Task
+
+Message = Mapping[str, str]
+
+
+class Demonstration(NamedTuple):
+    """One step of the expert: the conversation so far, and its reply."""
+
+    task_id: str
+    messages: tuple[Message, ...]
+    reply: str
+
+
+def draw_tasks(worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None) -> list[Task]:
+    """Return tasks of every template (or the named ones) drawn in each world."""
+    return [task for world in worlds for task in task_suite.draw(templates, world_seed=world, count=per_template)]
+
+
+def demonstrate(tasks: Sequence[Task], *, thoughts: bool = False, **env_arguments: Any) -> list[Demonstration]:
+    """Return the steps of the expert on the tasks, of the episodes that earned the reward."""
+    demonstrations: list[Demonstration] = []
+    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments)
+    expert = ExpertPolicy(thoughts=thoughts)
+    for task in tasks:
+        steps: list[Demonstration] = []
+        _, info = env.reset(seed=0, options={"task": task})
+        reward, over = 0.0, False
+        while not over:
+            reply = expert.act([Request(0, env.unwrapped, info)])[0].text
+            steps.append(Demonstration(task.task_id, tuple(info["messages"]), reply))
+            _, reward, terminated, truncated, info = env.step(reply)
+            over = terminated or truncated
+        if reward == 1.0:
+            demonstrations += steps
+    env.close()
+    return demonstrations

@@ -1,0 +1,48 @@
+"""Metrics of a run: a line of JSON per update, and the same for TensorBoard."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from torch.utils.tensorboard import SummaryWriter
+
+_FILE = "metrics.jsonl"
+
+
+class Metrics:
+    """Writes the metrics of one run, as a context manager. `update` is where it goes on: later lines of before are dropped."""
+
+    def __init__(self, run: Path, update: int = 0) -> None:
+        run.mkdir(parents=True, exist_ok=True)
+        kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
+        self._file = (run / _FILE).open("w", encoding="utf-8")
+        self._file.writelines(json.dumps(record) + "\n" for record in kept)
+        self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)  # type: ignore[no-untyped-call]
+
+    def __enter__(self) -> "Metrics":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._file.close()
+        self._board.close()
+
+    def log(self, update: int, values: Mapping[str, float]) -> None:
+        """Write the values of one update."""
+        self._file.write(json.dumps({"update": update, **values}) + "\n")
+        self._file.flush()
+        for name, value in values.items():
+            self._board.add_scalar(name, value, update)
+
+
+def read_metrics(run: Path) -> list[dict[str, float]]:
+    """Return the metrics of a run, update by update; none if it has not begun. A last line cut by a kill is left out."""
+    path = run / _FILE
+    if not path.is_file():
+        return []
+    records = []
+    for line in path.read_text(encoding="utf-8").splitlines(keepends=True):
+        if line.endswith("\n"):
+            records.append(json.loads(line))
+    return records

@@ -1,0 +1,86 @@
+"""Command lines made from dataclasses: one field is one option, its docstring the help."""
+
+import ast
+import inspect
+import textwrap
+from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, BooleanOptionalAction
+from collections.abc import Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvSettings:
+    """How the environment shows its pages. An agent must be used as it was trained."""
+
+    elements: Literal["label", "id"] = "label"
+    """how actions name elements: by visible label, or by the numbers in the page"""
+    history: Literal["compressed", "none", "full"] = "compressed"
+    """what becomes of earlier pages: a placeholder each, nothing, or kept whole"""
+    thoughts: bool = False
+    """keep the thoughts of earlier replies in the history"""
+    window: int = 12_000
+    """characters of a page shown at once"""
+    max_steps: int = 15
+    """steps after which an episode is cut off"""
+
+    def env_arguments(self) -> dict[str, Any]:
+        """Return the keywords for `gymnasium.make`."""
+        return {name: getattr(self, name) for name in ENV_FIELDS}
+
+
+ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
+
+
+def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaults: dict[str, Any] | None = None) -> S:
+    """Return settings read from the command line (`sys.argv` by default).
+
+    `defaults` overrides the dataclass's own. The program ends with a message on a wrong option, and with the help on --help.
+    """
+    documentation = field_docs(kind)
+    hints = get_type_hints(kind)
+    parser = ArgumentParser(
+        description=inspect.getdoc(kind), formatter_class=ArgumentDefaultsHelpFormatter, prog=f"python -m {kind.__module__}"
+    )
+    for item in fields(kind):  # type: ignore[arg-type]
+        name = "--" + item.name.replace("_", "-")
+        default = (defaults or {}).get(item.name, item.default)
+        options: dict[str, Any] = {"default": None if default is MISSING else default, "help": documentation[item.name]}
+        options["required"] = default is MISSING
+        hint = hints[item.name]
+        if hint is bool:
+            parser.add_argument(name, action=BooleanOptionalAction, **options)
+        elif get_origin(hint) is Literal:
+            parser.add_argument(name, choices=get_args(hint), **options)
+        elif get_origin(hint) is tuple:
+            parser.add_argument(name, type=get_args(hint)[0], nargs="+", **options)
+        else:
+            optional = [argument for argument in get_args(hint) if argument is not type(None)]
+            parser.add_argument(name, type=optional[0] if optional else hint, metavar=item.name.upper(), **options)
+    values = vars(parser.parse_args(arguments))
+    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def field_docs(kind: type) -> dict[str, str]:
+    """Return the docstring that follows each field in a dataclass's source, bases included.
+
+    >>> field_docs(EnvSettings)["max_steps"]
+    'steps after which an episode is cut off'
+    """
+    documentation: dict[str, str] = {}
+    for base in reversed(kind.__mro__[:-1]):
+        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
+        assert isinstance(body, ast.ClassDef)
+        for statement, following in zip(body.body, body.body[1:], strict=False):
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+                text = str(following.value.value) if is_text else ""  # type: ignore[attr-defined]
+                documentation[statement.target.id] = " ".join(text.split())
+    return documentation
+
+
+def as_record(settings: Any) -> dict[str, Any]:
+    """Return settings as a value for JSON."""
+    return asdict(settings)

@@ -1,0 +1,229 @@
+"""Behaviour cloning: a model learns to reply as the expert does. Run `python -m agents.train_bc --help`.
+
+What it leaves out: validation during training (`agents.evaluate` plays whole episodes) and more than one device.
+"""
+
+import math
+import random
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from tqdm import tqdm
+from transformers import PreTrainedModel
+
+from agents import losses, small
+from agents.batches import Batch, Sample, batch_hidden, pack, repeats
+from agents.checkpoints import checkpoints, load_model, save_checkpoint
+from agents.demonstrations import Demonstration, demonstrate, draw_tasks
+from agents.metrics import Metrics
+from agents.prompts import PromptEncoder, Style, system_prompt
+from agents.settings import EnvSettings, as_record, parse_settings
+
+SMALL = "small"
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCSettings(EnvSettings):
+    """Train a model to imitate the expert on drawn tasks. A run that was killed goes on where its newest checkpoint left it."""
+
+    out: Path
+    """folder of the run: checkpoints, metrics, TensorBoard"""
+    model: str = SMALL
+    """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
+    worlds: tuple[int, ...] = tuple(range(11, 31))
+    """seeds of the worlds that demonstrations come from"""
+    per_template: int = 3
+    """tasks of each template in each world"""
+    expert_thoughts: bool = False
+    """demonstrate with the expert's thoughts"""
+    system: Style = "none"
+    """the system prompt: none, act (the action alone) or think (reason first)"""
+    vocabulary: int = 2048
+    """tokens of the small model's tokenizer"""
+    width: int = 128
+    """hidden size of the small model"""
+    layers: int = 4
+    """layers of the small model"""
+    heads: int = 4
+    """attention heads of the small model"""
+    practice: int = 80
+    """updates of copying random sequences before the small model sees a page"""
+    learning_rate: float = 2e-3
+    """highest learning rate"""
+    warmup: float = 0.03
+    """part of the training in which the learning rate rises"""
+    final_rate: float = 0.02
+    """what is left of the learning rate at the end of the cosine"""
+    weight_decay: float = 0.01
+    """AdamW's weight decay"""
+    max_grad_norm: float = 1.0
+    """gradients are scaled down to this norm"""
+    tokens_per_update: int = 3072
+    """tokens in one update, padding included"""
+    tokens_per_pass: int = 16_384
+    """tokens in one forward pass; an update of more is accumulated"""
+    copy_weight: float = 0.5
+    """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
+    minutes: float = 0.0
+    """train for so long, the schedule following the clock; 0: for `updates`"""
+    updates: int = 2000
+    """train for so many updates, unless `minutes` is given"""
+    save_every: int = 200
+    """updates between checkpoints"""
+    threads: int = 0
+    """CPU threads; 0: torch's default"""
+    seed: int = 0
+    """of the weights and the order of the data"""
+
+    def agent(self) -> dict[str, Any]:
+        """Return how the trained model is to be used."""
+        return {**self.env_arguments(), "system": self.system}
+
+
+def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None = None) -> Path:
+    """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    if demonstrations is None:
+        tasks = draw_tasks(settings.worlds, settings.per_template)
+        demonstrations = demonstrate(tasks, thoughts=settings.expert_thoughts, **settings.env_arguments())
+    done = checkpoints(settings.out)
+    model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    samples = encode(encoder, demonstrations)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
+    )
+    update, elapsed_s = 0, 0.0
+    if done:
+        done[-1].restore(optimizer)
+        update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
+    plan = updates_of(samples, settings.tokens_per_update, settings.seed)
+    for _ in range(update):
+        next(plan)
+
+    def progress() -> float:
+        """The part of the training that is done."""
+        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
+
+    def save() -> Path:
+        record = {"elapsed_s": elapsed_s}
+        return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, settings.agent()).path
+
+    model.train()
+    with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=_BAR) as bar:
+        while progress() < 1:
+            started = time.perf_counter()
+            rate = learning_rate(settings, progress())
+            for group in optimizer.param_groups:
+                group["lr"] = rate
+            chosen = [samples[index] for index in next(plan)]
+            values = take_update(model, optimizer, chosen, settings)
+            update += 1
+            duration_s = time.perf_counter() - started
+            elapsed_s += duration_s
+            metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
+            bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s", refresh=False)
+            bar.update(min(100.0, 100 * progress()) - bar.n)
+            if update % settings.save_every == 0 and progress() < 1:
+                save()
+    return save()
+
+
+def take_update(
+    model: PreTrainedModel, optimizer: torch.optim.Optimizer, samples: Sequence[Sample], settings: BCSettings
+) -> dict[str, float]:
+    """Do one update on the samples and return its metrics."""
+    pad_id = model.config.pad_token_id or 0
+    batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id)
+    responses = sum(len(sample.response_ids) for sample in samples)
+    total_loss, total_copy = 0.0, 0.0
+    for batch in batches:
+        logprobs, copy_loss = _losses(model, batch, pad_id, with_copying=settings.copy_weight > 0)
+        loss = losses.imitation_loss(logprobs, torch.full_like(logprobs, 1 / responses))
+        (loss + settings.copy_weight / len(batches) * copy_loss).backward()
+        total_loss += loss.item()
+        total_copy += copy_loss.item() / len(batches)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
+    optimizer.step()
+    optimizer.zero_grad()
+    tokens = sum(batch.input_ids.numel() for batch in batches)
+    return {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
+
+
+def encode(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> list[Sample]:
+    """Return the demonstrations as samples."""
+    prompts = encoder.encode_all([demonstration.messages for demonstration in demonstrations])
+    return [Sample(prompt, encoder.encode_reply(item.reply)) for prompt, item in zip(prompts, demonstrations, strict=True)]
+
+
+def updates_of(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[list[int]]:
+    """Yield the indices of each update's samples, epoch after epoch, without end.
+
+    An update holds samples of like length, so that little is padded, and at most `tokens` tokens with the padding. The order
+    depends on the seed alone.
+    """
+    lengths = [len(sample.prompt_ids) + len(sample.response_ids) for sample in samples]
+    epoch = 0
+    while True:
+        shuffled = random.Random(f"{seed}/{epoch}")
+        order = shuffled.sample(range(len(samples)), len(samples))
+        updates: list[list[int]] = []
+        # Sorting the whole epoch would make every update one of the few kinds of page; a window keeps them mixed.
+        for start in range(0, len(order), 512):
+            window: list[list[int]] = [[]]
+            for index in sorted(order[start : start + 512], key=lengths.__getitem__):
+                if window[-1] and lengths[index] * (len(window[-1]) + 1) > tokens:
+                    window.append([])
+                window[-1].append(index)
+            shuffled.shuffle(window)
+            updates += window
+        yield from updates
+        epoch += 1
+
+
+def learning_rate(settings: BCSettings, progress: float) -> float:
+    """Return the rate at a part of the training: a linear rise, then a cosine."""
+    if progress < settings.warmup:
+        return settings.learning_rate * max(progress / settings.warmup, 0.01)
+    cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.warmup) / (1 - settings.warmup)))
+    return settings.learning_rate * (settings.final_rate + (1 - settings.final_rate) * cosine)
+
+
+def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tuple[PreTrainedModel, Any]:
+    """Return the model and tokenizer that training begins with."""
+    if settings.model != SMALL:
+        return load_model(settings.model)
+    some = random.Random(settings.seed).sample(demonstrations, min(len(demonstrations), 2500))
+    texts = [text for item in some for text in (*(message["content"] for message in item.messages), item.reply)]
+    tokenizer = small.train_tokenizer(texts, settings.vocabulary)
+    model = small.create_model(
+        tokenizer, width=settings.width, layers=settings.layers, heads=settings.heads, seed=settings.seed
+    )
+    small.practise_copying(model, settings.practice, first_id=len(small.SPECIAL), seed=settings.seed)
+    return model, tokenizer
+
+
+def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: bool) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
+    hidden, head = batch_hidden(model, batch), model.get_output_embeddings()
+    device = hidden.device
+    logprobs = losses.token_logprobs(head(hidden[batch.rows_N.to(device), batch.columns_N.to(device)]), batch.targets_N.to(device))
+    if not with_copying or batch.attention_mask is not None:
+        return logprobs, logprobs.new_zeros(())
+    rows, columns = repeats(batch.input_ids, pad_id)
+    if not len(rows):
+        return logprobs, logprobs.new_zeros(())
+    repeated = losses.token_logprobs(head(hidden[rows, columns]), batch.input_ids[rows, columns + 1].to(device))
+    return logprobs, -repeated.mean()
+
+
+_BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
+
+if __name__ == "__main__":
+    print(train(parse_settings(BCSettings, sys.argv[1:])))
