@@ -74,7 +74,9 @@ def save_checkpoint(
         _flush(run)
     except (OSError, RuntimeError, SafetensorError) as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise CheckpointError(f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are whole") from error
+        raise CheckpointError(
+            f"cannot write the checkpoint {final}: {error}; earlier checkpoints in {run} are whole"
+        ) from error
     for old in checkpoints(run)[:-keep]:
         shutil.rmtree(old.path, ignore_errors=True)
     return Checkpoint(final, update)

@@ -1,190 +1,184 @@
-"""How often a policy succeeds, by site and by kind of check, with 95 % intervals.
+"""Evaluation: a policy plays tasks, and its success is told with intervals, by site and by kind of check.
 
-    python -m agents.evaluate --policy expert --split test --limit 20 --json
-
-The last line with --json is one JSON object with at least `success`, `n`, `low` and `high`.
+`python -m agents.evaluate --policy expert --split test --json` ends with one JSON object on the last line.
 """
 
-import argparse
 import json
-import math
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+import random
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-from random import Random
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-import gymnasium
+import torch
 from tqdm import tqdm
 
-from agents.policies import Policy, load_policy
+from agents.checkpoints import agent_record, load_model
+from agents.engine import Engine
+from agents.policies import ExpertPolicy, LanguageModelPolicy, Policy, RandomPolicy
+from agents.prompts import PromptEncoder, Style, system_prompt
+from agents.rollouts import Collector, Episode
+from agents.settings import EnvSettings, parse_settings
+from agents.trajectories import Trajectory, write_trajectories
 from webarena_gym import tasks as task_suite
-from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Task
 
-Z_95 = 1.959964  # the normal quantile of a 95 % interval
+_Z = 1.959964  # of a 95 % interval
 
 
-class EpisodeStep(NamedTuple):
-    """What an agent saw and what it replied; `action_error` says what came of the reply if it was a mistake."""
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings(EnvSettings):
+    """Play tasks and report success with 95 % intervals. A trained model is shown pages as in its training unless told else."""
 
-    url: str
-    page: str
-    reply: str
-    action_error: str
+    policy: str
+    """expert, random, a run or model folder, or a Hugging Face name"""
+    split: Literal["train", "test"] = "test"
+    """part of the suite to play"""
+    world_seed: int | None = None
+    """draw the split's templates in this world instead of the suite's own"""
+    limit: int | None = None
+    """play so many tasks only, chosen by the seed"""
+    seed: int = 0
+    """of the choice of tasks, the envs and the sampling"""
+    temperature: float = 0.0
+    """of sampling; 0 takes the likeliest token"""
+    system: Style = "none"
+    """the system prompt: none, act (the action alone) or think (reason first)"""
+    max_new_tokens: int = 64
+    """longest reply of a model"""
+    max_prompt_tokens: int = 8192
+    """a longer prompt ends the episode with reward 0"""
+    num_envs: int = 64
+    """episodes played at the same time"""
+    save: Path | None = None
+    """write the episodes to this file, one JSON object a line"""
+    json: bool = False
+    """print one JSON object on the last line"""
+    threads: int = 0
+    """CPU threads; 0: torch's default"""
 
 
-@dataclass
-class Episode:
-    """One evaluated episode, whole."""
-
-    task_id: str
-    goal: str
-    sites: tuple[str, ...]
-    eval_types: tuple[str, ...]
-    success: bool = False
-    steps: list[EpisodeStep] = field(default_factory=list)
-    verdicts: list[dict[str, Any]] = field(default_factory=list)
-
-
-class Rate(NamedTuple):
-    """A success rate of n episodes, with its 95 % Wilson interval."""
+class Score(NamedTuple):
+    """Successes among n episodes, with the Wilson interval of 95 %."""
 
     success: float
+    n: int
     low: float
     high: float
-    n: int
-
-    def __str__(self) -> str:
-        return f"{100 * self.success:5.1f} %  [{100 * self.low:.1f}, {100 * self.high:.1f}]  n={self.n}"
 
 
-def wilson(successes: int, n: int) -> Rate:
-    """Return the success rate with its 95 % score interval (Wilson, 1927).
+class Evaluation(NamedTuple):
+    """The score of all valid episodes and of parts of them."""
 
-    >>> print(wilson(8, 10))
-     80.0 %  [49.0, 94.3]  n=10
+    total: Score
+    by_site: dict[str, Score]
+    by_check: dict[str, Score]
+    failed: int  # episodes broken by the infrastructure, not counted
+    trajectories: list[Trajectory]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the episodes, for JSON."""
+        parts = {name: {key: score._asdict() for key, score in getattr(self, name).items()} for name in ("by_site", "by_check")}
+        return {**self.total._asdict(), "failed": self.failed, **parts}
+
+
+def evaluate(
+    policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, quiet: bool = False
+) -> Evaluation:
+    """Play each task once and score the policy."""
+    collector = Collector(tasks, num_envs=num_envs, **env.env_arguments())
+    episodes = [Episode(task, seed + number, number) for number, task in enumerate(tasks)]
+    with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+        trajectories = collector.collect(policy, episodes, on_finish=lambda _: bar.update())
+    collector.close()
+    return summarise(tasks, trajectories)
+
+
+def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Evaluation:
+    """Score the trajectories of the tasks, one each."""
+    rewards: dict[str, list[float]] = {"": []}
+    for task, trajectory in zip(tasks, trajectories, strict=True):
+        if trajectory.ending == "failed":
+            continue
+        sites = "several sites" if len(task.sites) > 1 else task.sites[0]
+        for part in ("", f"site {sites}", *(f"check {kind}" for kind in task.eval_types)):
+            rewards.setdefault(part, []).append(trajectory.reward)
+    scores = {part: wilson(sum(values), len(values)) for part, values in sorted(rewards.items())}
+    by_site = {part.removeprefix("site "): score for part, score in scores.items() if part.startswith("site ")}
+    by_check = {part.removeprefix("check "): score for part, score in scores.items() if part.startswith("check ")}
+    return Evaluation(scores[""], by_site, by_check, len(trajectories) - len(rewards[""]), list(trajectories))
+
+
+def wilson(successes: float, n: int) -> Score:
+    """Return the rate of success with Wilson's score interval (1927) of 95 %.
+
+    >>> [round(value, 3) for value in wilson(5, 10)]
+    [0.5, 10, 0.237, 0.763]
     """
     if n == 0:
-        return Rate(0.0, 0.0, 1.0, 0)
-    share, square = successes / n, Z_95**2
-    centre = (share + square / (2 * n)) / (1 + square / n)
-    half = Z_95 * math.sqrt(share * (1 - share) / n + square / (4 * n * n)) / (1 + square / n)
-    return Rate(share, max(0.0, centre - half), min(1.0, centre + half), n)
+        return Score(0.0, 0, 0.0, 1.0)
+    rate = successes / n
+    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * (rate * (1 - rate) / n + _Z**2 / (4 * n**2)) ** 0.5
+    return Score(rate, n, max(0.0, centre - half), min(1.0, centre + half))
 
 
-def rate(episodes: Sequence[Episode]) -> Rate:
-    """Return the success rate of episodes."""
-    return wilson(sum(episode.success for episode in episodes), len(episodes))
+def create_policy(settings: EvaluationSettings) -> Policy:
+    """Return the policy that the settings name."""
+    if settings.policy == "expert":
+        return ExpertPolicy()
+    if settings.policy == "random":
+        return RandomPolicy(settings.seed)
+    model, tokenizer = load_model(settings.policy)
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    engine = Engine(model, encoder.stop_ids, settings.max_new_tokens, settings.temperature)
+    return LanguageModelPolicy(engine, encoder, torch.Generator().manual_seed(settings.seed), settings.max_prompt_tokens)
 
 
-def breakdown(episodes: Sequence[Episode], key: Callable[[Episode], str]) -> dict[str, Rate]:
-    """Return the success rate of each part of the episodes, in the order of their names."""
-    parts: dict[str, list[Episode]] = defaultdict(list)
-    for episode in episodes:
-        parts[key(episode)].append(episode)
-    return {name: rate(parts[name]) for name in sorted(parts)}
+def choose_tasks(split: str, world_seed: int | None, limit: int | None, seed: int) -> list[Task]:
+    """Return the tasks of a split, or `limit` of them chosen by the seed."""
+    tasks = list(task_suite.load(split, world_seed))
+    return tasks if limit is None or limit >= len(tasks) else random.Random(seed).sample(tasks, limit)
 
 
-def by_site(episode: Episode) -> str:
-    """The sites of an episode's task."""
-    return "+".join(episode.sites)
+def table(evaluation: Evaluation) -> str:
+    """Return the scores as lines of text.
 
-
-def by_check(episode: Episode) -> str:
-    """The kinds of checks of an episode's task."""
-    return "+".join(episode.eval_types)
-
-
-def run_episodes(
-    policy: Policy, tasks: Sequence[Task], *, max_steps: int = 15, width: int = 32, progress: bool = True
-) -> list[Episode]:
-    """Let a policy try each task once, `width` episodes at a time; return the episodes in the order of the tasks.
-
-    All envs are isolated, so the result does not depend on `width`, but for a sampling policy's own random numbers.
+    >>> print(table(Evaluation(wilson(5, 10), {}, {}, 0, [])))
+    all                   50.0 %   (24 to 76)   n = 10
     """
-    waiting: Iterator[tuple[int, Task]] = iter(enumerate(tasks))
-    episodes: dict[int, Episode] = {}
-    running: dict[int, tuple[WebArenaLite, Mapping[str, Any]]] = {}
-    free = [_make(policy, max_steps) for _ in range(min(width, len(tasks)))]
-    envs = list(free)
-    with tqdm(total=len(tasks), desc="episodes", disable=not progress) as bar:
-        while True:
-            while free and (entry := next(waiting, None)):
-                index, task = entry
-                env = free.pop()
-                episodes[index] = Episode(task.task_id, task.intent, task.sites, task.eval_types)
-                running[index] = env, env.reset(options={"task": task})[1]
-            if not running:
-                break
-            indices = list(running)
-            replies = policy.replies([running[index][0] for index in indices], [running[index][1] for index in indices])
-            for index, reply in zip(indices, replies, strict=True):
-                env, before = running[index]
-                _, reward, terminated, truncated, info = env.step(reply)
-                episodes[index].steps.append(EpisodeStep(before["url"], before["page"], reply, info["action_error"]))
-                running[index] = env, info
-                if terminated or truncated:
-                    episodes[index].success = reward > 0
-                    episodes[index].verdicts = info["verdicts"]
-                    del running[index]
-                    free.append(env)
-                    bar.update()
-    for env in envs:
-        env.close()
-    return [episodes[index] for index in range(len(tasks))]
+    rows = [("all", evaluation.total), *evaluation.by_site.items(), *evaluation.by_check.items()]
+    lines = [
+        f"{name:<20} {100 * score.success:5.1f} %   ({100 * score.low:.0f} to {100 * score.high:.0f})   n = {score.n}"
+        for name, score in rows
+    ]
+    return "\n".join(
+        lines + [f"{evaluation.failed} episodes failed for other reasons and are left out"] * bool(evaluation.failed)
+    )
 
 
-def _make(policy: Policy, max_steps: int) -> WebArenaLite:
-    env = gymnasium.make("WebArenaLite-v0", split="test", max_steps=max_steps, **policy.env_options).unwrapped
-    assert isinstance(env, WebArenaLite)
-    return env
-
-
-def save_episodes(episodes: Sequence[Episode], path: Path) -> None:
-    """Write episodes, one JSON object a line."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
-        for episode in episodes:
-            record = asdict(episode) | {"steps": [step._asdict() for step in episode.steps]}
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def main() -> None:
-    """Evaluate a policy from the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--policy", required=True, help="expert, random, or the name or folder of a causal language model")
-    parser.add_argument("--split", default="test", choices=tuple(task_suite.SPLITS), help="the tasks (default: test)")
-    parser.add_argument("--world-seed", type=int, help="draw the split's templates in this world instead")
-    parser.add_argument("--limit", type=int, help="try only so many tasks, drawn at random")
-    parser.add_argument("--max-steps", type=int, default=15, help="steps allowed (default: 15; the paper evaluates with 30)")
-    parser.add_argument("--temperature", type=float, default=0.0, help="of the model's samples (default: 0, greedy)")
-    parser.add_argument("--seed", type=int, default=0, help="of the draw of tasks and of the samples (default: 0)")
-    parser.add_argument("--episodes", type=Path, metavar="FILE", help="write every episode, one JSON object a line")
-    parser.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
-    options = parser.parse_args()
-    tasks = list(task_suite.load(options.split, options.world_seed))
-    if options.limit is not None:
-        tasks = Random(options.seed).sample(tasks, min(options.limit, len(tasks)))
-    policy = load_policy(options.policy, temperature=options.temperature, seed=options.seed)
-    episodes = run_episodes(policy, tasks, max_steps=options.max_steps)
-    if options.episodes:
-        save_episodes(episodes, options.episodes)
-    total = rate(episodes)
-    sites, checks = breakdown(episodes, by_site), breakdown(episodes, by_check)
-    print(f"{policy.name:<28}{total}")
-    for name, part in {**sites, **checks}.items():
-        print(f"  {name:<26}{part}")
-    if options.json:
-        steps = sum(len(episode.steps) for episode in episodes) / max(len(episodes), 1)
-        parts = {
-            kind: {name: part._asdict() for name, part in rates.items()}
-            for kind, rates in (("sites", sites), ("checks", checks))
-        }
-        settings = {"policy": policy.name, "split": options.split, "world_seed": options.world_seed, "seed": options.seed}
-        print(json.dumps({**total._asdict(), "mean_steps": round(steps, 2), **settings, **parts}))
+def main(arguments: Sequence[str]) -> None:
+    """Evaluate as the command line says."""
+    named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
+    defaults = agent_record(named) if named not in (None, "expert", "random") else {}
+    settings = parse_settings(EvaluationSettings, arguments, defaults)
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    tasks = choose_tasks(settings.split, settings.world_seed, settings.limit, settings.seed)
+    evaluation = evaluate(create_policy(settings), tasks, settings, seed=settings.seed, num_envs=settings.num_envs)
+    if settings.save:
+        settings.save.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(settings.save, evaluation.trajectories)
+    print(table(evaluation))
+    if settings.json:
+        print(
+            json.dumps(
+                {**evaluation.record(), "policy": settings.policy, "split": settings.split, "world_seed": settings.world_seed}
+            )
+        )
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -71,11 +71,16 @@ class RandomPolicy:
             options = [" ".join(option.text_content().split()) for option in element.iter("option")]
             return Action(Kind.SELECT, address, choose(options or [""]))
         is_text = element.tag == "textarea" or (
-            element.tag == "input" and element.get("type", "text") not in ("checkbox", "radio", "submit", "button", "reset", "image")
+            element.tag == "input"
+            and element.get("type", "text") not in ("checkbox", "radio", "submit", "button", "reset", "image")
         )
         if is_text:
             words = re.findall(r"\w+", request.info["goal"])
-            typed = " ".join(words[start : start + 3]) if words and (start := choose(range(len(words)))) >= 0 else field_value(element)
+            typed = (
+                " ".join(words[start : start + 3])
+                if words and (start := choose(range(len(words)))) >= 0
+                else field_value(element)
+            )
             return Action(choose([Kind.TYPE, Kind.SEARCH]), address, typed)
         return Action(Kind.CLICK, address)
 

@@ -41,9 +41,7 @@ class Collector:
     bugs and stop the collection.
     """
 
-    def __init__(
-        self, tasks: Sequence[Task], *, num_envs: int = 32, env_id: str = ENV_ID, **env_arguments: Any
-    ) -> None:
+    def __init__(self, tasks: Sequence[Task], *, num_envs: int = 32, env_id: str = ENV_ID, **env_arguments: Any) -> None:
         make = lambda: gymnasium.make(env_id, tasks=tasks, disable_env_checker=True, **env_arguments)  # noqa: E731
         self._make: Callable[[], gymnasium.Env[str, str]] = make
         self._num_envs = num_envs

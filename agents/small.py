@@ -162,7 +162,9 @@ def _look_back(attention: torch.nn.Module, head: int, distance: int) -> None:
     attention.q_proj.bias[middle:end] = -(_LOOK_GAIN**0.5) * torch.sin(angles)
 
 
-def practise_copying(model: PreTrainedModel, updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0) -> float:
+def practise_copying(
+    model: PreTrainedModel, updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
+) -> float:
     """Train the model to continue random sequences at their second time; returns the last loss.
 
     `first_id` is the first token that may occur. A few seconds of this are worth a minute of pages.

@@ -213,7 +213,9 @@ def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: 
     """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
     hidden, head = batch_hidden(model, batch), model.get_output_embeddings()
     device = hidden.device
-    logprobs = losses.token_logprobs(head(hidden[batch.rows_N.to(device), batch.columns_N.to(device)]), batch.targets_N.to(device))
+    logprobs = losses.token_logprobs(
+        head(hidden[batch.rows_N.to(device), batch.columns_N.to(device)]), batch.targets_N.to(device)
+    )
     if not with_copying or batch.attention_mask is not None:
         return logprobs, logprobs.new_zeros(())
     rows, columns = repeats(batch.input_ids, pad_id)

@@ -132,7 +132,7 @@ def _print_stats(tasks: Sequence[Task]) -> None:
     line("by check", Counter("+".join(task.eval_types) for task in tasks).most_common())
     line("not achievable", [("tasks", sum(not task.is_achievable for task in tasks))])
     if lengths:
-        print(f"{"steps":<16}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
+        print(f"{'steps':<16}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
 
 
 def _audit(options: argparse.Namespace) -> int:
