@@ -104,7 +104,7 @@ def test_the_suite_has_the_promised_spread():
     assert {"string_match", "url_match", "state"} <= set(kinds)
     assert sum(not task.is_achievable for task in test) >= 3
     assert {task.world_seed for task in test}.isdisjoint({task.world_seed for task in suite.load("train")})
-    assert len({task.intent for task in suite.load("train")}) == len(suite.load("train"))
+    assert len({task.task_id for task in suite.load("train")}) == len(suite.load("train"))
 
 
 def test_tasks_are_found_again_by_their_id():
