@@ -31,15 +31,15 @@ class Batch:
     """Rows for one forward pass. B rows of L tokens; N response tokens, sample after sample.
 
     `samples` are the indices of the packed samples, in the order of their tokens along N; `lengths` their response lengths.
-    The token n is predicted at `input_ids[rows_N[n], columns_N[n]]`.
+    The token n is predicted at `input_ids[rows[n], columns[n]]`.
     """
 
     input_ids: Tensor  # (B, L) int64
     position_ids: Tensor | None  # (B, L) int64; None: 0, 1, 2, ...
     attention_mask: Tensor | None  # (B, 1, L, L) bool, True = may be seen; None: causal
-    rows_N: Tensor
-    columns_N: Tensor
-    targets_N: Tensor
+    rows: Tensor  # (N,)
+    columns: Tensor  # (N,)
+    targets: Tensor  # (N,)
     samples: tuple[int, ...]
     lengths: tuple[int, ...]
 
@@ -112,7 +112,7 @@ def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
 def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
     """Return the logits that predict the response tokens, shape (N, vocabulary); no others are computed."""
     hidden = batch_hidden(model, batch)
-    picked = hidden[batch.rows_N.to(hidden.device), batch.columns_N.to(hidden.device)]
+    picked = hidden[batch.rows.to(hidden.device), batch.columns.to(hidden.device)]
     logits: Tensor = model.get_output_embeddings()(picked)
     return logits
 
@@ -120,7 +120,7 @@ def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
 def batch_logprobs(model: PreTrainedModel, batch: Batch, *, temperature: float = 1.0, banned_ids: Sequence[int] = ()) -> Tensor:
     """Return log p of every response token under the distribution that the engine samples from, shape (N,)."""
     logits = sampling_logits(batch_logits(model, batch), temperature, banned_ids)
-    return token_logprobs(logits, batch.targets_N.to(logits.device))
+    return token_logprobs(logits, batch.targets.to(logits.device))
 
 
 def sampling_logits(logits: Tensor, temperature: float, banned_ids: Sequence[int]) -> Tensor:
@@ -151,7 +151,10 @@ def _batch(chunk: Sequence[_Row], pad_id: int) -> Batch:
     input_ids = torch.full((len(chunk), longest), pad_id)
     position_ids = torch.zeros_like(input_ids) if branched else None
     mask = torch.ones(len(chunk), 1, longest, longest, dtype=torch.bool).tril() if branched else None
-    rows, columns, targets, samples, lengths = [], [], [], [], []
+    rows: list[int] = []
+    columns: list[int] = []
+    targets: list[int] = []
+    samples, lengths = [], []
     for number, row in enumerate(chunk):
         prompt_length = len(row.prompt_ids)
         input_ids[number, :prompt_length] = torch.tensor(row.prompt_ids)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
+from transformers.utils.logging import disable_progress_bar
 
 AGENT = "agent.json"
 _TRAINER, _PROGRESS = "trainer.pt", "progress.json"
@@ -94,6 +95,7 @@ def load_model(source: str | Path, *, dtype: torch.dtype = torch.float32) -> tup
     Raises CheckpointError where there is none, and ValueError for a model whose logits are not its head on its last hidden
     state, which training and sampling here rely on.
     """
+    disable_progress_bar()  # a bar for each file of weights hides the trainer's own
     source = find_model(source)
     tokenizer = AutoTokenizer.from_pretrained(source)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, attn_implementation="sdpa")

@@ -27,11 +27,11 @@ def draw_tasks(worlds: Iterable[int], per_template: int, *, templates: Sequence[
     return [task for world in worlds for task in task_suite.draw(templates, world_seed=world, count=per_template)]
 
 
-def demonstrate(tasks: Sequence[Task], *, thoughts: bool = False, **env_arguments: Any) -> list[Demonstration]:
+def demonstrate(tasks: Sequence[Task], *, expert_thoughts: bool = False, **env_arguments: Any) -> list[Demonstration]:
     """Return the steps of the expert on the tasks, of the episodes that earned the reward."""
     demonstrations: list[Demonstration] = []
     env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments)
-    expert = ExpertPolicy(thoughts=thoughts)
+    expert = ExpertPolicy(thoughts=expert_thoughts)
     for task in tasks:
         steps: list[Demonstration] = []
         _, info = env.reset(seed=0, options={"task": task})
@@ -39,8 +39,8 @@ def demonstrate(tasks: Sequence[Task], *, thoughts: bool = False, **env_argument
         while not over:
             reply = expert.act([Request(0, env.unwrapped, info)])[0].text
             steps.append(Demonstration(task.task_id, tuple(info["messages"]), reply))
-            _, reward, terminated, truncated, info = env.step(reply)
-            over = terminated or truncated
+            _, earned, terminated, truncated, info = env.step(reply)
+            reward, over = float(earned), terminated or truncated
         if reward == 1.0:
             demonstrations += steps
     env.close()

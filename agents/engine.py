@@ -30,7 +30,7 @@ class _Branches(DynamicLayer):
     """Keys and values of one layer, in a buffer that grows by doubling, so that a new token copies nothing."""
 
     def __init__(self, keys: Tensor, values: Tensor, room: int) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.lazy_initialization(keys, values)
         self.used = keys.shape[-2]
         self._keys = self._grown(keys, self.used + room)
@@ -106,7 +106,7 @@ class Engine:
                 chunks.append([row])
         return chunks
 
-    def _prefill(self, prompts: Sequence[Ids], room: int) -> tuple[Tensor, Cache]:
+    def _prefill(self, prompts: Sequence[Ids], room: int) -> tuple[Tensor, Any]:
         """Read the prompts. Returns the logits (B, V) behind each one's last token, and the keys and values."""
         device = self.model.device
         lengths = [len(prompt) for prompt in prompts]
@@ -116,7 +116,8 @@ class Engine:
         cache = DynamicCache()
         hidden = self.model.base_model(input_ids=input_ids.to(device), past_key_values=cache, use_cache=True).last_hidden_state
         last = hidden[torch.arange(len(prompts), device=device), torch.tensor(lengths, device=device) - 1]
-        layers = [_Branches(layer.keys, layer.values, room) for layer in cache.layers]
+        filled: list[Any] = cache.layers
+        layers: list[Any] = [_Branches(layer.keys, layer.values, room) for layer in filled]
         return self.model.get_output_embeddings()(last), Cache(layers=layers)
 
     def _generate_chunk(self, chunk: list[tuple[Ids, list[int]]], draws: Tensor, results: dict[int, Generation]) -> None:

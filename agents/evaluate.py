@@ -102,8 +102,7 @@ def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Eval
     for task, trajectory in zip(tasks, trajectories, strict=True):
         if trajectory.ending == "failed":
             continue
-        sites = "several sites" if len(task.sites) > 1 else task.sites[0]
-        for part in ("", f"site {sites}", *(f"check {kind}" for kind in task.eval_types)):
+        for part in ("", f"site {'+'.join(task.sites)}", f"check {'+'.join(task.eval_types)}"):
             rewards.setdefault(part, []).append(trajectory.reward)
     scores = {part: wilson(sum(values), len(values)) for part, values in sorted(rewards.items())}
     by_site = {part.removeprefix("site "): score for part, score in scores.items() if part.startswith("site ")}

@@ -19,7 +19,7 @@ class Metrics:
         kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
         self._file = (run / _FILE).open("w", encoding="utf-8")
         self._file.writelines(json.dumps(record) + "\n" for record in kept)
-        self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)  # type: ignore[no-untyped-call]
+        self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
 
     def __enter__(self) -> "Metrics":
         return self

@@ -12,7 +12,7 @@ from agents.batches import Ids
 from agents.engine import Engine
 from agents.prompts import PromptEncoder
 from webarena_gym.actions import Action, Kind
-from webarena_gym.observation import field_value
+from webarena_gym.observation import visible_text
 from webarena_gym.tasks import Expert
 
 
@@ -64,23 +64,20 @@ class RandomPolicy:
         choose, nodes = self._random.choice, request.env.observation.nodes
         if not nodes or self._random.random() < self.exit_rate:
             words = re.findall(r"[$\w.,-]+", request.info["page"])
-            return Action(Kind.EXIT, argument=choose(["", choose(words or [""])]))
+            return Action(Kind.EXIT, argument=choose(["", "N/A", choose(words or [""])]))
         address = choose(list(nodes))
         element = nodes[address].element
         if element.tag == "select":
-            options = [" ".join(option.text_content().split()) for option in element.iter("option")]
+            options = [visible_text(option) for option in element.iter("option")]
             return Action(Kind.SELECT, address, choose(options or [""]))
         is_text = element.tag == "textarea" or (
             element.tag == "input"
             and element.get("type", "text") not in ("checkbox", "radio", "submit", "button", "reset", "image")
         )
         if is_text:
-            words = re.findall(r"\w+", request.info["goal"])
-            typed = (
-                " ".join(words[start : start + 3])
-                if words and (start := choose(range(len(words)))) >= 0
-                else field_value(element)
-            )
+            words = request.info["goal"].split()
+            start = self._random.randrange(len(words))
+            typed = " ".join(words[start : start + self._random.randint(1, 4)])
             return Action(choose([Kind.TYPE, Kind.SEARCH]), address, typed)
         return Action(Kind.CLICK, address)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from agents.evaluate import Episode, EpisodeStep, Rate
+from agents.evaluate import Score
+from agents.trajectories import Step, Trajectory
 
 _WIDTH, _HEIGHT, _LEFT, _BOTTOM = 420, 200, 44, 26
 _STYLE = """
@@ -20,8 +21,10 @@ svg .line { fill: none; stroke: var(--mark); stroke-width: 2; } svg .dot { fill:
 details { border: 1px solid var(--line); border-radius: .5rem; margin: .5rem 0; padding: .4rem .9rem; }
 summary { cursor: pointer; } .good { color: var(--good); font-weight: 600; } .bad { color: var(--bad); font-weight: 600; }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; background: #8881; border-radius: .4rem; padding: .6rem .8rem; font-size: .82rem; }
-pre.reply { border-left: 3px solid var(--mark); } .url { color: #888; font-size: .85rem; } details details { border: 0; padding: 0; }
+pre.reply { border-left: 3px solid var(--mark); } .thought { font-style: italic; } .url { color: #888; font-size: .85rem; } details details { border: 0; padding: 0; }
 """
+
+_ENDINGS = {"exited": "failed", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 
 
 @dataclass(frozen=True)
@@ -37,9 +40,9 @@ def write_report(
     path: Path,
     title: str,
     lead: str,
-    rows: Iterable[tuple[str, Rate]],
+    rows: Iterable[tuple[str, Score]],
     curves: Sequence[Curve],
-    evaluations: Mapping[str, Sequence[Episode]],
+    evaluations: Mapping[str, Sequence[Trajectory]],
 ) -> None:
     """Write the report. `rows` are a table of success rates; `evaluations` maps a heading to its episodes."""
     parts = [f"<h1>{escape(title)}</h1><p class='lead'>{escape(lead)}</p>", _table(rows)]
@@ -57,11 +60,11 @@ def write_report(
     )
 
 
-def _table(rows: Iterable[tuple[str, Rate]]) -> str:
+def _table(rows: Iterable[tuple[str, Score]]) -> str:
     lines = "".join(
-        f"<tr><td>{escape(name)}</td><td class='number'>{100 * rate.success:.1f} %</td>"
-        f"<td class='number'>{100 * rate.low:.1f} to {100 * rate.high:.1f}</td><td class='number'>{rate.n}</td></tr>"
-        for name, rate in rows
+        f"<tr><td>{escape(name)}</td><td class='number'>{100 * score.success:.1f} %</td>"
+        f"<td class='number'>{100 * score.low:.1f} to {100 * score.high:.1f}</td><td class='number'>{score.n}</td></tr>"
+        for name, score in rows
     )
     return f"<table><tr><th>agent</th><th>success</th><th>95 % interval</th><th>episodes</th></tr>{lines}</table>"
 
@@ -92,22 +95,35 @@ def _figure(curve: Curve) -> str:
     )
 
 
-def _episode(episode: Episode) -> str:
-    mark = "<span class='good'>solved</span>" if episode.success else "<span class='bad'>failed</span>"
-    steps = "".join(_step(number, step) for number, step in enumerate(episode.steps, 1))
+def _episode(trajectory: Trajectory) -> str:
+    mark = (
+        "<span class='good'>solved</span>" if trajectory.reward else f"<span class='bad'>{_ENDINGS[trajectory.ending]}</span>"
+    )
+    steps = "".join(_step(number, step) for number, step in enumerate(trajectory.steps, 1))
     verdicts = "".join(
         f"<li><span class='{'good' if verdict['passed'] else 'bad'}'>{escape(verdict['check'])}</span> {escape(verdict['reason'])}</li>"
-        for verdict in episode.verdicts
+        for verdict in trajectory.verdicts
     )
+    about = f"{escape(trajectory.task_id)}, {len(trajectory.steps)} steps"
     return (
-        f"<details><summary>{mark} {escape(episode.goal)} <span class='url'>{escape(episode.task_id)}, {len(episode.steps)} steps"
-        f"</span></summary>{steps}<ul>{verdicts}</ul></details>"
+        f"<details><summary>{mark} {escape(trajectory.goal)} <span class='url'>{about}</span></summary>"
+        f"{steps}<ul>{verdicts}</ul></details>"
     )
 
 
-def _step(number: int, step: EpisodeStep) -> str:
+def _step(number: int, step: Step) -> str:
+    thought, action = _split(step.reply)
+    shown = f"<p class='thought'>{escape(thought)}</p>" if thought else ""
     error = f"<p class='bad'>{escape(step.action_error)}</p>" if step.action_error else ""
     return (
-        f"<p>Step {number} <span class='url'>{escape(step.url)}</span></p><details><summary>page</summary>"
-        f"<pre>{escape(step.page)}</pre></details><pre class='reply'>{escape(step.reply)}</pre>{error}"
+        f"<p>Step {number}</p><details><summary>page</summary><pre>{escape(step.page)}</pre></details>"
+        f"{shown}<pre class='reply'>{escape(action)}</pre>{error}"
     )
+
+
+def _split(reply: str) -> tuple[str, str]:
+    """Return the thought and the action of a reply."""
+    before, tag, after = reply.partition("</think>")
+    if not tag:
+        return "", reply
+    return before.replace("<think>", "").strip(), after.replace("<answer>", "").replace("</answer>", "").strip()

@@ -5,7 +5,7 @@ import inspect
 import textwrap
 from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, BooleanOptionalAction
 from collections.abc import Sequence
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 S = TypeVar("S")
@@ -79,8 +79,3 @@ def field_docs(kind: type) -> dict[str, str]:
                 text = str(following.value.value) if is_text else ""  # type: ignore[attr-defined]
                 documentation[statement.target.id] = " ".join(text.split())
     return documentation
-
-
-def as_record(settings: Any) -> dict[str, Any]:
-    """Return settings as a value for JSON."""
-    return asdict(settings)

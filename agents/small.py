@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -109,7 +110,6 @@ def create_model(
         pad_token_id=tokenizer.pad_token_id,
         eos_token_id=tokenizer.eos_token_id,
         bos_token_id=None,
-        attn_implementation="sdpa",
     )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -126,7 +126,8 @@ def wire_copying(model: PreTrainedModel) -> None:
     looks two back. In layer 1, heads 0 and 1 attend to where the sketch equals the current token, and add the token they find
     there to the prediction. All four go on learning like any other weight.
     """
-    first, second = (model.base_model.layers[index].self_attn for index in (0, 1))
+    layers: Any = model.base_model.layers
+    first, second = layers[0].self_attn, layers[1].self_attn
     size = first.head_dim
     basis = torch.linalg.qr(torch.randn(model.config.hidden_size, model.config.hidden_size))[0]
     sketch, written = basis[:, :size].T, basis[:, -size:]
@@ -148,7 +149,7 @@ def wire_copying(model: PreTrainedModel) -> None:
         second.o_proj.weight[:, start : start + size] = block * _COPY_GAIN
 
 
-def _look_back(attention: torch.nn.Module, head: int, distance: int) -> None:
+def _look_back(attention: Any, head: int, distance: int) -> None:
     """Make a head attend to the token `distance` back.
 
     Rotary positions turn a constant query and key into a function of the distance alone: with the key's pairs at angle 0 and

@@ -22,7 +22,7 @@ from agents.checkpoints import checkpoints, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks
 from agents.metrics import Metrics
 from agents.prompts import PromptEncoder, Style, system_prompt
-from agents.settings import EnvSettings, as_record, parse_settings
+from agents.settings import EnvSettings, parse_settings
 
 SMALL = "small"
 
@@ -91,7 +91,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         torch.set_num_threads(settings.threads)
     if demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template)
-        demonstrations = demonstrate(tasks, thoughts=settings.expert_thoughts, **settings.env_arguments())
+        demonstrations = demonstrate(tasks, expert_thoughts=settings.expert_thoughts, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
@@ -213,9 +213,7 @@ def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: 
     """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
     hidden, head = batch_hidden(model, batch), model.get_output_embeddings()
     device = hidden.device
-    logprobs = losses.token_logprobs(
-        head(hidden[batch.rows_N.to(device), batch.columns_N.to(device)]), batch.targets_N.to(device)
-    )
+    logprobs = losses.token_logprobs(head(hidden[batch.rows.to(device), batch.columns.to(device)]), batch.targets.to(device))
     if not with_copying or batch.attention_mask is not None:
         return logprobs, logprobs.new_zeros(())
     rows, columns = repeats(batch.input_ids, pad_id)

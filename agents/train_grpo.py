@@ -6,7 +6,6 @@ at the end, a clipped token-level objective. Every step is trained in the exact 
 What it leaves out: rollouts while the model trains (each update waits for its own rollouts) and more than one device.
 """
 
-import copy
 import random
 import sys
 import time
@@ -139,6 +138,16 @@ class Lesson(NamedTuple):
     weights: list[float]
     equal_groups: int  # groups whose rewards were all equal, which teach nothing
 
+    def only(self, indices: Sequence[int]) -> "Lesson":
+        """Return the lesson with these samples alone; weights stay what they were in the whole."""
+        return Lesson(
+            [self.samples[index] for index in indices],
+            [self.sampled_logprobs[index] for index in indices],
+            [self.advantages[index] for index in indices],
+            [self.weights[index] for index in indices],
+            self.equal_groups,
+        )
+
 
 def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
@@ -228,13 +237,9 @@ def learn_from(trajectories: Sequence[Trajectory], settings: GRPOSettings) -> Le
                 lengths.append(len(step.response_ids))
                 steps_of.append(len(item.steps))
     weights = losses.token_weights(lengths, steps_of, sum(map(len, mixed)), settings.weighting)
-    if not settings.kl_weight:  # nothing pulls at a sample without an advantage: do not compute it
-        kept = [index for index, advantage in enumerate(advantages) if advantage]
-        samples, logprobs, advantages, weights = (
-            [values[index] for index in kept]
-            for values in (samples, logprobs, advantages, weights)  # type: ignore[index]
-        )
-    return Lesson(samples, logprobs, advantages, weights, len(groups) - len(mixed))
+    lesson = Lesson(samples, logprobs, advantages, weights, len(groups) - len(mixed))
+    # Without a KL term nothing pulls at a sample that has no advantage: it need not be computed.
+    return lesson if settings.kl_weight else lesson.only([index for index, advantage in enumerate(advantages) if advantage])
 
 
 def take_updates(
@@ -274,12 +279,8 @@ def take_updates(
                 )
                 (result.loss * settings.minibatches).backward()
                 gap = (logprobs.detach().cpu() - sampled).abs().max().item()
-                for name, value in (
-                    ("loss", result.loss.item()),
-                    ("clipped", result.clipped_fraction),
-                    ("kl", result.kl),
-                    ("logprob_gap", gap),
-                ):
+                seen = {"loss": result.loss.item(), "clipped": result.clipped_fraction, "kl": result.kl, "logprob_gap": gap}
+                for name, value in seen.items():
                     logged.setdefault(name, []).append(value)
             norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
             optimizer.step()
@@ -315,8 +316,11 @@ def _note_success(rates: dict[str, float], chosen: Sequence[Task], trajectories:
 
 
 def _reference(settings: GRPOSettings) -> PreTrainedModel:
+    """The model that training set out from, frozen."""
     model, _ = load_model(settings.model)
-    return copy.deepcopy(model).eval().requires_grad_(requires_grad=False)
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    return model
 
 
 _BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"

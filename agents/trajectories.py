@@ -75,6 +75,7 @@ def read_trajectories(path: Path) -> list[Trajectory]:
 def _from_record(record: dict[str, Any]) -> Trajectory:
     steps = []
     for step in record.pop("steps"):
-        sequences = {name: tuple(step.pop(name)) for name in ("prompt_ids", "response_ids", "logprobs")}
-        steps.append(Step(**step, **sequences))
+        for name in ("prompt_ids", "response_ids", "logprobs"):
+            step[name] = tuple(step[name])
+        steps.append(Step(**step))
     return Trajectory(steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), **record)

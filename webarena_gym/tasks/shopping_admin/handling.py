@@ -42,7 +42,7 @@ CITIES = (
     ("Boston", "Massachusetts", "02110"), ("Madison", "Wisconsin", "53703"), ("Tucson", "Arizona", "85701"),
 )  # fmt: skip
 _UNTOUCHED = """status = 'pending' AND NOT EXISTS (
-    SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND qty_invoiced + qty_shipped + qty_refunded + qty_canceled > 0)"""
+    SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND qty_invoiced + qty_shipped + qty_canceled > 0)"""
 _PAID = """status = 'processing' AND NOT EXISTS (
     SELECT 1 FROM order_item i WHERE i.order_id = o.order_id AND (qty_invoiced < qty_ordered OR qty_shipped > 0))"""
 
@@ -155,7 +155,8 @@ def notify_customer(world: Sampler) -> Draw:
 def notify_nobody(world: Sampler) -> Draw:
     """Write to a customer who has no pending order, which cannot be done."""
     row = world.pick(
-        """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders FROM customer c JOIN sales_order USING (customer_id)
+        """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders
+           FROM customer c JOIN sales_order USING (customer_id)
            GROUP BY customer_id HAVING sum(status = 'pending') = 0 AND orders <= 10 ORDER BY customer_id"""
     )
     return Draw(

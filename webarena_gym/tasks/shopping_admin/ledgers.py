@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from webarena_gym.tasks.template import Sampler, all_of, state
+from webarena_gym.tasks.template import NothingToDraw, Sampler, all_of, state
 
 
 class Ledger(NamedTuple):
@@ -17,7 +17,8 @@ class Ledger(NamedTuple):
 ORDERS = Ledger(
     """(SELECT o.*, (SELECT count(*) FROM invoice d WHERE d.order_id = o.order_id) AS invoices,
                (SELECT count(*) FROM shipment d WHERE d.order_id = o.order_id) AS shipments,
-               (SELECT count(*) FROM shipment d JOIN shipment_track USING (shipment_id) WHERE d.order_id = o.order_id) AS tracks,
+               (SELECT count(*) FROM shipment_track JOIN shipment d USING (shipment_id)
+                WHERE d.order_id = o.order_id) AS tracks,
                (SELECT count(*) FROM creditmemo d WHERE d.order_id = o.order_id) AS refunds,
                (SELECT count(*) FROM order_comment d WHERE d.order_id = o.order_id) AS comments FROM sales_order o)""",
     "increment_id",
@@ -29,7 +30,7 @@ ORDER_ADDRESSES = Ledger(
     "(SELECT increment_id || ' ' || kind AS place, a.* FROM order_address a JOIN sales_order USING (order_id))",
     "place",
     "firstname, lastname, company, street, city, region, postcode, country, telephone",
-    "count(*), sum(length(lastname)), sum(length(street)), sum(length(city)), sum(length(region)), sum(CAST(postcode AS INTEGER))",
+    "count(*), sum(length(street)), sum(length(city)), sum(length(region)), sum(CAST(postcode AS INTEGER))",
 )
 PRODUCTS = Ledger(
     """(SELECT p.*, (SELECT group_concat(name || ': ' || value, '; ') FROM product_attribute a
@@ -80,12 +81,18 @@ SETTINGS = Ledger("store_config", "path", "value", "count(*), sum(length(value))
 
 
 def becomes(world: Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
-    """The rows with these keys must have changed in these columns and in no other, and no other row must have changed."""
+    """The rows with these keys must have changed in these columns and in no other, and no other row must have changed.
+
+    Raises NothingToDraw when they are like that already.
+    """
     query = f"SELECT {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)}) ORDER BY {ledger.key}"
     rows = [dict(row) for row in world.rows(query, *keys)]
     if unknown := changes.keys() - rows[0].keys():
         raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
-    expected = [list((row | changes).values()) for row in rows]
+    changed = [row | changes for row in rows]
+    if changed == rows:
+        raise NothingToDraw(f"{ledger.key} {keys} is as wanted")
+    expected = [list(row.values()) for row in changed]
     return all_of(state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 

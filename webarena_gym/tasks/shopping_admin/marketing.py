@@ -12,7 +12,7 @@ from webarena_gym.tasks.shopping_admin.ledgers import (
     others_stay,
     vanish,
 )
-from webarena_gym.tasks.shopping_admin.routes import KEYWORD, PER_PAGE, nth, open_filtered, open_menu
+from webarena_gym.tasks.shopping_admin.routes import KEYWORD, PER_PAGE, nth, open_menu
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -101,23 +101,28 @@ def delete_reviews_of(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define("{verb} all pending reviews with {stars}.")
-def judge_by_stars(world: Sampler) -> Draw:
-    """Decide about all pending reviews of a rating at once; a few draws in a world."""
-    verb, action = world.rng.choice((("Approve", "Approved"), ("Reject", "Not Approved")))
-    rating = world.pick(
-        "SELECT rating FROM review WHERE status = 'Pending' GROUP BY rating HAVING count(*) BETWEEN 1 AND 4 ORDER BY rating"
-    )["rating"]
-    rows = world.rows("SELECT review_id FROM review WHERE status = 'Pending' AND rating = ? ORDER BY created_at DESC", rating)
-    stars = f"{rating} star{'s' * (rating > 1)}"
+@TEMPLATES.define('{verb} all pending reviews by people with the nickname "{nickname}".')
+def judge_reviews_of(world: Sampler) -> Draw:
+    """Decide about all pending reviews of a nickname that is no part of another."""
+    verb, status = world.rng.choice((("Approve", "Approved"), ("Reject", "Not Approved")))
+    nickname = world.pick(
+        """SELECT nickname FROM review r WHERE status = 'Pending' GROUP BY nickname HAVING count(*) <= 4 AND count(*) =
+           (SELECT count(*) FROM review s WHERE status = 'Pending' AND instr(lower(s.nickname), lower(r.nickname)))
+           ORDER BY nickname"""
+    )["nickname"]
+    rows = world.rows(
+        "SELECT review_id FROM review WHERE status = 'Pending' AND nickname = ? ORDER BY created_at DESC", nickname
+    )
     return Draw(
-        slots={"verb": verb, "stars": stars},
-        eval=becomes(world, REVIEWS, *[row["review_id"] for row in rows], status=action),
+        slots={"verb": verb, "nickname": nickname},
+        eval=becomes(world, REVIEWS, *[row["review_id"] for row in rows], status=status),
         solution=[
             *open_menu("Marketing", "Pending Reviews"),
-            *open_filtered("Rating", stars),
-            *tick(rows, "review_id", f"Update Status to {action}"),
-            leave("", f"All {len(rows)} are updated."),
+            click("Filters"),
+            type_text("Nickname", nickname),
+            click("Apply Filters"),
+            *tick(rows, "review_id", f"Update Status to {status}"),
+            leave("", f"Reviews updated: {len(rows)}."),
         ],
     )
 

@@ -187,18 +187,20 @@ def order_tracking(world: Sampler) -> Draw:
 
 @TEMPLATES.define("How many days after it was placed was order {number} invoiced? Compare the dates and answer with a number.")
 def days_to_invoice(world: Sampler) -> Draw:
-    """Ask for the difference of two dates of one order."""
-    row = world.pick(
+    """Ask for the difference of two dates of one order; each difference that occurs is as likely."""
+    rows = world.rows(
         """SELECT o.*, max(i.created_at) AS invoiced_at,
                   CAST(julianday(substr(max(i.created_at), 1, 10)) - julianday(substr(o.created_at, 1, 10)) AS INTEGER) AS days
            FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
     )
+    days = world.rng.choice(sorted({row["days"] for row in rows}))
+    row = world.rng.choice([row for row in rows if row["days"] == days])
     return Draw(
         slots={"number": row["increment_id"]},
-        eval=answer(fuzzy_match=str(row["days"])),
+        eval=answer(fuzzy_match=str(days)),
         solution=[
             *open_order(row),
-            leave(str(row["days"]), f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}."),
+            leave(str(days), f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}."),
         ],
-        wrong_answers=[str(row["days"] + 1)],
+        wrong_answers=[str(days + 1)],
     )

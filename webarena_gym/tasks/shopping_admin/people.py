@@ -81,7 +81,8 @@ def customer_since(world: Sampler) -> Draw:
 @TEMPLATES.define("Which customer has the phone number {phone}? Name the customer and the e-mail address.")
 def customer_missing(world: Sampler) -> Draw:
     """Ask for a phone number that nobody has."""
-    phone = f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
+    taken = world.pick("SELECT telephone FROM customer_address ORDER BY address_id")["telephone"]
+    phone = f"{taken[:-4]}{world.rng.randrange(10000):04d}"
     if world.rows("SELECT 1 FROM customer_address WHERE telephone = ? ORDER BY 1", phone):
         raise NothingToDraw(phone)
     other = world.pick(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id")

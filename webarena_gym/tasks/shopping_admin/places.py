@@ -21,22 +21,28 @@ from webarena_gym.tasks.shopping_admin.routes import (
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, choose, click, leave, search, type_text
 
 TEMPLATES = Templates("shopping_admin")
-LISTS = {
-    "all invoices": (("Sales", "Invoices"), "sales/invoice/"),
-    "all shipments": (("Sales", "Shipments"), "sales/shipment/"),
-    "all credit memos": (("Sales", "Credit Memos"), "sales/creditmemo/"),
-    "all categories": (("Catalog", "Categories"), "catalog/category/"),
-    "all customers": (("Customers", "All Customers"), "customer/index/"),
-    "all cart price rules": (("Marketing", "Cart Price Rules"), "sales_rule/promo_quote/"),
-    "all reviews that are pending": (("Marketing", "Pending Reviews"), "review/product/pending/"),
-    "all terms that people searched the shop for": (("Marketing", "Search Terms"), "search/term/index/"),
-    "everyone who is subscribed to the newsletter": (("Marketing", "Newsletter Subscribers"), "newsletter/subscriber/"),
-    "all pages of content": (("Content", "Pages"), "cms/page/"),
-    "all products that are low in stock": (("Reports", "Low Stock"), "reports/report_product/lowstock/"),
-    "the reviews each product has got": (("Reports", "Reviews By Products"), "reports/report_review/product/"),
-    "the reviews each customer has written": (("Reports", "Reviews By Customers"), "reports/report_review/customer/"),
-    "the configuration of the store": (("Stores", "Configuration"), "admin/system_config/"),
+LISTS: dict[str, tuple[str, ...]] = {
+    "all invoices": ("Sales", "Invoices", "sales/invoice/"),
+    "all shipments": ("Sales", "Shipments", "sales/shipment/"),
+    "all credit memos": ("Sales", "Credit Memos", "sales/creditmemo/"),
+    "all categories": ("Catalog", "Categories", "catalog/category/"),
+    "all customers": ("Customers", "All Customers", "customer/index/"),
+    "all cart price rules": ("Marketing", "Cart Price Rules", "sales_rule/promo_quote/"),
+    "all reviews that are pending": (
+        "Marketing",
+        "Pending Reviews",
+        "review/product/pending/",
+        "review/product/index/?status=Pending",
+    ),
+    "all terms that people searched the shop for": ("Marketing", "Search Terms", "search/term/index/", "search/term/report/"),
+    "everyone who is subscribed to the newsletter": ("Marketing", "Newsletter Subscribers", "newsletter/subscriber/"),
+    "all pages of content": ("Content", "Pages", "cms/page/"),
+    "the report of the products that are low in stock": ("Reports", "Low Stock", "reports/report_product/lowstock/"),
+    "the reviews each product has got": ("Reports", "Reviews By Products", "reports/report_review/product/"),
+    "the reviews each customer has written": ("Reports", "Reviews By Customers", "reports/report_review/customer/"),
+    "the configuration of the store": ("Stores", "Configuration", "admin/system_config/"),
 }
+"""What may be asked for: the section and the page of the menu, and the places that will do."""
 REPORTS = {
     "an orders report": ("Orders", "report_sales/sales"),
     "an invoice report": ("Invoiced", "report_sales/invoiced"),
@@ -64,11 +70,11 @@ def report_at(path: str, first: date, last: date, period: str) -> str:
 def list_page(world: Sampler) -> Draw:
     """Open a page of the menu."""
     listed = world.rng.choice(list(LISTS))
-    labels, path = LISTS[listed]
+    section, label, *paths = LISTS[listed]
     return Draw(
         slots={"listed": listed},
-        eval=at_url(f"__SHOPPING_ADMIN__/{path}"),
-        solution=[*open_menu(*labels), leave("", "This is the list.")],
+        eval=at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
+        solution=[*open_menu(section, label), leave("", f"This is {listed}.")],
     )
 
 

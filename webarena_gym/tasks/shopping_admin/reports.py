@@ -139,7 +139,8 @@ def busiest_month(world: Sampler) -> Draw:
     one, other = sorted((a_month(world), a_month(world)))
     rows = world.rows(
         """SELECT substr(created_at, 1, 7) AS month, count(*) AS orders FROM sales_order
-           WHERE status != 'canceled' AND substr(created_at, 1, 7) BETWEEN ? AND ? GROUP BY month ORDER BY orders DESC, month""",
+           WHERE status != 'canceled' AND substr(created_at, 1, 7) BETWEEN ? AND ?
+           GROUP BY month ORDER BY orders DESC, month""",
         one.key,
         other.key,
     )
@@ -158,7 +159,7 @@ def busiest_month(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define("Which product was the {rank} in {month}?")
+@TEMPLATES.define("Which product was our {rank} one in {month}?")
 def bestseller_of_month(world: Sampler) -> Draw:
     """Ask for a place in the report about bestsellers."""
     month, place = a_month(world), world.rng.randrange(3)
@@ -178,14 +179,14 @@ def bestseller_of_month(world: Sampler) -> Draw:
     )
 
 
-@TEMPLATES.define("Which product is our {rank} of all time?")
+@TEMPLATES.define("Which product is our {rank} one of all time?")
 def bestseller(world: Sampler) -> Draw:
     """Ask for a place in the dashboard's table of bestsellers, at most five draws in a world."""
     place = world.rng.randrange(len(ORDINALS))
     rows = world.rows(f"{_SOLD} WHERE status != 'canceled' GROUP BY product_id ORDER BY pieces DESC")
     row = ranked(rows, place, "pieces")
     return Draw(
-        slots={"rank": best(place, "best-selling product").replace(" product", "")},
+        slots={"rank": best(place, "best-selling")},
         eval=answer(fuzzy_match=row["name"]),
         solution=[leave(row["name"], f"Place {place + 1} of the bestsellers is {row['name']} with {row['pieces']}.")],
         wrong_answers=[rows[place - 1 if place else 1]["name"]],

@@ -120,7 +120,7 @@ def customer_canceled(world: Sampler) -> Draw:
     row = world.pick(
         """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders, sum(status = 'canceled') AS canceled
            FROM customer c JOIN sales_order o USING (customer_id)
-           GROUP BY customer_id HAVING canceled AND orders <= 20 ORDER BY customer_id"""
+           GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id"""
     )
     canceled = str(row["canceled"])
     return Draw(

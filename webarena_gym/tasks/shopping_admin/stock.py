@@ -39,20 +39,20 @@ def a_product(world: Sampler, condition: str = "1") -> Row:
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
 
 
-def a_brand(world: Sampler, most: int) -> list[Row]:
-    """Draw a brand that a search finds alone, and return its products, two of which at least are enabled and in stock."""
-    brand = world.pick(
-        """SELECT brand FROM product p GROUP BY brand
-           HAVING count(*) = (SELECT count(*) FROM product q WHERE instr(lower(q.name || ' ' || q.brand), lower(p.brand)))
-           AND sum(is_enabled AND is_in_stock) > 1 AND count(*) <= ? ORDER BY brand""",
-        most,
-    )["brand"]
-    return world.rows("SELECT * FROM product WHERE brand = ? ORDER BY product_id", brand)
-
-
 def change_form(product: Row, *steps: Step, seen: str) -> list[Step]:
     """Return the steps that change a product in its form."""
     return [*open_product(product["name"]), *steps, click("Save"), leave("", seen)]
+
+
+def tick_all(keyword: str, products: list[Row], action: str) -> list[Step]:
+    """Return the steps that do something with all products that a keyword finds."""
+    return [
+        *open_menu("Catalog", "Products"),
+        search(KEYWORD, keyword),
+        *[click(f"Select {product['product_id']}") for product in products],
+        choose("Actions", action),
+        click("Submit"),
+    ]
 
 
 @TEMPLATES.define("Disable the product {product}; there are complaints about its quality.")
@@ -163,7 +163,7 @@ def extend_description(world: Sampler) -> Draw:
     form = f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"
     return Draw(
         slots={"sentence": sentence, "product": row["name"]},
-        eval=all_of(page_shows(form, "#description", exact_match=text), others_stay(world, PRODUCTS, row["sku"])),
+        eval=all_of(page_shows(form, "#description", exact_match=text), becomes(world, PRODUCTS, row["sku"], description=text)),
         solution=change_form(row, type_text("Description", text, "The old text stays."), seen="The description is longer now."),
     )
 
@@ -195,39 +195,37 @@ def add_option_value(world: Sampler) -> Draw:
 @TEMPLATES.define("Disable all products of the brand {brand}.")
 def disable_brand(world: Sampler) -> Draw:
     """Take all products of a brand out of the shop at once."""
-    rows = a_brand(world, 5)
+    brand = world.pick(
+        """SELECT brand FROM product p GROUP BY brand
+           HAVING count(*) = (SELECT count(*) FROM product q WHERE instr(lower(q.name || ' ' || q.brand), lower(p.brand)))
+           AND sum(is_enabled) AND count(*) BETWEEN 2 AND 5 ORDER BY brand"""
+    )["brand"]
+    rows = world.rows("SELECT * FROM product WHERE brand = ? ORDER BY product_id", brand)
     return Draw(
-        slots={"brand": rows[0]["brand"]},
+        slots={"brand": brand},
         eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
         solution=[
-            *tick_brand(rows, "Change status to Disable"),
+            *tick_all(brand, rows, "Change status to Disable"),
             leave("", f"No product of {rows[0]['brand']} is enabled any more."),
         ],
     )
 
 
-def tick_brand(products: list[Row], action: str) -> list[Step]:
-    """Return the steps that do something with all products of a brand in the list of products."""
-    return [
-        *open_menu("Catalog", "Products"),
-        search(KEYWORD, products[0]["brand"]),
-        *[click(f"Select {product['product_id']}") for product in products],
-        choose("Actions", action),
-        click("Submit"),
-    ]
-
-
-@TEMPLATES.define(
-    'Set the stock status of every product of the brand {brand} to "Out of Stock"; the quantities stay as they are.'
-)
-def brand_out_of_stock(world: Sampler) -> Draw:
-    """Stop the sale of all products of a brand."""
-    rows = a_brand(world, 4)
+@TEMPLATES.define('Set the stock status of every variant of the {product} to "Out of Stock"; the quantities stay as they are.')
+def variants_out_of_stock(world: Sampler) -> Draw:
+    """Stop the sale of products that differ in what stands behind the comma of their names alone."""
+    name = world.pick(
+        """SELECT substr(name, 1, instr(name, ',') - 1) AS model FROM product p WHERE instr(name, ',')
+           GROUP BY model HAVING count(*) BETWEEN 2 AND 4 AND sum(is_in_stock)
+           AND count(*) = (SELECT count(*) FROM product q WHERE instr(q.name, substr(p.name, 1, instr(p.name, ',') - 1)))
+           ORDER BY model"""
+    )["model"]
+    rows = world.rows("SELECT * FROM product WHERE instr(name, ?) ORDER BY product_id", name)
     return Draw(
-        slots={"brand": rows[0]["brand"]},
+        slots={"product": name},
         eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
         solution=[
-            *tick_brand(rows, "Update attributes"),
+            *tick_all(name, rows, "Update attributes"),
             choose("Stock Status", "Out of Stock"),
             click("Save"),
             leave("", f"All {len(rows)} products were updated."),

@@ -1,0 +1,111 @@
+"""From nothing to a report in ten minutes on two cores: `make demo`.
+
+Demonstrations of the expert, behaviour cloning of a small model, multi-turn GRPO, and an evaluation before and after in worlds
+that no training has seen. What it prints is what happened.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import rmtree
+
+from agents import train_bc, train_grpo
+from agents.demonstrations import draw_tasks
+from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, table
+from agents.metrics import read_metrics
+from agents.report import Curve, write_report
+from agents.settings import EnvSettings, parse_settings
+from agents.trajectories import write_trajectories
+from webarena_gym.tasks import Task
+
+ENV = EnvSettings()
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoSettings:
+    """Clone, reinforce, evaluate and report, within a time that two CPU cores can keep."""
+
+    out: Path = Path("runs/demo")
+    """folder of the demo; what an earlier one left there is removed"""
+    cloning_minutes: float = 5.0
+    """time for behaviour cloning"""
+    grpo_minutes: float = 2.5
+    """time for M-GRPO"""
+    worlds: tuple[int, ...] = tuple(range(11, 27))
+    """seeds of the worlds to train in"""
+    test_worlds: tuple[int, ...] = (1001, 1002)
+    """seeds of the worlds to evaluate in, never trained in"""
+    seed: int = 0
+    """of everything random"""
+
+
+def run(settings: DemoSettings) -> None:
+    """Do everything and write the report."""
+    started = time.perf_counter()
+    rmtree(settings.out, ignore_errors=True)
+    tasks = draw_tasks(settings.test_worlds, 1)
+    evaluations = {"random": _evaluate("random", tasks, settings)}
+    cloning, grpo = settings.out / "cloning", settings.out / "grpo"
+    train_bc.train(
+        train_bc.BCSettings(
+            out=cloning, worlds=settings.worlds, per_template=1, minutes=settings.cloning_minutes, seed=settings.seed
+        )
+    )
+    evaluations["cloned"] = _evaluate(str(cloning), tasks, settings)
+    train_grpo.train(
+        train_grpo.GRPOSettings(
+            model=str(cloning),
+            out=grpo,
+            worlds=settings.worlds,
+            per_template=1,
+            minutes=settings.grpo_minutes,
+            seed=settings.seed,
+        )
+    )
+    evaluations["cloned, then M-GRPO"] = _evaluate(str(grpo), tasks, settings)
+    for name, evaluation in evaluations.items():
+        print(f"\n{name}\n{table(evaluation)}")
+    report = settings.out / "report.html"
+    minutes = (time.perf_counter() - started) / 60
+    _report(
+        report,
+        evaluations,
+        cloning,
+        grpo,
+        f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
+    )
+    print(f"\n{minutes:.1f} minutes. Every episode, step by step: {report}")
+
+
+def _evaluate(policy: str, tasks: Sequence[Task], settings: DemoSettings) -> Evaluation:
+    chosen = create_policy(EvaluationSettings(policy=policy, seed=settings.seed))
+    evaluation = evaluate(chosen, tasks, ENV, seed=settings.seed)
+    settings.out.mkdir(parents=True, exist_ok=True)
+    write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
+    return evaluation
+
+
+def _report(path: Path, evaluations: dict[str, Evaluation], cloning: Path, grpo: Path, lead: str) -> None:
+    rows = [(name, evaluation.total) for name, evaluation in evaluations.items()]
+    curves = [
+        Curve("Cloning: loss on the expert's replies", "updates", _points(cloning, "loss")),
+        Curve("Cloning: loss on what repeats in pages", "updates", _points(cloning, "copy_loss")),
+        Curve("M-GRPO: success of sampled rollouts in training", "updates", _points(grpo, "success")),
+        Curve("M-GRPO: steps of an episode", "updates", _points(grpo, "steps")),
+    ]
+    shown = {name: evaluation.trajectories for name, evaluation in reversed(evaluations.items()) if name != "random"}
+    write_report(path, "A small agent learns to use a shop", lead, rows, curves, shown)
+
+
+def _points(run: Path, name: str) -> list[tuple[float, float]]:
+    """The curve of a metric, at most 200 points, each the mean of its stretch."""
+    points = [(record["update"], record[name]) for record in read_metrics(run) if name in record]
+    stretch = max(1, len(points) // 200)
+    parts = [points[start : start + stretch] for start in range(0, len(points), stretch)]
+    return [(part[-1][0], sum(value for _, value in part) / len(part)) for part in parts]
+
+
+if __name__ == "__main__":
+    run(parse_settings(DemoSettings, sys.argv[1:]))

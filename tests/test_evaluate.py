@@ -1,0 +1,83 @@
+import json
+from collections import Counter
+
+import pytest
+
+from agents import evaluate
+from agents.evaluate import Evaluation, summarise, wilson
+from agents.policies import RandomPolicy
+from agents.report import Curve, write_report
+from agents.settings import EnvSettings
+from agents.trajectories import Step, Trajectory, read_trajectories
+from tests import tiny
+from webarena_gym import tasks as task_suite
+
+
+def trajectory(reward, ending="exited", reply="go_backward()"):
+    step = Step("<a>Tom & Jerry</a>", reply, "no such <element>")
+    return Trajectory(
+        "t/1", "Buy <b>it</b>", (step,), reward, ending, verdicts=({"check": "url", "passed": False, "reason": "a<b"},)
+    )
+
+
+@pytest.mark.parametrize(("successes", "n", "low", "high"), [(0, 20, 0.0, 0.161), (20, 20, 0.839, 1.0), (8, 10, 0.490, 0.943)])
+def test_wilson_intervals(successes, n, low, high):
+    assert wilson(successes, n)[2:] == pytest.approx((low, high), abs=1e-3)
+
+
+def test_broken_episodes_are_not_counted():
+    tasks = [
+        tiny.TinyTask("a", "", ""),
+        tiny.TinyTask("b", "", "", eval_types=("string_match", "url_match")),
+        tiny.TinyTask("c", "", "", sites=("shopping", "map")),
+    ]
+    evaluation = summarise(tasks, [trajectory(1.0), trajectory(0.0), trajectory(0.0, "failed")])
+    assert (evaluation.total.success, evaluation.total.n, evaluation.failed) == (0.5, 2, 1)
+    assert set(evaluation.by_site) == {"shopping"}
+    assert set(evaluation.by_check) == {"state", "string_match+url_match"}
+
+
+def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_path):
+    saved = tmp_path / "some" / "episodes.jsonl"
+    evaluate.main(["--policy", "expert", "--limit", "6", "--seed", "3", "--json", "--save", str(saved)])
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (record["success"], record["n"], record["policy"]) == (1.0, 6, "expert")
+    assert 0.6 < record["low"] < record["high"] == 1.0
+    assert len(read_trajectories(saved)) == 6
+
+
+def test_the_random_policy_does_what_pages_allow():
+    tasks = task_suite.load("test")[:8]
+
+    def play():
+        return evaluate.evaluate(RandomPolicy(5), tasks, EnvSettings(max_steps=10), quiet=True).trajectories
+
+    first = play()
+    assert first == play()
+    replies = [step.reply.partition('"')[2].partition('"')[0] for item in first for step in item.steps]
+    assert Counter(replies)["Click"] > 5
+    errors = [step.action_error for item in first for step in item.steps if step.action_error]
+    assert not [error for error in errors if "there is no element" in error or "ambiguous" in error]
+
+
+def test_the_report_escapes_what_it_shows(tmp_path):
+    path = tmp_path / "report" / "index.html"
+    shown = trajectory(0.0, reply="<think>why & how</think>\n<answer>exit(message='')</answer>")
+    curve = Curve("success", "updates", [(1, 0.1), (2, 0.4)])
+    write_report(path, "Title <1>", "lead", [("cloned", wilson(3, 9))], [curve], {"Episodes": [shown, trajectory(1.0)]})
+    html = path.read_text()
+    assert "<script" not in html
+    assert "http" not in html
+    assert "Buy <b>" not in html
+    assert "no such &lt;element&gt;" in html
+    assert "Tom &amp; Jerry" in html
+    assert "<polyline" in html
+    assert "why &amp; how" in html
+    assert "<think>" not in html
+    assert "33.3 %" in html
+
+
+def test_the_table_names_every_part():
+    evaluation = Evaluation(wilson(1, 2), {"shopping": wilson(1, 1)}, {"state": wilson(0, 1)}, 1, [])
+    lines = evaluate.table(evaluation).splitlines()
+    assert [line.split()[0] for line in lines] == ["all", "shopping", "state", "1"]

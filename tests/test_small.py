@@ -1,0 +1,68 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from agents import small
+from tests.tiny import tiny_model
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return tiny_model()[1]
+
+
+def ids(tokenizer, text):
+    return tokenizer(text, add_special_tokens=False)["input_ids"]
+
+
+characters = st.characters(blacklist_categories=["Cs"], blacklist_characters="\x1f")
+pieces = st.sampled_from(
+    ["<a>", "</a>", 'do(action="Click", element="', '")', " ", "  ", "\n", "12", "Blue", "é", "$3.50", "-"]
+)
+
+
+@given(st.text(characters) | st.lists(pieces).map("".join))
+def test_nothing_is_lost(tokenizer, text):
+    assert tokenizer.decode(ids(tokenizer, text)) == text
+
+
+@pytest.mark.parametrize("name", ["Blue Canvas Backpack", "Zorbo 12 inch", "Order 000000170"])
+def test_a_name_is_the_same_tokens_wherever_it_stands(tokenizer, name):
+    alone = ids(tokenizer, name)
+    for text in (f"Buy {name} now", f"<a>{name}</a>", f'do(action="Click", element="{name}")', f"{name}, twice", f"({name})"):
+        found = ids(tokenizer, text)
+        assert any(found[start : start + len(alone)] == alone for start in range(len(found))), text
+
+
+def test_an_action_is_few_tokens(tokenizer):
+    assert len(ids(tokenizer, 'do(action="Click", element="lamp")')) == 3
+
+
+def test_the_auto_classes_load_what_was_saved(tmp_path, tokenizer):
+    model, tokenizer = tiny_model()
+    small.save_small(tmp_path, model, tokenizer)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    chat = [{"role": "user", "content": "Open <a>lamp</a> 12"}, {"role": "assistant", "content": "go_backward()"}]
+    options = {"add_generation_prompt": True, "tokenize": True, "return_dict": False}
+    assert loaded.apply_chat_template(chat, **options) == tokenizer.apply_chat_template(chat, **options)
+    again = AutoModelForCausalLM.from_pretrained(tmp_path)
+    prompt = torch.arange(5, 20)[None]
+    assert torch.equal(again(prompt).logits, model(prompt).logits)
+
+
+def test_the_first_heads_look_back():
+    model, _ = tiny_model()
+    model.set_attn_implementation("eager")
+    attentions = model(torch.arange(10, 60)[None], output_attentions=True).attentions[0][0]
+    assert attentions[0].diagonal(-1).mean() > 0.8
+    assert attentions[1].diagonal(-2).mean() > 0.8
+
+
+def test_practice_teaches_to_copy():
+    torch.manual_seed(0)
+    tokenizer = tiny_model()[1]
+    model = small.create_model(tokenizer, width=64, layers=2, heads=4)
+    first = small.practise_copying(model, 1, first_id=5)
+    assert small.practise_copying(model, 60, first_id=5, seed=1) < first / 3

@@ -1,0 +1,160 @@
+import dataclasses
+
+import pytest
+import torch
+
+from agents import train_bc, train_grpo
+from agents.checkpoints import checkpoints, load_model
+from agents.engine import Engine
+from agents.metrics import read_metrics
+from agents.policies import LanguageModelPolicy
+from agents.prompts import PromptEncoder
+from agents.rollouts import Collector, Episode
+from agents.settings import parse_settings
+from agents.train_bc import BCSettings
+from agents.train_grpo import GRPOSettings, learn_from
+from agents.trajectories import Step, Trajectory
+from tests import tiny
+
+
+@pytest.fixture(autouse=True)
+def tiny_envs(monkeypatch):
+    """Let the trainers play the tiny env."""
+    monkeypatch.setattr(train_grpo, "Collector", lambda tasks, **_: Collector(tasks, env_id=tiny.ENV_ID, max_steps=2))
+
+
+def bc(out, **changes):
+    values = {"updates": 4, "width": 32, "layers": 2, "heads": 2, "practice": 5, "vocabulary": 400, "tokens_per_update": 400}
+    return BCSettings(out=out, **{**values, **changes})
+
+
+def grpo(out, model, **changes):
+    values = {"updates": 4, "group_size": 8, "tasks_per_update": 4, "max_new_tokens": 12, "temperature": 1.0}
+    return GRPOSettings(out=out, model=str(model), **{**values, **changes})
+
+
+def success(model_path):
+    model, tokenizer = load_model(model_path)
+    encoder = PromptEncoder(tokenizer)
+    policy = LanguageModelPolicy(Engine(model, encoder.stop_ids, 12, temperature=0.0), encoder)
+    tasks = tiny.tasks(40, seed=99)
+    collector = Collector(tasks, env_id=tiny.ENV_ID, max_steps=2)
+    trajectories = collector.collect(policy, [Episode(task, 1000 + number) for number, task in enumerate(tasks)])
+    return sum(item.reward for item in trajectories) / len(tasks)
+
+
+def weights(path):
+    return list(load_model(path)[0].parameters())
+
+
+def assert_same_weights(first, second):
+    assert all(torch.equal(ours, theirs) for ours, theirs in zip(weights(first), weights(second), strict=True))
+
+
+def interrupted(monkeypatch, module, after):
+    """Let the next training run be killed after so many updates, behind its last checkpoint."""
+    log = module.Metrics.log
+
+    def killing(self, update, values):
+        log(self, update, values)
+        if update > after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(module.Metrics, "log", killing)
+
+
+def test_cloning_learns_the_tiny_task(tmp_path):
+    settings = bc(tmp_path, updates=120, width=64, heads=4, practice=60, learning_rate=3e-3)
+    path = train_bc.train(settings, tiny.demonstrations(400))
+    assert success(path) > 0.9
+    records = read_metrics(tmp_path)
+    assert [record["update"] for record in records] == list(range(1, 121))
+    assert records[-1]["loss"] < records[0]["loss"] / 3
+
+
+def test_reinforcement_lifts_a_half_trained_model(tmp_path):
+    clone = train_bc.train(bc(tmp_path / "bc", updates=70, width=64, heads=4, practice=60), tiny.demonstrations(300))
+    before = success(clone)
+    path = train_grpo.train(grpo(tmp_path / "rl", clone, updates=60, tasks_per_update=8), tiny.tasks(60))
+    assert success(path) > before + 0.1
+    assert max(record.get("logprob_gap", 0) for record in read_metrics(tmp_path / "rl")) < 1e-4
+
+
+def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch):
+    data = tiny.demonstrations(60)
+    whole = train_bc.train(bc(tmp_path / "whole"), data)
+    with monkeypatch.context() as patch:
+        interrupted(patch, train_bc, after=2)
+        with pytest.raises(KeyboardInterrupt):
+            train_bc.train(bc(tmp_path / "killed", save_every=2), data)
+    assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
+    resumed = train_bc.train(bc(tmp_path / "killed", save_every=2), data)
+    assert_same_weights(whole, resumed)
+    assert [record["update"] for record in read_metrics(tmp_path / "killed")] == [1, 2, 3, 4]
+
+
+def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
+    clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
+    whole = train_grpo.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
+    with monkeypatch.context() as patch:
+        interrupted(patch, train_grpo, after=2)
+        with pytest.raises(KeyboardInterrupt):
+            train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+    resumed = train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+    assert_same_weights(whole, resumed)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
+        {"epochs": 2, "minibatches": 3},
+        {"scale_advantages": False},
+    ],
+    ids=str,
+)
+def test_other_settings_run(tmp_path, changes):
+    clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
+    train_grpo.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
+
+
+def trajectory(reward, group, *steps, ending="exited"):
+    made = tuple(Step("", "", "", prompt, response, (0.0,) * len(response)) for prompt, response in steps)
+    return Trajectory("t", "g", made, reward, ending, group)
+
+
+def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
+    step = ((1, 2), (3, 4))
+    lesson = learn_from(
+        [
+            trajectory(1, 0, step), trajectory(0, 0, step),
+            trajectory(0, 1, step), trajectory(0, 1, step),
+            trajectory(1, 2, step), trajectory(0, 2, step, ending="failed"),
+        ],
+        grpo("out", "m"),
+    )  # fmt: skip
+    assert (len(lesson.samples), lesson.equal_groups) == (2, 2)
+    assert lesson.advantages == pytest.approx([2.0, -2.0])
+
+
+def test_state_advantages_spare_what_was_seen_once():
+    first, own, other = ((1,), (2,)), ((3,), (4,)), ((5,), (6,))
+    group = [trajectory(1, 0, first, own), trajectory(0, 0, first, other)]
+    assert learn_from(group, grpo("out", "m")).advantages == pytest.approx([2.0, -2.0])
+    by_trajectory = learn_from(group, grpo("out", "m", advantages="trajectory"))
+    assert by_trajectory.advantages == pytest.approx([1.0, 1.0, -1.0, -1.0])
+
+
+@pytest.mark.parametrize("kind", [BCSettings, GRPOSettings])
+def test_every_option_is_explained(kind, capsys):
+    with pytest.raises(SystemExit):
+        parse_settings(kind, ["--help"])
+    text = capsys.readouterr().out
+    for item in dataclasses.fields(kind):
+        assert "--" + item.name.replace("_", "-") in text
+    assert train_bc.learning_rate(bc("out"), 0.0) < train_bc.learning_rate(bc("out"), 0.03)
+
+
+def test_settings_are_read_from_the_command_line(tmp_path):
+    settings = parse_settings(GRPOSettings, ["--model", "m", "--out", str(tmp_path), "--worlds", "3", "4", "--no-seek-mixed"])
+    assert (settings.worlds, settings.seek_mixed, settings.out) == ((3, 4), False, tmp_path)
