@@ -57,6 +57,7 @@ def save_checkpoint(
     It is written beside its place and moved there when it is complete, so a kill or a full disk at any moment leaves the
     earlier ones whole. Raises CheckpointError.
     """
+    disable_progress_bar()
     final, temporary = run / f"{_PREFIX}{update:07d}", run / f".unfinished_{update:07d}"
     try:
         run.mkdir(parents=True, exist_ok=True)

@@ -46,7 +46,8 @@ class Policy(Protocol):
 class RandomPolicy:
     """Does something that the page allows: clicks, types words of the goal, chooses options, or leaves with a word of the page.
 
-    It leaves with probability `exit_rate` at each step, half the time without an answer.
+    It leaves with probability `exit_rate` at each step, half the time without an answer. It never claims that a task cannot be
+    done: that is no text of a page, and saying it blindly earns the tasks whose right answer it is.
     """
 
     seed: int = 0
@@ -64,7 +65,7 @@ class RandomPolicy:
         choose, nodes = self._random.choice, request.env.observation.nodes
         if not nodes or self._random.random() < self.exit_rate:
             words = re.findall(r"[$\w.,-]+", request.info["page"])
-            return Action(Kind.EXIT, argument=choose(["", "N/A", choose(words or [""])]))
+            return Action(Kind.EXIT, argument=choose(["", choose(words or [""])]))
         address = choose(list(nodes))
         element = nodes[address].element
         if element.tag == "select":

@@ -69,6 +69,8 @@ class BCSettings(EnvSettings):
     """tokens in one forward pass; an update of more is accumulated"""
     copy_weight: float = 0.5
     """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
+    max_prompt_tokens: int = 1400
+    """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
     minutes: float = 0.0
     """train for so long, the schedule following the clock; 0: for `updates`"""
     updates: int = 2000
@@ -95,7 +97,9 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
-    samples = encode(encoder, demonstrations)
+    samples = [item for item in encode(encoder, demonstrations) if len(item.prompt_ids) <= settings.max_prompt_tokens]
+    if not samples:
+        raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.max_prompt_tokens} tokens")
     optimizer = torch.optim.AdamW(
         model.parameters(), settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
     )

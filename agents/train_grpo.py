@@ -79,7 +79,7 @@ class GRPOSettings(EnvSettings):
     """rollouts of each task, all from one seed"""
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
-    num_envs: int = 256
+    num_envs: int = 64
     """episodes played at the same time"""
     temperature: float = 1.0
     """of sampling; the trainer computes its log-probabilities at the same"""
