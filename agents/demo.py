@@ -21,6 +21,11 @@ from agents.trajectories import write_trajectories
 from webarena_gym.tasks import Task
 
 ENV = EnvSettings()
+TEMPLATES = tuple(
+    f"shopping.{name}"
+    for name in ["account_place", "category_place", "search_place", "product_place", "reviews_place", "cart_add", "cart_show", "wish_list_add", "newsletter_switch", "latest_total", "latest_number", "order_status", "product_price", "product_sku"]
+)
+"""Tasks of the shop that take two to six steps; what a model of a million weights can learn in minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,10 +38,16 @@ class DemoSettings:
     """time for behaviour cloning"""
     grpo_minutes: float = 2.5
     """time for M-GRPO"""
-    worlds: tuple[int, ...] = tuple(range(11, 27))
+    templates: tuple[str, ...] = TEMPLATES
+    """kinds of tasks to learn"""
+    worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds to train in"""
+    per_template: int = 4
+    """tasks of each template in each world to train on"""
     test_worlds: tuple[int, ...] = (1001, 1002)
     """seeds of the worlds to evaluate in, never trained in"""
+    per_test_template: int = 5
+    """tasks of each template in each world to evaluate on"""
     seed: int = 0
     """of everything random"""
 
@@ -45,12 +56,17 @@ def run(settings: DemoSettings) -> None:
     """Do everything and write the report."""
     started = time.perf_counter()
     rmtree(settings.out, ignore_errors=True)
-    tasks = draw_tasks(settings.test_worlds, 1)
+    tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
     evaluations = {"random": _evaluate("random", tasks, settings)}
     cloning, grpo = settings.out / "cloning", settings.out / "grpo"
     train_bc.train(
         train_bc.BCSettings(
-            out=cloning, worlds=settings.worlds, per_template=1, minutes=settings.cloning_minutes, seed=settings.seed
+            out=cloning,
+            worlds=settings.worlds,
+            per_template=settings.per_template,
+            templates=settings.templates,
+            minutes=settings.cloning_minutes,
+            seed=settings.seed,
         )
     )
     evaluations["cloned"] = _evaluate(str(cloning), tasks, settings)
@@ -59,7 +75,8 @@ def run(settings: DemoSettings) -> None:
             model=str(cloning),
             out=grpo,
             worlds=settings.worlds,
-            per_template=1,
+            per_template=settings.per_template,
+            templates=settings.templates,
             minutes=settings.grpo_minutes,
             seed=settings.seed,
         )

@@ -1,6 +1,8 @@
 """Demonstrations: the expert plays tasks of the training worlds, and its replies become samples to imitate."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
+from random import Random
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -12,6 +14,8 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
 Message = Mapping[str, str]
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NUMBERED = re.compile(r" \[\d+\]$")
 
 
 class Demonstration(NamedTuple):
@@ -24,7 +28,7 @@ class Demonstration(NamedTuple):
 
 def draw_tasks(worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None) -> list[Task]:
     """Return tasks of every template (or the named ones) drawn in each world."""
-    return [task for world in worlds for task in task_suite.draw(templates, world_seed=world, count=per_template)]
+    return [task for world in worlds for task in task_suite.draw(templates or None, world_seed=world, count=per_template)]
 
 
 def demonstrate(tasks: Sequence[Task], *, expert_thoughts: bool = False, **env_arguments: Any) -> list[Demonstration]:
@@ -45,3 +49,23 @@ def demonstrate(tasks: Sequence[Task], *, expert_thoughts: bool = False, **env_a
             demonstrations += steps
     env.close()
     return demonstrations
+
+
+def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstration:
+    """Return the demonstration with a smaller page: the lines that the reply names, and each other one with probability `keep`.
+
+    The task, the URL and the history stay. Small pages first let a small model find out sooner what to look at.
+    """
+    if keep >= 1:
+        return demonstration
+    *before, newest = demonstration.messages
+    lines = newest["content"].split("\n")
+    quoted = _QUOTED.findall(demonstration.reply)
+    named = [_NUMBERED.sub("", text) for text in (quoted[1:] or quoted) if text]
+    head = next((number for number, line in enumerate(lines) if line.startswith("URL:")), 0)
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if number <= head or any(text in line for text in named) or rng.random() < keep
+    ]
+    return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(kept)}))

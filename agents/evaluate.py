@@ -38,6 +38,8 @@ class EvaluationSettings(EnvSettings):
     """part of the suite to play"""
     world_seed: int | None = None
     """draw the split's templates in this world instead of the suite's own"""
+    templates: tuple[str, ...] = ()
+    """only tasks of these templates; all of them by default"""
     limit: int | None = None
     """play so many tasks only, chosen by the seed"""
     seed: int = 0
@@ -136,9 +138,9 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     return LanguageModelPolicy(engine, encoder, torch.Generator().manual_seed(settings.seed), settings.max_prompt_tokens)
 
 
-def choose_tasks(split: str, world_seed: int | None, limit: int | None, seed: int) -> list[Task]:
-    """Return the tasks of a split, or `limit` of them chosen by the seed."""
-    tasks = list(task_suite.load(split, world_seed))
+def choose_tasks(split: str, world_seed: int | None, limit: int | None, seed: int, templates: Sequence[str] = ()) -> list[Task]:
+    """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed."""
+    tasks = [task for task in task_suite.load(split, world_seed) if not templates or task.template in templates]
     return tasks if limit is None or limit >= len(tasks) else random.Random(seed).sample(tasks, limit)
 
 
@@ -165,7 +167,7 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse_settings(EvaluationSettings, arguments, defaults)
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    tasks = choose_tasks(settings.split, settings.world_seed, settings.limit, settings.seed)
+    tasks = choose_tasks(settings.split, settings.world_seed, settings.limit, settings.seed, settings.templates)
     evaluation = evaluate(create_policy(settings), tasks, settings, seed=settings.seed, num_envs=settings.num_envs)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)

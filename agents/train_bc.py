@@ -19,7 +19,7 @@ from transformers import PreTrainedModel
 from agents import losses, small
 from agents.batches import Batch, Sample, batch_hidden, pack, repeats
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
-from agents.demonstrations import Demonstration, demonstrate, draw_tasks
+from agents.demonstrations import Demonstration, demonstrate, draw_tasks, thin
 from agents.metrics import Metrics
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.settings import EnvSettings, parse_settings
@@ -39,6 +39,8 @@ class BCSettings(EnvSettings):
     """seeds of the worlds that demonstrations come from"""
     per_template: int = 3
     """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """only these templates; all of them by default"""
     expert_thoughts: bool = False
     """demonstrate with the expert's thoughts"""
     system: Style = "none"
@@ -71,6 +73,8 @@ class BCSettings(EnvSettings):
     """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
     max_prompt_tokens: int = 1400
     """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
+    curriculum: float = 0.6
+    """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
     minutes: float = 0.0
     """train for so long, the schedule following the clock; 0: for `updates`"""
     updates: int = 2000
@@ -92,7 +96,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if demonstrations is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template)
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates)
         demonstrations = demonstrate(tasks, expert_thoughts=settings.expert_thoughts, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
@@ -126,7 +130,11 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             rate = learning_rate(settings, progress())
             for group in optimizer.param_groups:
                 group["lr"] = rate
-            chosen = [samples[index] for index in next(plan)]
+            indices, keep = next(plan), kept_lines(settings, progress())
+            chosen = [samples[index] for index in indices]
+            if keep < 1:
+                rng = random.Random(f"{settings.seed}/thin/{update}")
+                chosen = encode(encoder, [thin(demonstrations[index], keep, rng) for index in indices])
             values = take_update(model, optimizer, chosen, settings)
             update += 1
             duration_s = time.perf_counter() - started
@@ -189,6 +197,11 @@ def updates_of(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[li
             updates += window
         yield from updates
         epoch += 1
+
+
+def kept_lines(settings: BCSettings, progress: float) -> float:
+    """Return the share of a page's lines that is shown at a part of the training."""
+    return 1.0 if progress >= settings.curriculum else 0.1 + 0.9 * progress / settings.curriculum
 
 
 def learning_rate(settings: BCSettings, progress: float) -> float:

@@ -71,6 +71,8 @@ class GRPOSettings(EnvSettings):
     """seeds of the worlds that tasks come from"""
     per_template: int = 3
     """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """only these templates; all of them by default"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     tasks_per_update: int = 16
@@ -153,7 +155,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    tasks = draw_tasks(settings.worlds, settings.per_template) if tasks is None else tasks
+    tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates) if tasks is None else tasks
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path if done else settings.model)
     reference = _reference(settings) if settings.kl_weight else None

@@ -1,7 +1,9 @@
-from agents.demonstrations import demonstrate, draw_tasks
+from random import Random
+
+from agents.demonstrations import Demonstration, demonstrate, draw_tasks, thin
 from agents.prompts import PromptEncoder
 from agents.settings import EnvSettings
-from agents.train_bc import encode, updates_of
+from agents.train_bc import BCSettings, encode, kept_lines, updates_of
 from tests import tiny
 
 
@@ -31,3 +33,25 @@ def test_an_epoch_holds_every_sample_once_within_the_budget():
     assert sorted(seen) == list(range(len(samples)))
     again = updates_of(samples, 300, seed=4)
     assert next(again) == next(updates_of(samples, 300, seed=4))
+
+
+PAGE = "Task Instruction: Buy a lamp\n\nRound 0\n\nURL: http://shop.test/\n<a>Lamp</a>\n<a>Chair</a>\n<button>Add to Cart</button>\n$5.00"
+
+
+def test_a_thinned_page_keeps_what_the_reply_names():
+    def thinned(reply, keep=0.0):
+        shown = Demonstration("t", ({"role": "user", "content": PAGE},), reply)
+        return thin(shown, keep, Random(0)).messages[-1]["content"].partition("http://shop.test/")[2].split("\n")[1:]
+
+    assert thinned('do(action="Click", element="Chair")') == ["<a>Chair</a>"]
+    assert thinned('do(action="Click", element="Add to Cart [2]")') == ["<button>Add to Cart</button>"]
+    assert thinned('exit(message="$5.00")') == ["$5.00"]
+    assert thinned('exit(message="")') == []
+    assert len(thinned('exit(message="")', keep=1.0)) == 4
+
+
+def test_pages_grow_to_whole_ones(tmp_path):
+    settings = BCSettings(out=tmp_path, curriculum=0.5)
+    shares = [kept_lines(settings, progress) for progress in (0.0, 0.25, 0.5, 0.9)]
+    assert shares == [0.1, 0.55, 1.0, 1.0]
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0) == 1.0
