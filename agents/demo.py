@@ -23,7 +23,22 @@ from webarena_gym.tasks import Task
 ENV = EnvSettings()
 TEMPLATES = tuple(
     f"shopping.{name}"
-    for name in ["account_place", "category_place", "search_place", "product_place", "reviews_place", "cart_add", "cart_show", "wish_list_add", "newsletter_switch", "latest_total", "latest_number", "order_status", "product_price", "product_sku"]
+    for name in [
+        "account_place",
+        "category_place",
+        "search_place",
+        "product_place",
+        "reviews_place",
+        "cart_add",
+        "cart_show",
+        "wish_list_add",
+        "newsletter_switch",
+        "latest_total",
+        "latest_number",
+        "order_status",
+        "product_price",
+        "product_sku",
+    ]
 )
 """Tasks of the shop that take two to six steps; what a model of a million weights can learn in minutes."""
 
@@ -34,17 +49,17 @@ class DemoSettings:
 
     out: Path = Path("runs/demo")
     """folder of the demo; what an earlier one left there is removed"""
-    cloning_minutes: float = 5.0
+    cloning_minutes: float = 4.0
     """time for behaviour cloning"""
-    grpo_minutes: float = 2.5
+    grpo_minutes: float = 4.0
     """time for M-GRPO"""
     templates: tuple[str, ...] = TEMPLATES
     """kinds of tasks to learn"""
-    worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds to train in"""
-    per_template: int = 4
+    worlds: tuple[int, ...] = tuple(range(11, 59))
+    """seeds of the worlds to train in; many, so that names must be read and cannot be remembered"""
+    per_template: int = 2
     """tasks of each template in each world to train on"""
-    test_worlds: tuple[int, ...] = (1001, 1002)
+    test_worlds: tuple[int, ...] = (1001, 1002, 1003, 1004)
     """seeds of the worlds to evaluate in, never trained in"""
     per_test_template: int = 5
     """tasks of each template in each world to evaluate on"""

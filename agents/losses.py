@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import torch
 from torch import Tensor
 
-Weighting = Literal["paper", "constant", "token_mean"]
+Weighting = Literal["paper", "token_mean"]
 MIN_DEVIATION = 1e-6  # rewards closer together than this are equal: such a group teaches nothing
 
 
@@ -83,18 +83,14 @@ def token_weights(
     update, so micro-batches only have to be summed.
 
     - "paper": 1/trajectories * 1/|tau| * 1/|a| (WebAgent-R1, equation 2)
-    - "constant": 1/trajectories * 1/mean(|tau|) * 1/mean(|a|), the same for every token, so that long failures count fully
-    - "token_mean": 1/tokens (DAPO)
+    - "token_mean": 1/tokens (DAPO): all tokens alike, so that long failures count fully
     """
     if not response_lengths_S:
         return []
     if weighting == "paper":
         pairs = zip(response_lengths_S, trajectory_steps_S, strict=True)
         return [1.0 / (trajectories * steps * length) for length, steps in pairs]
-    tokens, samples = sum(response_lengths_S), len(response_lengths_S)
-    if weighting == "constant":
-        return [1.0 / (trajectories * (samples / trajectories) * (tokens / samples))] * samples
-    return [1.0 / tokens] * samples
+    return [1.0 / sum(response_lengths_S)] * len(response_lengths_S)
 
 
 def k3(logprobs_N: Tensor, reference_logprobs_N: Tensor) -> Tensor:

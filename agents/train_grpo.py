@@ -93,8 +93,8 @@ class GRPOSettings(EnvSettings):
     """compare rollouts of a group that stood before the same prompt, or whole rollouts"""
     scale_advantages: bool = True
     """divide advantages by the standard deviation of the group"""
-    weighting: losses.Weighting = "constant"
-    """paper: mean over trajectories, steps and tokens in turn; constant: every token alike; token_mean: 1 / tokens"""
+    weighting: losses.Weighting = "token_mean"
+    """paper: mean over trajectories, steps and tokens in turn; token_mean: every token alike"""
     clip_low: float = 0.2
     """how far a token's probability ratio may fall before it is clipped"""
     clip_high: float = 0.28
