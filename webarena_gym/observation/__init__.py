@@ -1,0 +1,130 @@
+"""Pages as text: simplified HTML or an accessibility tree, with the interactive elements numbered or named by their labels.
+
+A pure function of a `Page`. One walk over the tree finds what can be read and what can be used; two small writers put it
+down. Elements are addressed by their number in document order (`elements="id"`) or by their visible label
+(`elements="label"`), where the second of a name is `Name [2]`.
+"""
+
+import difflib
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from lxml.html import HtmlElement
+
+from webarena_gym.errors import ActionError
+from webarena_gym.observation.reading import SPACE
+from webarena_gym.observation.reading import field_value as field_value
+from webarena_gym.observation.reading import visible_text as visible_text
+from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node
+from webarena_gym.observation.writers import Elements as Elements
+from webarena_gym.page import Page
+
+Style = Literal["html", "axtree"]
+
+_SUFFIX = re.compile(r"(.*?)\s*\[(\d+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What an agent sees of a page.
+
+    `text` is what a window of the page shows; `nodes` maps every address of the whole page, id or label, to its element.
+    `top` is the first line of the window, `shown` the number of lines in it, `total` that of the whole page.
+    """
+
+    text: str
+    nodes: dict[str, Node]
+    top: int
+    shown: int
+    total: int
+
+    def element(self, address: str) -> HtmlElement:
+        """Return the element with that id or label. Raises ActionError that names the nearest labels."""
+        wanted = SPACE.sub(" ", address.strip())
+        node = self.nodes.get(wanted) or self._resembling(wanted)
+        return node.element
+
+    def _resembling(self, wanted: str) -> Node:
+        """Find an address that differs in case only, or that `wanted` is a unique part of."""
+        lowered = wanted.lower()
+        first = _SUFFIX.fullmatch(lowered)
+        if first and first.group(2) == "1":
+            lowered = first.group(1)
+        same = [address for address in self.nodes if address.lower() == lowered]
+        if same:
+            return self.nodes[same[0]]
+        if not self.nodes:
+            raise ActionError(f"there is no element {wanted!r}; the page has no interactive elements")
+        if wanted.isdigit() and all(address.isdigit() for address in self.nodes):
+            raise ActionError(f"there is no element {wanted!r}; the ids on this page are 0 to {len(self.nodes) - 1}")
+        containing = [address for address in self.nodes if lowered and lowered in address.lower()]
+        if len(containing) == 1:
+            return self.nodes[containing[0]]
+        problem = f"the label {wanted!r} is ambiguous" if containing else f"there is no element {wanted!r}"
+        nearest = containing[:5] or difflib.get_close_matches(wanted, self.nodes, n=5, cutoff=0.3) or list(self.nodes)[:5]
+        raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
+
+
+def observe(
+    page: Page,
+    *,
+    elements: Elements = "id",
+    style: Style = "html",
+    bbox: bool = False,
+    header: bool = True,
+    window: int = 12_000,
+    top: int = 0,
+) -> Observation:
+    """Return a page as text.
+
+    `window` is the number of characters that one view of the page may hold; the view starts at line `top`, which is moved by
+    `scrolled`. `header` puts the URL, and the tabs when there are several, before the page. `bbox` writes the `data-bbox` that
+    a browser with layout has stamped on the elements.
+    """
+    writer = HtmlWriter(elements, bbox) if style == "html" else AxTreeWriter(elements)
+    writer.focused = page.focused
+    writer.document(page.root)
+    lines = writer.lines
+    top = max(0, min(top, len(lines) - 1))
+    shown = _fitting(lines, top, window)
+    parts = _header(page, style) if header else []
+    if top:
+        parts.append(f"[{top} more lines above]")
+    parts += lines[top : top + shown]
+    below = len(lines) - top - shown
+    if below:
+        parts.append(f"[{below} more lines below]")
+    return Observation("\n".join(parts), writer.nodes, top, shown, len(lines))
+
+
+def scrolled(observation: Observation, *, down: bool) -> int:
+    """Return the `top` of the view after scrolling by two thirds of what is shown.
+
+    The last line is never scrolled past; at either end the view stays where it is.
+    """
+    distance = max(1, observation.shown * 2 // 3)
+    if down:
+        at_end = observation.top + observation.shown >= observation.total
+        return observation.top if at_end else observation.top + distance
+    return max(0, observation.top - distance)
+
+
+def _fitting(lines: list[str], top: int, window: int) -> int:
+    room = window
+    for count, line in enumerate(lines[top:]):
+        room -= len(line) + 1
+        if room < 0:
+            return max(count, 1)
+    return len(lines) - top
+
+
+def _header(page: Page, style: Style) -> list[str]:
+    parts = [f"URL: {page.url}"]
+    if len(page.tabs) > 1:
+        marks = ("*" if index == page.active_tab else "" for index in range(len(page.tabs)))
+        tabs = (f"[{index}]{mark} {tab.title}" for index, (mark, tab) in enumerate(zip(marks, page.tabs, strict=True)))
+        parts.append("Tabs: " + " | ".join(tabs))
+    if style == "axtree":
+        parts.append(f"RootWebArea '{page.title}'")
+    return parts

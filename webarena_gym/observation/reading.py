@@ -1,0 +1,92 @@
+"""What a person could read and use in an element of a page."""
+
+import re
+
+from lxml.html import HtmlElement
+
+MAX_TEXT = 500  # characters of one piece of text
+SPACE = re.compile(r"\s+")
+
+SKIPPED = frozenset({"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas"})
+BLOCKS = frozenset(
+    "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form header"  # noqa: SIM905
+    " hr html legend li main nav ol p pre section table tbody tfoot thead ul".split()
+)
+HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+FIELDS = frozenset({"input", "select", "textarea"})
+BUTTON_TYPES = frozenset({"submit", "button", "reset", "image"})
+_APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
+_ROLES = frozenset({"button", "link", "checkbox", "radio", "tab", "menuitem", "option", "switch", "combobox", "textbox"})
+
+
+def clean(text: str, limit: int = MAX_TEXT) -> str:
+    """Return the text on one line, cut at `limit` characters."""
+    text = SPACE.sub(" ", text).strip()
+    return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
+
+
+def is_hidden(element: HtmlElement) -> bool:
+    """Say whether the markup itself hides the element; style sheets are a matter of browsers with layout."""
+    attributes = element.attrib
+    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+        return True
+    if element.tag == "input" and attributes.get("type", "").lower() == "hidden":
+        return True
+    style = attributes.get("style")
+    return style is not None and ("display:none" in style.replace(" ", "") or "visibility:hidden" in style.replace(" ", ""))
+
+
+def is_interactive(element: HtmlElement) -> bool:
+    """Say whether a person could click or fill the element."""
+    tag, attributes = element.tag, element.attrib
+    if tag in FIELDS or tag in {"button", "summary"}:
+        return True
+    if tag == "a":
+        return "href" in attributes
+    return "onclick" in attributes or attributes.get("role") in _ROLES or attributes.get("contenteditable") in ("", "true")
+
+
+def visible_text(element: HtmlElement) -> str:
+    """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
+    parts: list[str] = []
+
+    def collect(node: HtmlElement) -> None:
+        if not isinstance(node.tag, str) or node.tag in SKIPPED or is_hidden(node):
+            return
+        if node.tag == "img":
+            parts.append(" " + node.attrib.get("alt", ""))
+        if node.text:
+            parts.append(node.text)
+        for child in node:
+            apart = child.tag in BLOCKS or child.tag in _APART
+            if apart:
+                parts.append(" ")
+            collect(child)
+            if apart:
+                parts.append(" ")
+            if child.tail:
+                parts.append(child.tail)
+
+    collect(element)
+    return " ".join("".join(parts).split())
+
+
+def label_text(label: HtmlElement) -> str:
+    """Return the text of a label that wraps its field, without the field's own text."""
+    parts = [label.text or ""]
+    for child in label.iterdescendants():
+        if isinstance(child.tag, str) and child.tag not in (*FIELDS, "option", "optgroup"):
+            parts.append(child.text or "")
+        if child.tag not in ("option", "optgroup"):
+            parts.append(child.tail or "")
+    return clean(" ".join(parts))
+
+
+def field_value(element: HtmlElement) -> str:
+    """Return the live value of a text field."""
+    return (element.text or "") if element.tag == "textarea" else element.attrib.get("value", "")
+
+
+def options(element: HtmlElement) -> list[tuple[str, bool]]:
+    """Return the text of each option of a drop-down list, and whether it is chosen."""
+    return [(visible_text(option), "selected" in option.attrib) for option in element.iter("option")]
