@@ -51,7 +51,7 @@ class DemoSettings:
     """folder of the demo; what an earlier one left there is removed"""
     cloning_minutes: float = 4.0
     """time for behaviour cloning"""
-    grpo_minutes: float = 4.0
+    grpo_minutes: float = 3.5
     """time for M-GRPO"""
     templates: tuple[str, ...] = TEMPLATES
     """kinds of tasks to learn"""
