@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-import gymnasium
-
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
@@ -37,10 +35,11 @@ def audit(tasks: Iterable[Task], on_progress: Callable[[Task], None] = lambda _:
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
     can be done, and leaving with each of the task's wrong answers, which are of the right type.
     """
+    chosen = list(tasks)
     findings = Findings()
-    patient = _make(MAX_STEPS)
-    hasty = _make(1)
-    for task in tasks:
+    patient = _make(chosen, MAX_STEPS)
+    hasty = _make(chosen, 1)
+    for task in chosen:
         findings.tasks += 1
         failure = replay(patient, task)
         if failure:
@@ -79,10 +78,8 @@ def replay(env: WebArenaLite, task: Task) -> str:
     return "" if reward == 1.0 else f"not rewarded: {info['verdicts']}"
 
 
-def _make(max_steps: int) -> WebArenaLite:
-    env = gymnasium.make("WebArenaLite-v0", split="test", max_steps=max_steps).unwrapped
-    assert isinstance(env, WebArenaLite)
-    return env
+def _make(tasks: list[Task], max_steps: int) -> WebArenaLite:
+    return WebArenaLite(tasks=tasks, max_steps=max_steps)
 
 
 def _earns(env: WebArenaLite, task: Task, action: Action) -> bool:
