@@ -17,7 +17,7 @@ OTHER = page("<body><ul><li>Hat</li></ul></body>", url="http://shop.test/wishlis
 
 
 def outcome(answer=""):
-    db = sqlite3.connect(":memory:")
+    db = sqlite3.connect(":memory:", isolation_level=None)
     db.execute("CREATE TABLE cart (name TEXT, quantity INTEGER)")
     db.execute("INSERT INTO cart VALUES ('Hat', 2)")
     return Outcome(
@@ -168,3 +168,22 @@ def test_a_broken_check_raises_and_never_scores(block, said):
     with pytest.raises(EvaluationError) as caught:
         evaluate(block, "", outcome("x"))
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "DELETE FROM cart",
+        "DROP TABLE cart",
+        "ATTACH DATABASE 'other.db' AS other",
+        "VACUUM INTO 'other.db'",
+        "PRAGMA user_version = 3",
+    ],
+)
+def test_a_query_may_only_read(query, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    ended = outcome()
+    with pytest.raises(EvaluationError, match="authoriz"):
+        evaluate(state(query, []), "", ended)
+    assert list(tmp_path.iterdir()) == []
+    ended.databases["shopping"].execute("DELETE FROM cart")  # the episode itself may write again

@@ -2,7 +2,7 @@
 
 The score is the product over all checks, 0 or 1, and every check leaves a `Verdict` that says why. The checks are those of
 WebArena's task files (string_match, url_match, program_html) and one of ours (state: a query over the episode's own database).
-Nothing of a task is executed but its SQL, on an in-memory copy. A check that cannot be made raises EvaluationError: a broken
+Nothing of a task is executed but its SQL, which may only read. A check that cannot be made raises EvaluationError: a broken
 evaluator must never look like a failed agent.
 """
 
@@ -26,6 +26,7 @@ Judge = Callable[[str, str, str], bool]
 
 OR = " |OR| "
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
+_READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 _FIELD_TAGS = ("input", "textarea")
 
 
@@ -206,6 +207,11 @@ def _content(element: Any) -> str:
     return visible_text(element)
 
 
+def _reading_only(action: int, *_: Any) -> int:
+    """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
 def _state(check: Mapping[str, Any], outcome: Outcome) -> Verdict:
     """A query over the episode's own database must return exactly the expected rows, in order."""
     database = outcome.databases.get(check["site"])
@@ -213,9 +219,12 @@ def _state(check: Mapping[str, Any], outcome: Outcome) -> Verdict:
         raise EvaluationError(
             f"the state of {check['site']!r} cannot be read here; databases: {', '.join(outcome.databases) or 'none'}"
         )
+    database.set_authorizer(_reading_only)
     try:
         rows: Sequence[Any] = database.execute(check["query"], check.get("parameters", [])).fetchall()
     except sqlite3.Error as error:
         raise EvaluationError(f"the query {check['query']!r} failed: {error}") from error
+    finally:
+        database.set_authorizer(None)
     found = [list(row) for row in rows]
     return Verdict("state", found == check["expected"], f"{found[:5]} against {check['expected'][:5]}")
