@@ -45,6 +45,7 @@ def _settings(db: sqlite3.Connection, seed: int) -> None:
         [
             ("general/store_information/name", "Store Name", "Corner Shop"),
             ("general/store_information/phone", "Phone", "555-0100"),
+            ("general/store_information/country", "Country", "United States"),
         ],
     )
     db.execute("INSERT INTO theme VALUES (1, 'Plain', '', 'frontend/plain', 0), (2, 'Harbor', 'Plain', 'frontend/harbor', 1)")

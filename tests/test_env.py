@@ -83,7 +83,7 @@ def test_an_exit_ends_the_episode_with_verdicts(env, reply, reward):
 
 
 def test_running_out_of_steps_is_an_empty_answer_not_n_a():
-    for block, expected in ((answer(fuzzy_match="N/A"), 0.0), (state(CART, expected=[[0]]), 1.0)):
+    for block, expected in ((answer(fuzzy_match="N/A"), 0.0), (state(CART, expected=[[0]], site="shopping"), 1.0)):
         env = make(make_task(block), max_steps=2)
         env.reset()
         assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)

@@ -21,7 +21,11 @@ def outcome(answer=""):
     db.execute("CREATE TABLE cart (name TEXT, quantity INTEGER)")
     db.execute("INSERT INTO cart VALUES ('Hat', 2)")
     return Outcome(
-        answer, FINAL, {"http://shop.test/wishlist/": OTHER}.__getitem__, {"shopping": db}, {"__SHOPPING__": "http://shop.test"}
+        answer,
+        FINAL,
+        {"http://shop.test/wishlist/": OTHER}.__getitem__,
+        {"shopping": db}.__getitem__,
+        {"__SHOPPING__": "http://shop.test"},
     )
 
 
@@ -186,4 +190,4 @@ def test_a_query_may_only_read(query, tmp_path, monkeypatch):
     with pytest.raises(EvaluationError, match="authoriz"):
         evaluate(state(query, []), "", ended)
     assert list(tmp_path.iterdir()) == []
-    ended.databases["shopping"].execute("DELETE FROM cart")  # the episode itself may write again
+    ended.database("shopping").execute("DELETE FROM cart")  # the episode itself may write again

@@ -27,6 +27,7 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
     "world": [("now", NOW), ("seed", "1")],
     "store_config": [
         ("general/store_information/name", "Store Name", "Corner Shop"),
+        ("general/store_information/country", "Country", "United States"),
         ("carriers/freeshipping/free_shipping_subtotal", "Free Shipping from Subtotal", "100.00"),
     ],
     "category": [

@@ -556,7 +556,7 @@ def test_pages_themes_and_configuration(person):
     person.open("/admin/admin/system_design_theme/edit/id/1/").press("Apply Theme")
     assert person.sql("SELECT theme_id FROM theme WHERE is_applied") == [1]
     person.open("/admin/admin/system_config/").type("Phone", "555-0111").press("Save Config")
-    assert person.sql("SELECT value FROM store_config") == ["Corner Shop", "555-0111"]
+    assert person.sql("SELECT value FROM store_config") == ["United States", "Corner Shop", "555-0111"]
     assert "Corner Shop" in person.open("/admin/admin/system_store/").text
 
 

@@ -16,7 +16,7 @@ from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import TaskError, WebArenaGymError
-from webarena_gym.sites.world import cache_folder, load_world
+from webarena_gym.sites.world import DATABASE_OF, cache_folder, load_world
 from webarena_gym.tasks import Task
 
 
@@ -185,10 +185,10 @@ def _play(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from webarena_gym.serve import serve  # noqa: PLC0415 - needs a server that the other commands do not
+    from webarena_gym.serve import addresses, serve  # noqa: PLC0415 - needs a server that the other commands do not
 
-    print(f"shop:  http://shop.localhost:{options.port}/")
-    print(f"admin: http://shop-admin.localhost:{options.port}/admin/", flush=True)
+    for name, url in addresses(options.port).items():
+        print(f"{name:<15} {url}", flush=True)
     serve(options.world_seed, options.port)
     return 0
 
@@ -197,10 +197,12 @@ def _world(options: argparse.Namespace) -> int:
     for seed in options.seeds:
         start = time.perf_counter()
         world = load_world(seed)
+        sizes = ", ".join(f"{name} {len(world.content(name)) / 1e6:.2f} MB" for name in sorted(set(DATABASE_OF.values())))
         seconds = time.perf_counter() - start
-        sizes = ", ".join(f"{name} {len(content) / 1e6:.2f} MB" for name, content in world.databases.items())
         print(f"world {seed}: {sizes}, ready in {seconds:.2f} s")
-        for name, database in world.copy_databases().items():
+        databases = world.open()
+        for name in sorted(set(DATABASE_OF.values())):
+            database = databases[name]
             tables = database.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
             rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
             counts = ", ".join(f"{count} {table['name']}" for table, count in zip(tables, rows, strict=True))

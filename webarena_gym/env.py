@@ -20,7 +20,7 @@ from webarena_gym.observation import Elements, Observation, Style, observe, scro
 from webarena_gym.page import Page
 from webarena_gym.sites.kit import Database
 from webarena_gym.sites.kit import Snapshot as DatabaseSnapshot
-from webarena_gym.sites.world import DATABASE_OF, URLS, World, connect, load_world
+from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
 from webarena_gym.tasks import Task
 
 MAX_OBSERVATION = 1_000_000  # characters
@@ -136,7 +136,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self.observation_space = copy(_text_space(MAX_OBSERVATION))
         self.action_space = copy(_text_space(MAX_REPLY))
         self._world: World | None = None
-        self._databases: dict[str, Database] = {}
+        self._databases: Databases | None = None
         self._browser: Browser | None = None
         self._task: Task | None = None
         self._turns: list[Turn] = []
@@ -169,7 +169,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def database(self, site: str) -> Database:
         """The episode's own database of a site, to look at and, in tests, to change."""
-        return self._databases[DATABASE_OF[site]]
+        self._started()
+        assert self._databases is not None
+        return self._databases[site]
 
     # Gymnasium's interface.
 
@@ -190,7 +192,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._done = False
         self._browser.start(
             [resolve(url.strip(), URLS) for url in task.start_url.split("|AND|")],
-            self._world.cookies if task.require_login else {},
+            self._world.cookies(task.sites) if task.require_login else {},
         )
         self._seen = None
         info = self._info()
@@ -245,10 +247,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """Return the whole episode: databases, cookies, open pages, history, random numbers."""
         task, browser = self._started()
         assert self._world is not None
+        assert self._databases is not None
         return Snapshot(
             task,
             self._world.seed,
-            {name: database.snapshot() for name, database in self._databases.items()},
+            self._databases.snapshot(),
             browser.snapshot(),
             tuple(self._turns),
             self._top,
@@ -266,8 +269,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
         self._enter_world(snapshot.world_seed)
         assert self._browser is not None
-        for name, database in self._databases.items():
-            database.restore(snapshot.databases[name])
+        assert self._databases is not None
+        self._databases.restore(snapshot.databases)
         self._browser.restore(snapshot.browser)
         self._task = snapshot.task
         self._turns = list(snapshot.turns)
@@ -297,21 +300,20 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """Bring the world of a seed to its first state, in memory."""
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
-        if self._world is not None and self._world.seed == seed:
-            for database in self._databases.values():
-                database.reset()
+        if self._world is not None and self._world.seed == seed and self._databases is not None:
+            self._databases.reset()
             return
         self._leave_world()
         self._world = load_world(seed)
-        self._databases = self._world.copy_databases()
+        self._databases = self._world.open()
         self._browser = InProcessBrowser(connect(self._databases))
 
     def _leave_world(self) -> None:
         if self._browser is not None:
             self._browser.close()
-        for database in self._databases.values():
-            database.close()
-        self._world, self._browser, self._task, self._seen, self._databases = None, None, None, None, {}
+        if self._databases is not None:
+            self._databases.close()
+        self._world, self._browser, self._task, self._seen, self._databases = None, None, None, None, None
 
     def _started(self) -> tuple[Task, Browser]:
         if self._task is None or self._browser is None:
@@ -397,8 +399,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             browser.switch_tab(final.active_tab)
             return page
 
-        connections = {site: self._databases[name].connection for site, name in DATABASE_OF.items()}
-        outcome = Outcome(answer, final, open_page, connections, URLS)
+        outcome = Outcome(answer, final, open_page, lambda site: self.database(site).connection, URLS)
         return evaluate(task.eval, task.intent, outcome, self._judge)
 
 

@@ -43,13 +43,13 @@ class Outcome:
     """How an episode ended.
 
     `answer` is the message of the exit, empty without one. `open_page` opens a URL in a tab of its own and returns what is
-    there. `databases` maps a site to its database. `urls` maps placeholders such as __SHOPPING__ to base URLs.
+    there. `database` opens the database of a site, and raises KeyError for one that has none here. `urls` maps placeholders such as __SHOPPING__ to base URLs.
     """
 
     answer: str
     page: Page
     open_page: Callable[[str], Page]
-    databases: Mapping[str, sqlite3.Connection]
+    database: Callable[[str], sqlite3.Connection]
     urls: Mapping[str, str]
 
 
@@ -214,11 +214,10 @@ def _reading_only(action: int, *_: Any) -> int:
 
 def _state(check: Mapping[str, Any], outcome: Outcome) -> Verdict:
     """A query over the episode's own database must return exactly the expected rows, in order."""
-    database = outcome.databases.get(check["site"])
-    if database is None:
-        raise EvaluationError(
-            f"the state of {check['site']!r} cannot be read here; databases: {', '.join(outcome.databases) or 'none'}"
-        )
+    try:
+        database = outcome.database(check["site"])
+    except KeyError as error:
+        raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
     database.set_authorizer(_reading_only)
     try:
         rows: Sequence[Any] = database.execute(check["query"], check.get("parameters", [])).fetchall()

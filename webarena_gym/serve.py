@@ -6,11 +6,9 @@ from typing import Any
 
 from werkzeug.serving import run_simple
 
-from webarena_gym.network import WSGIApplication
 from webarena_gym.sites.kit import Site
-from webarena_gym.sites.world import DATABASE_OF, HOSTS, load_site, load_world
-
-_HELP = b"Open http://shop.localhost or http://shop-admin.localhost, with this port.\n"
+from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.world import HOSTS, load_site, load_world
 
 
 class Front:
@@ -19,25 +17,20 @@ class Front:
     Whoever comes without a session gets the one that tasks start with, so that a person is logged in as an agent would be.
     """
 
-    def __init__(self, world_seed: int) -> None:
+    def __init__(self, world_seed: int, layout: Layout = PLAIN) -> None:
         world = load_world(world_seed)
-        databases = world.copy_databases()
-        self._sites: dict[str, WSGIApplication] = {}
-        self._sessions: dict[str, str] = {}
-        for name, host in HOSTS.items():
-            label = host.partition(".")[0]
-            self._sites[label] = load_site(name).app(databases[DATABASE_OF[name]])
-            self._sessions[label] = world.cookies[host][Site.cookie]
+        databases = world.open()
+        self._sites = {_label(host): load_site(name).app(databases[name], layout) for name, host in HOSTS.items()}
+        self._sessions = {_label(host): cookies[Site.cookie] for host, cookies in world.cookies(HOSTS).items()}
         self._lock = threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        label = environ.get("HTTP_HOST", "").partition(".")[0]
+        label = _label(environ.get("HTTP_HOST", ""))
         if label not in self._sites:
             start_response("404 Not Found", [("Content-Type", "text/plain")])
-            return [_HELP]
-        if f"{Site.cookie}=" in environ.get("HTTP_COOKIE", ""):
-            answer = start_response
-        else:
+            return [f"Open one of {', '.join(addresses(None).values())}, with this port.\n".encode()]
+        answer = start_response
+        if label in self._sessions and f"{Site.cookie}=" not in environ.get("HTTP_COOKIE", ""):
             session = f"{Site.cookie}={self._sessions[label]}"
             environ["HTTP_COOKIE"] = session
 
@@ -48,6 +41,15 @@ class Front:
             return list(self._sites[label](environ, answer))
 
 
-def serve(world_seed: int, port: int) -> None:
+def addresses(port: int | None) -> dict[str, str]:
+    """Return where the sites stand when served at a port: the URL by the name of the site."""
+    return {name: f"http://{_label(host)}.localhost" + (f":{port}" if port else "") + "/" for name, host in HOSTS.items()}
+
+
+def serve(world_seed: int, port: int, layout: Layout = PLAIN) -> None:
     """Serve a world's sites on the loopback interface until interrupted. Changes last as long as the server."""
-    run_simple("127.0.0.1", port, Front(world_seed), threaded=True)
+    run_simple("127.0.0.1", port, Front(world_seed, layout), threaded=True)
+
+
+def _label(host: str) -> str:
+    return host.partition(".")[0]

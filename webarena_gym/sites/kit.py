@@ -23,6 +23,8 @@ from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
+from webarena_gym.sites.layout import PLAIN, Layout
+
 Snapshot = dict[int, bytes]
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
 
@@ -87,11 +89,20 @@ class Request(BaseRequest):
         """The episode's database; a transaction is open."""
         return self.app.database.connection
 
+    @property
+    def layout(self) -> Layout:
+        """How the sites are built in this episode."""
+        return self.app.layout
+
     @cached_property
     def now(self) -> datetime:
         """The world's clock, which stands still during an episode."""
         (value,) = self.db.execute("SELECT value FROM world WHERE key = 'now'").fetchone()
         return datetime.fromisoformat(value)
+
+    def sibling(self, label: str) -> str:
+        """Return the base URL of another site of this world, by the first part of its host name, such as "shop"."""
+        return f"{self.scheme}://{label}.{self.host.partition('.')[2]}"
 
     @cached_property
     def session_id(self) -> str:
@@ -230,9 +241,9 @@ class Site:
 
         return decorate
 
-    def app(self, database: Database) -> "App":
+    def app(self, database: Database, layout: Layout = PLAIN) -> "App":
         """Return the WSGI application of one episode."""
-        return App(self, database)
+        return App(self, database, layout)
 
     def answer(self, request: Request) -> Response:
         """Route one request to its view. Raises werkzeug's HTTPException."""
@@ -244,11 +255,12 @@ class Site:
 
 
 class App:
-    """A site bound to one episode's database: a WSGI application."""
+    """A site bound to one episode's database, in one layout: a WSGI application."""
 
-    def __init__(self, site: Site, database: Database) -> None:
+    def __init__(self, site: Site, database: Database, layout: Layout) -> None:
         self.site = site
         self.database = database
+        self.layout = layout
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
@@ -269,6 +281,8 @@ class App:
             if isinstance(error, InternalServerError):
                 raise
             response = self._refusal(request, error)
+        if self.layout.seed is not None and response.mimetype == "text/html":
+            response.set_data(self.layout.rebuild(response.get_data(as_text=True)))
         request.save_session()
         if request.__dict__.get("session_id", "") != request.cookies.get(Site.cookie, ""):
             response.set_cookie(Site.cookie, request.session_id, httponly=True)

@@ -1,67 +1,156 @@
 """Worlds: everything that all sites show, drawn from one integer, built once and kept on disk.
 
-A world is a handful of SQLite files, as bytes. An episode works on copies in memory (`kit.Database`), so a world is never
-written to. The cache is keyed by the generators' own source, so a new generator never meets an old world.
+A world is a handful of SQLite files, as bytes, made and read only when something of their site is asked for. An episode works
+on copies in memory (`Databases`), so a world is never written to. The cache is keyed by the generators' own source, so a new
+generator never meets an old world.
 """
 
 import hashlib
 import os
 import sqlite3
 import tempfile
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache, lru_cache
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache, lru_cache, partial
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from webarena_gym.errors import WorldError
-from webarena_gym.network import Network
-from webarena_gym.sites.kit import Database, Site
+from webarena_gym.network import Network, WSGIApplication
+from webarena_gym.sites.kit import Database, Site, Snapshot
+from webarena_gym.sites.layout import PLAIN, Layout
 
-HOSTS: Mapping[str, str] = {"shopping": "shop.test", "shopping_admin": "shop-admin.test"}
+HOSTS: Mapping[str, str] = {
+    "shopping": "shop.test",
+    "shopping_admin": "shop-admin.test",
+    "reddit": "forum.test",
+    "gitlab": "code.test",
+    "map": "map.test",
+    "wikipedia": "wiki.test",
+    "homepage": "home.test",
+}
 URLS: Mapping[str, str] = {
     "__SHOPPING__": "http://shop.test",
     "__SHOPPING_ADMIN__": "http://shop-admin.test/admin",
+    "__REDDIT__": "http://forum.test",
+    "__GITLAB__": "http://code.test",
+    "__MAP__": "http://map.test",
+    "__WIKIPEDIA__": "http://wiki.test",
+    "__HOMEPAGE__": "http://home.test",
 }
 """Placeholders of task files and where they lead."""
 
-DATABASE_OF: Mapping[str, str] = {"shopping": "shopping", "shopping_admin": "shopping"}
+DATABASE_OF: Mapping[str, str] = {name: "shopping" if name == "shopping_admin" else name for name in HOSTS}
 """The site whose folder holds the schema and the generator of a site's database."""
 
 _DIGEST_BYTES = 32
 
 
-@dataclass(frozen=True, eq=False)
 class World:
-    """One drawn world: the databases to copy, and the cookies of the sessions that tasks start with."""
+    """One drawn world: the databases to copy, and the sessions that tasks start with."""
 
-    seed: int
-    databases: Mapping[str, bytes]
-    cookies: Mapping[str, Mapping[str, str]]
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self._content: dict[str, bytes] = {}
 
-    def copy_databases(self) -> dict[str, Database]:
-        """Return one fresh database for each generator; sites that share one share it here too."""
-        return {name: Database(content) for name, content in self.databases.items()}
+    def content(self, site: str) -> bytes:
+        """Return the database of a site as the bytes of a SQLite file. Raises WorldError."""
+        name = DATABASE_OF[site]
+        if name not in self._content:
+            self._content[name] = _load(name, self.seed)
+        return self._content[name]
+
+    def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
+        """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
+        return {HOSTS[site]: {Site.cookie: session} for site in sites for session in self._sessions(DATABASE_OF[site], site)}
+
+    def open(self) -> "Databases":
+        """Return databases of one's own, good as new."""
+        return Databases(self)
+
+    def _sessions(self, name: str, site: str) -> list[str]:
+        return _sessions(self.content(name)).get(site, [])
+
+
+@lru_cache(maxsize=64)
+def _sessions(content: bytes) -> dict[str, list[str]]:
+    """The ids of the sessions that a generator has signed in, by site."""
+    database = Database(content)
+    rows = database.connection.execute("SELECT data ->> '$.site' AS site, session_id FROM session").fetchall()
+    database.close()
+    return {row["site"]: [row["session_id"]] for row in rows}
+
+
+class Databases(Mapping[str, Database]):
+    """The databases of one episode by site, each copied from its world when it is first asked for."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._open: dict[str, Database] = {}
+
+    def __getitem__(self, site: str) -> Database:
+        name = DATABASE_OF[site]
+        if name not in self._open:
+            self._open[name] = Database(self._world.content(name))
+        return self._open[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(DATABASE_OF)
+
+    def __len__(self) -> int:
+        return len(DATABASE_OF)
+
+    def reset(self) -> None:
+        """Bring everything back to the world's first state."""
+        for database in self._open.values():
+            database.reset()
+
+    def snapshot(self) -> dict[str, Snapshot]:
+        """Return what differs from the world, by database."""
+        return {name: database.snapshot() for name, database in self._open.items()}
+
+    def restore(self, snapshot: Mapping[str, Snapshot]) -> None:
+        """Return to the state in which `snapshot` was taken."""
+        self.reset()
+        for name, changes in snapshot.items():
+            self[name].restore(changes)
+
+    def close(self) -> None:
+        """Free the memory."""
+        for database in self._open.values():
+            database.close()
+        self._open.clear()
 
 
 def load_site(name: str) -> Site:
     """Return a site by its key. Imported on demand, so that an import of the package stays light."""
-    if name == "shopping":
-        from webarena_gym.sites.shopping import site  # noqa: PLC0415
-    else:
-        from webarena_gym.sites.shopping_admin import site  # noqa: PLC0415
+    site: Site = import_module(f"webarena_gym.sites.{name}").site
     return site
 
 
-def connect(databases: Mapping[str, Database]) -> Network:
+def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
     """Return the network of one episode: every site bound to that episode's databases."""
-    return Network({host: load_site(name).app(databases[DATABASE_OF[name]]) for name, host in HOSTS.items()})
+    return Network({host: _on_demand(partial(_app, name, databases, layout)) for name, host in HOSTS.items()})
+
+
+def _app(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
+    return load_site(name).app(databases[name], layout)
+
+
+def _on_demand(make: Callable[[], WSGIApplication]) -> WSGIApplication:
+    """Return an application that is made at its first request, so that sites which nobody visits cost nothing."""
+    made = cache(make)
+
+    def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
+        return made()(environ, start_response)
+
+    return application
 
 
 @lru_cache(maxsize=8)
 def load_world(seed: int) -> World:
-    """Return the world of a seed, from this process's memory, from disk, or newly built. Raises WorldError."""
-    databases = {name: _load(name, seed) for name in sorted(set(DATABASE_OF.values()))}
-    return World(seed, databases, _cookies(databases))
+    """Return the world of a seed; its databases come from this process's memory, from disk, or are newly built."""
+    return World(seed)
 
 
 def cache_folder() -> Path:
@@ -72,20 +161,14 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "webarena_gym"
 
 
-def _generator(name: str) -> Callable[[sqlite3.Connection, int], None]:
-    assert name == "shopping"
-    from webarena_gym.sites.shopping.seed import seed  # noqa: PLC0415
-
-    return seed
-
-
 @cache
 def _version(name: str) -> str:
-    """A digest of all that decides what a generator makes: the sources and data of its site."""
+    """A digest of all that decides what a generator makes: the sources and data of its site, and what the sites share."""
     digest = hashlib.sha256()
-    for file in sorted((Path(__file__).parent / name).rglob("*")):
-        if file.suffix in (".py", ".sql", ".json", ".txt"):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for folder in ("common", name):
+        for file in sorted((Path(__file__).parent / folder).rglob("*")):
+            if file.suffix in (".py", ".sql", ".json", ".txt"):
+                digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:16]
 
 
@@ -110,7 +193,7 @@ def build(name: str, seed: int) -> bytes:
     db.row_factory = sqlite3.Row
     schema = (Path(__file__).parent / name / "schema.sql").read_text(encoding="utf-8")
     db.executescript(schema)
-    _generator(name)(db, seed)
+    import_module(f"webarena_gym.sites.{name}.seed").seed(db, seed)
     db.commit()
     db.execute("VACUUM")
     content = db.serialize()
@@ -134,14 +217,3 @@ def _store(path: Path, content: bytes) -> None:
         raise WorldError(
             f"cannot keep a world in {path.parent}: {error}; set WEBARENA_GYM_CACHE to a folder that can be written"
         ) from error
-
-
-def _cookies(databases: Mapping[str, bytes]) -> dict[str, dict[str, str]]:
-    """The cookies of the sessions that a generator has signed in, by host."""
-    cookies = {}
-    for content in databases.values():
-        database = Database(content)
-        rows = database.connection.execute("SELECT session_id, data ->> '$.site' AS site FROM session").fetchall()
-        cookies.update({HOSTS[row["site"]]: {Site.cookie: row["session_id"]} for row in rows})
-        database.close()
-    return cookies

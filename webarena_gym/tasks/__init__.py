@@ -6,12 +6,13 @@ every process. The suite's two splits are such draws, in worlds of their own.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from webarena_gym.errors import TaskError
-from webarena_gym.sites.world import DATABASE_OF, load_world
+from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
 from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
@@ -20,6 +21,7 @@ from webarena_gym.tasks.task import read_tasks as read_tasks
 from webarena_gym.tasks.template import NothingToDraw, Sampler, Template
 
 DATA = Path(__file__).parent / "data"
+_MODULES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "several")
 _TRIES = 30  # draws without a new task before a template is given up in a world
 
 
@@ -36,9 +38,10 @@ SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 1), "test": Split((1
 @cache
 def templates() -> dict[str, Template]:
     """Return all templates by name, in a fixed order."""
-    from webarena_gym.tasks import shopping, shopping_admin  # noqa: PLC0415 - they are built on this package
-
-    return {**shopping.TEMPLATES, **shopping_admin.TEMPLATES}
+    known: dict[str, Template] = {}
+    for name in _MODULES:  # imported here, because they are built on this package
+        known.update(import_module(f"webarena_gym.tasks.{name}").TEMPLATES)
+    return known
 
 
 def draw(names: Iterable[str] | None = None, *, world_seed: int, count: int) -> list[Task]:
@@ -107,17 +110,16 @@ class _Sampling:
         self._world_seed = world_seed
 
     def __enter__(self) -> "_Sampling":
-        self._databases = load_world(self._world_seed).copy_databases()
+        self._databases = load_world(self._world_seed).open()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for database in self._databases.values():
-            database.close()
+        self._databases.close()
 
     def one(self, template: Template, index: int) -> Task:
         """Return draw `index` of a template. Raises NothingToDraw."""
         rng = Random(f"{template.name}/{self._world_seed}/{index}")
-        sampler = Sampler({site: self._databases[name].connection for site, name in DATABASE_OF.items()}, rng)
+        sampler = Sampler(self._databases, rng, template.sites[0])
         template_id = list(templates()).index(template.name)
         return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed, template_id)
 

@@ -5,12 +5,14 @@ truth with a query, and says how a person would do the task, naming elements by 
 """
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.sites.kit import Database
+from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
@@ -21,24 +23,26 @@ class NothingToDraw(LookupError):  # noqa: N818 - not an error: another draw may
 
 
 class Sampler:
-    """Draws slots from one world; every draw comes from one seeded generator."""
+    """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
 
-    def __init__(self, databases: dict[str, sqlite3.Connection], rng: Random) -> None:
+    def __init__(self, databases: Mapping[str, Database], rng: Random, site: str, layout: Layout = PLAIN) -> None:
         self._databases = databases
+        self._site = site
         self.rng = rng
+        self.layout = layout
 
-    def rows(self, query: str, *parameters: Any, site: str = "shopping") -> list[Row]:
+    def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
-        return self._databases[site].execute(query, parameters).fetchall()
+        return self._databases[site or self._site].connection.execute(query, parameters).fetchall()
 
-    def value(self, query: str, *parameters: Any, site: str = "shopping") -> Any:
+    def value(self, query: str, *parameters: Any, site: str = "") -> Any:
         """Return the first column of the first row. Raises NothingToDraw without one."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
             raise NothingToDraw(query)
         return rows[0][0]
 
-    def pick(self, query: str, *parameters: Any, site: str = "shopping") -> Row:
+    def pick(self, query: str, *parameters: Any, site: str = "") -> Row:
         """Return one row of a query at random. Raises NothingToDraw when there is none."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
@@ -74,7 +78,7 @@ class Template:
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=self.intent.format(**drawn.slots),
-            eval=drawn.eval,
+            eval=_with_site(drawn.eval, self.sites[0]),
             intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=template_id,
@@ -83,6 +87,13 @@ class Template:
             solution=tuple(drawn.solution),
             wrong_answers=tuple(drawn.wrong_answers),
         )
+
+
+def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:
+    """Name the site in checks of state that left it open."""
+    if "state" not in block:
+        return block
+    return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
 
 
 class Templates(dict[str, Template]):
@@ -164,8 +175,8 @@ def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
     }
 
 
-def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "shopping") -> dict[str, Any]:
-    """The query over the site's database must return exactly `expected`, in order."""
+def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
+    """The query over a site's database, by default the task's first site, must return exactly `expected`, in order."""
     check = {"site": site, "query": query, "parameters": list(parameters), "expected": expected}
     return {"eval_types": ["state"], "state": [check]}
 

@@ -27,6 +27,11 @@ def config(db: sqlite3.Connection, path: str, default: str) -> str:
     return str(row["value"]) if row else default
 
 
+def country(db: sqlite3.Connection) -> str:
+    """Return the country where the store is, which new addresses start with."""
+    return config(db, "general/store_information/country", "")
+
+
 def customer(db: sqlite3.Connection, customer_id: int) -> sqlite3.Row | None:
     """Return a customer's row."""
     row: sqlite3.Row | None = db.execute("SELECT * FROM customer WHERE customer_id = ?", (customer_id,)).fetchone()

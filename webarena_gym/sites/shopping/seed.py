@@ -8,7 +8,8 @@ from typing import Any
 
 from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
-from webarena_gym.sites.shopping.world.dice import Dice
+from webarena_gym.sites.common.clock import moment
+from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer
 from webarena_gym.sites.shopping.world.products import Catalogue
@@ -21,7 +22,7 @@ ADMIN = ("admin", "admin1234")
 def seed(db: sqlite3.Connection, seed: int) -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     dice = Dice(f"shopping/{seed}")
-    now = _clock(dice)
+    now = moment(seed)
     shop = store.draw(seed, now)
     catalogue = products.draw(seed, now)
     customers, guests = people.draw(seed, now)
@@ -39,12 +40,6 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     sign_in(db, site="shopping", customer_id=1)
     sign_in(db, site="shopping_admin", admin_id=1)
     db.commit()
-
-
-def _clock(dice: Dice) -> datetime:
-    """Draw the world's time: working hours of a weekday."""
-    day = datetime(2022, 1, 3) + timedelta(weeks=dice.below(155), days=dice.below(5))
-    return day + timedelta(seconds=dice.between(10 * 3600, 17 * 3600))
 
 
 def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]], columns: str = "") -> None:
@@ -123,7 +118,7 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
 def _address(address: Address) -> tuple[str, ...]:
     """The columns that an address has in every table."""
     a = address
-    return (a.firstname, a.lastname, a.company, a.street, a.city, a.region, a.postcode, "United States", a.telephone)
+    return (a.firstname, a.lastname, a.company, a.street, a.city, a.region, a.postcode, a.country, a.telephone)
 
 
 def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None:

@@ -210,7 +210,7 @@ def address_add(world: Sampler) -> Draw:
     }
     values = {name: other[name] for name in typed.values()}
     me = dict(world.rows(f"SELECT firstname, lastname FROM customer WHERE customer_id = {ME}")[0])
-    added = {**me, "company": "", "country": "United States", "is_default_billing": 0, "is_default_shipping": 0, **values}
+    added = {**me, "company": "", "country": other["country"], "is_default_billing": 0, "is_default_shipping": 0, **values}
     return Draw(
         slots=values,
         eval=book_holds([*addresses, added]),

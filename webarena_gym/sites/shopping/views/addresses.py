@@ -26,7 +26,7 @@ def book(request: Request, customer: sqlite3.Row) -> str:
 def new_form(request: Request, customer: sqlite3.Row) -> str:
     """Ask for one more address."""
     values = dict.fromkeys(ADDRESS, "") | {"firstname": customer["firstname"], "lastname": customer["lastname"]}
-    return _form(request, values | {"country": "United States"}, dict.fromkeys(DEFAULTS, False), [])
+    return _form(request, values | {"country": queries.country(request.db)}, dict.fromkeys(DEFAULTS, False), [])
 
 
 @site.post("/customer/address/new/")

@@ -32,7 +32,7 @@ def _back_to_cart(request: Request, refusal: RefusedError) -> Response:
 def shipping_form(request: Request) -> str | Response:
     """Ask where to ship, and how."""
     kept = request.session.get("checkout", {})
-    values = dict.fromkeys(ADDRESS, "") | {"country": "United States"} | kept.get("address", {})
+    values = dict.fromkeys(ADDRESS, "") | {"country": queries.country(request.db)} | kept.get("address", {})
     return _shipping_page(request, values, kept.get("email", ""), [])
 
 
@@ -119,7 +119,7 @@ def payment(request: Request) -> str | Response:
     if billing is not None:
         is_asked = "firstname" in request.form
         errors += complaints(billing, ADDRESS) if is_asked else ["Please enter the billing address."]
-        billing["country"] = billing["country"] if is_asked else "United States"
+        billing["country"] = billing["country"] if is_asked else queries.country(request.db)
     if errors:
         return _payment_page(request, billing, errors)
     if kept["is_to_be_saved"]:

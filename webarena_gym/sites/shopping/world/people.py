@@ -1,14 +1,16 @@
 """The customers of one world, with their address books; the first is the person whom tasks log in as."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.shopping.world.dice import Dice
-from webarena_gym.sites.shopping.world.names import CITIES, COMPANIES, STREETS, people
+from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.country import Country, country
+from webarena_gym.sites.common.people import Person, population
 
 CUSTOMERS = 72
-GUESTS = 170
+GUESTS = 169
+COMPANIES = ("Northgate Dental", "Bluebird Studio", "Harper and Sons", "Granite Works", "Lakeside School", "Pioneer Freight")
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up customer
 
 
@@ -23,6 +25,7 @@ class Address:
     city: str
     region: str
     postcode: str
+    country: str
     telephone: str
 
 
@@ -61,7 +64,7 @@ class Guest:
 def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
     """Draw the customers, in the order in which they joined, and the guests."""
     dice = Dice(f"shopping/{seed}/people")
-    everyone = people(dice, CUSTOMERS + GUESTS)
+    everyone, land = population(seed)[: CUSTOMERS + GUESTS], country(seed)
     nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice)
     joined = [now - timedelta(days=dice.between(870, 920))]
     joined += sorted(
@@ -79,14 +82,14 @@ def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
                 group_name="General" if index == 0 else dice.weigh(("General", "Wholesale", "Retailer"), (88, 6, 6)),
                 created_at=joined[index] - timedelta(seconds=dice.below(40000)),
                 nickname=nicknames[index],
-                addresses=[_address(dice, first, last, next(phones)) for _ in range(count)],
+                addresses=[_address(dice, land, first, last, next(phones)) for _ in range(count)],
                 has_default=count > 0 and (index == 0 or dice.chance(94)),
-                other_address=_address(dice, first, last, next(phones)),
+                other_address=_address(dice, land, first, last, next(phones)),
             )
         )
     customers = _in_order(customers)
     guests = [
-        Guest(first, last, _email(first, last, dice.below(4)), nickname, _address(dice, first, last, next(phones)))
+        Guest(first, last, _email(first, last, dice.below(4)), nickname, _address(dice, land, first, last, next(phones)))
         for (first, last), nickname in zip(everyone[CUSTOMERS:], nicknames[CUSTOMERS:], strict=True)
     ]
     return customers, guests
@@ -104,7 +107,7 @@ def _email(first: str, last: str, style: int) -> str:
     return pattern.format(first.lower(), last.lower())
 
 
-def _nicknames(dice: Dice, names: list[tuple[str, str]]) -> list[str]:
+def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
     """Choose for everybody a different name to sign reviews with."""
     used: dict[str, None] = {}
     for first, last in names:
@@ -126,15 +129,17 @@ def _line_numbers(dice: Dice) -> Iterator[str]:
     yield from (f"555-{number:04d}" for number in dice.some(range(100, 10000), 1200))
 
 
-def _address(dice: Dice, first: str, last: str, line: str) -> Address:
-    city = dice.pick(CITIES)
+def _address(dice: Dice, land: Country, first: str, last: str, line: str) -> Address:
+    town = dice.pick(land.towns)
     return Address(
         firstname=first,
         lastname=last,
         company=dice.pick(COMPANIES) if dice.chance(8) else "",
-        street=f"{dice.between(11, 2400)} {dice.pick(STREETS)}" + (f", Apt {dice.between(1, 40)}" if dice.chance(20) else ""),
-        city=city.name,
-        region=city.region,
-        postcode=city.postcode + dice.digits(2),
-        telephone=f"{city.area}-{line}",
+        street=f"{dice.between(11, 2400)} {dice.pick(town.streets)}"
+        + (f", Apt {dice.between(1, 40)}" if dice.chance(20) else ""),
+        city=town.name,
+        region=town.state,
+        postcode=town.postcode + dice.digits(2),
+        country=land.name,
+        telephone=f"{town.area_code}-{line}",
     )

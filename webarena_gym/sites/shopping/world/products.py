@@ -11,10 +11,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.shopping.world.dice import Dice
-from webarena_gym.sites.shopping.world.names import BRANDS_PER_WORLD, brand
+from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.words import invented
 
 LEAVES = 22
+BRANDS = 32
 BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
 WORN = ("Size", "Shoe Size")  # options that nothing of their kind is without
 FACT_SENTENCES = {
@@ -120,7 +121,7 @@ def draw(seed: int, now: datetime) -> Catalogue:
     """Draw the categories and products of a world."""
     dice = Dice(f"shopping/{seed}/products")
     pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
-    brands = [brand(seed, index) for index in range(BRANDS_PER_WORLD)]
+    brands = [invented(seed, index, "brand") for index in range(BRANDS)]
     tops = dice.some(list(pool["categories"]), dice.pick((6, 7, 7)))
     leaves = {top: dice.some(list(pool["categories"][top]), 4) for top in tops}
     while sum(map(len, leaves.values())) > LEAVES:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.shopping.world.dice import Dice
-from webarena_gym.sites.shopping.world.names import CITIES, FIRST_NAMES, LAST_NAMES, STREETS
+from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.country import country
+from webarena_gym.sites.common.people import Person, population
 from webarena_gym.sites.shopping.world.people import Customer
 from webarena_gym.sites.shopping.world.products import Catalogue, slug
 
@@ -75,13 +76,14 @@ class Store:
     city: str
     region: str
     postcode: str
+    country: str
     founded: int
     flat_cents: int
     table_cents: int
     free_threshold_cents: int
     returns_days: int
     dispatch_days: int
-    admin: tuple[str, str]
+    admin: Person
     rules: list[Rule]
     themes: list[str]
 
@@ -90,23 +92,25 @@ def draw(seed: int, now: datetime) -> Store:
     """Draw the facts about the store."""
     dice = Dice(f"shopping/{seed}/store")
     name = f"{dice.pick(STORE_FIRST)} {dice.pick(STORE_SECOND)}"
-    city = dice.pick(CITIES)
+    land = country(seed)
+    town = dice.pick(land.towns[:10])
     return Store(
         name=name,
-        phone=f"{city.area}-555-{dice.digits(4)}",
+        phone=f"{town.area_code}-555-{dice.digits(4)}",
         email=f"help@{slug(name)}.example.com",
         hours=f"Monday to Friday, {dice.pick((8, 9, 10))} AM to {dice.pick((5, 6, 7))} PM",
-        street=f"{dice.between(11, 990)} {dice.pick(STREETS)}",
-        city=city.name,
-        region=city.region,
-        postcode=city.postcode + dice.digits(2),
+        street=f"{dice.between(11, 990)} {dice.pick(town.streets)}",
+        city=town.name,
+        region=town.state,
+        postcode=town.postcode + dice.digits(2),
+        country=land.name,
         founded=dice.between(1996, 2018),
         flat_cents=500,
         table_cents=1500,
         free_threshold_cents=dice.pick((7500, 10000, 12500, 15000)),
         returns_days=dice.pick((14, 30, 45, 60, 90)),
         dispatch_days=dice.pick((1, 2, 3)),
-        admin=(dice.pick(FIRST_NAMES), dice.pick(LAST_NAMES)),
+        admin=population(seed)[-1],
         rules=_rules(dice, now),
         themes=[BASE_THEME, *dice.some(THEMES, 3)],
     )
@@ -123,7 +127,7 @@ def config(store: Store) -> list[tuple[str, str, str]]:
         (f"{information}/city", "City", store.city),
         (f"{information}/region", "Region/State", store.region),
         (f"{information}/postcode", "ZIP/Postal Code", store.postcode),
-        (f"{information}/country", "Country", "United States"),
+        (f"{information}/country", "Country", store.country),
         ("general/email", "Store Email", store.email),
         ("currency/default", "Default Display Currency", "USD"),
         ("carriers/flatrate/price", "Flat Rate Price per Item", _dollars(store.flat_cents)),

@@ -2,6 +2,7 @@
 
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping_admin.fields import Form
+from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping_admin.queries import insert, one, update
 from webarena_gym.sites.shopping_admin.routing import get, post
 from webarena_gym.sites.shopping_admin.views.orders import URL as ORDER_URL
@@ -66,7 +67,7 @@ def customer_address(request: Request, address_id: int) -> str:
 def new_customer_address(request: Request, customer_id: int) -> str:
     """The form for a new address, with the customer's name in it."""
     row = one(request.db, "SELECT firstname, lastname FROM customer WHERE customer_id = ?", customer_id)
-    typed = dict.fromkeys(FIELDS, "") | dict(row) | {"country": "United States"}
+    typed = dict.fromkeys(FIELDS, "") | dict(row) | {"country": queries.country(request.db)}
     back = CUSTOMER_URL.format(customer_id)
     return _page(request, "Add New Address", "Customers", back, typed, {"billing": False, "shipping": False})
 

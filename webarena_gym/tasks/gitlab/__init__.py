@@ -1,0 +1,5 @@
+"""Placeholder."""
+
+from webarena_gym.tasks.template import Templates
+
+TEMPLATES = Templates("gitlab")
