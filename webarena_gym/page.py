@@ -19,7 +19,8 @@ class Page:
 
     `root` is the document as it is now, not as it was sent: what was typed stands in `value` (the text, for a textarea), what
     is ticked has `checked`, what is chosen has `selected`. Its elements are the handles that `Browser` methods take, and are
-    valid until the next call of a method that acts. Readers must not change the tree.
+    valid until the next call of a method that acts. Readers must not change the tree. `notices` is what the browser itself had
+    to say since the last action: dialogs, downloads, pages that take too long.
     """
 
     url: str
@@ -28,3 +29,4 @@ class Page:
     tabs: tuple[Tab, ...]
     active_tab: int
     focused: HtmlElement | None = None
+    notices: tuple[str, ...] = ()

@@ -1,7 +1,6 @@
 """The part of a browser that talks to sites: redirects, cookies and headers, until there is a page to show."""
 
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from webarena_gym.browsers import rendering, urls
 from webarena_gym.browsers.cookies import CookieJar
@@ -47,8 +46,7 @@ class Client:
                 return None
             else:
                 return request.url, rendering.render(response)
-        host = urlsplit(request.url).hostname
-        return request.url, rendering.message_page("This page isn't working", f"{host} redirects without end.")
+        return request.url, rendering.failure_page(request.url, too_many_redirects=True)
 
     def _send(self, request: Request) -> Response:
         url = urls.without_fragment(request.url)

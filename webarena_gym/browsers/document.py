@@ -7,6 +7,7 @@ the source contains, saving it again costs nothing while it does not change, and
 import re
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import dropwhile
 from typing import NamedTuple
 
 from lxml import etree
@@ -21,6 +22,7 @@ TEXT = "#text"
 """The name under which a change of an element's text is kept; all others are attributes."""
 
 _PARSER = HTMLParser(encoding="utf-8", huge_tree=True)
+_IN_HEAD = frozenset(("title", "meta", "link", "base", "style", "script", "noscript", "template", etree.Comment))
 _NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -45,7 +47,7 @@ class Document:
     @cached_property
     def root(self) -> HtmlElement:
         """The element `html`; there is always a `body` in it."""
-        root = _parse(self._html)
+        root = parse(self._html)
         if self._saved is not None:
             for path, name, value in self._saved.changes:
                 self._write(_element_at(root, path), name, value)
@@ -128,17 +130,27 @@ def _element_at(root: HtmlElement, path: Path) -> HtmlElement:
     return root
 
 
-def _parse(html: bytes) -> HtmlElement:
+def parse(html: bytes) -> HtmlElement:
+    """Return the element `html` of a page as a browser first shows it; there is always a `body` in it."""
     try:
         root = etree.fromstring(html, _PARSER)
     except etree.XMLSyntaxError:
         root = None
     if root is None:  # empty, or comments alone
         root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
-    if root.find("body") is None:
-        etree.SubElement(root, "body")
+    _end_head(root)
     _set_initial_state(root.iter("textarea", "select", "input"))
     return root
+
+
+def _end_head(root: HtmlElement) -> None:
+    """Make sure that there is a body, and that what cannot stand in the head, when nobody ended it, stands there."""
+    body, head = root.find("body"), root.find("head")
+    if body is None:
+        body = etree.SubElement(root, "body")
+    stray = [] if head is None else list(dropwhile(lambda child: child.tag in _IN_HEAD, head))
+    for place, child in enumerate(stray):
+        body.insert(place, child)
 
 
 def _set_initial_state(controls: Iterable[HtmlElement]) -> None:

@@ -211,25 +211,9 @@ class InProcessBrowser:
                 self._document.write(other, "selected", "selected" if other is option else None)
 
     def _fill(self, element: HtmlElement, text: str) -> None:
-        what = forms.kind(element)
-        if what not in forms.TYPEABLE_KINDS:
-            reason = "it is no text field" if what == element.tag else f"its type is {what}"
-            raise ActionError(f"cannot type into {forms.describe(element)}: {reason}")
-        self._check_enabled(element)
-        if "readonly" in element.attrib:
-            raise ActionError(f"{forms.describe(element)} is read-only")
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-        if what != "textarea":
-            text = text.replace("\n", "")
-        if what not in {"text", "search", "tel", "password", "textarea"}:
-            text = text.strip()
-        if problem := validity.format_problem(what, text):
-            raise ActionError(f"{forms.describe(element)} {problem}")
-        longest = element.get("maxlength", "")
-        if longest.isdecimal():
-            text = text[: int(longest)]
+        text = validity.entered_text(element, text)
         self._document.focus(element)
-        self._document.write(element, TEXT if what == "textarea" else "value", text)
+        self._document.write(element, TEXT if element.tag == "textarea" else "value", text)
 
     def _move_focus(self, *, backwards: bool) -> None:
         document = self._document

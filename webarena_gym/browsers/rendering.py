@@ -50,6 +50,13 @@ def unreachable_page(url: str) -> bytes:
     return message_page("This site can't be reached", f"No site was found at {host}. Check the address for mistakes.")
 
 
+def failure_page(url: str, *, too_many_redirects: bool = False) -> bytes:
+    """Return the page for an address that leads to no page."""
+    if too_many_redirects:
+        return message_page("This page isn't working", f"{urlsplit(url).hostname} redirects without end.")
+    return unreachable_page(url)
+
+
 def _decode(body: bytes, content_type: str) -> str:
     """Return the text of a body, in the encoding of its byte order mark, the header or the `meta`, else in UTF-8."""
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if body.startswith(mark)), "")

@@ -7,6 +7,7 @@ from fractions import Fraction
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers import forms
+from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
 _EMAIL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*", re.ASCII)
@@ -39,6 +40,27 @@ def format_problem(what: str, text: str) -> str:
     else:
         fits = _PATTERNS[what].fullmatch(text) is not None
     return "" if fits else f'takes a {what} such as {_EXAMPLES[what]}, not "{text}"'
+
+
+def entered_text(element: HtmlElement, text: str) -> str:
+    """Return what a field holds after `text` was typed into it. Raises ActionError for what takes no such text."""
+    what = forms.kind(element)
+    if what not in forms.TYPEABLE_KINDS:
+        reason = "it is no text field" if what == element.tag else f"its type is {what}"
+        raise ActionError(f"cannot type into {forms.describe(element)}: {reason}")
+    if forms.is_disabled(element):
+        raise ActionError(f"{forms.describe(element)} is disabled")
+    if "readonly" in element.attrib:
+        raise ActionError(f"{forms.describe(element)} is read-only")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if what != "textarea":
+        text = text.replace("\n", "")
+    if what not in {"text", "search", "tel", "password", "textarea"}:
+        text = text.strip()
+    if problem := format_problem(what, text):
+        raise ActionError(f"{forms.describe(element)} {problem}")
+    longest = element.get("maxlength", "")
+    return text[: int(longest)] if longest.isdecimal() else text
 
 
 def form_problem(form: HtmlElement) -> str:

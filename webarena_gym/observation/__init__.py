@@ -125,6 +125,7 @@ def _header(page: Page, style: Style) -> list[str]:
         marks = ("*" if index == page.active_tab else "" for index in range(len(page.tabs)))
         tabs = (f"[{index}]{mark} {tab.title}" for index, (mark, tab) in enumerate(zip(marks, page.tabs, strict=True)))
         parts.append("Tabs: " + " | ".join(tabs))
+    parts += [f"Browser: {notice}" for notice in page.notices]
     if style == "axtree":
         parts.append(f"RootWebArea '{page.title}'")
     return parts

@@ -7,7 +7,7 @@ from lxml.html import HtmlElement
 MAX_TEXT = 500  # characters of one piece of text
 SPACE = re.compile(r"\s+")
 
-SKIPPED = frozenset({"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas"})
+SKIPPED = frozenset({"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"})
 BLOCKS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form header"  # noqa: SIM905
     " hr html legend li main nav ol p pre section table tbody tfoot thead ul".split()
@@ -32,8 +32,15 @@ def is_hidden(element: HtmlElement) -> bool:
         return True
     if element.tag == "input" and attributes.get("type", "").lower() == "hidden":
         return True
+    if element.tag == "dialog" and "open" not in attributes:
+        return True
     style = attributes.get("style")
     return style is not None and ("display:none" in style.replace(" ", "") or "visibility:hidden" in style.replace(" ", ""))
+
+
+def is_closed(element: HtmlElement) -> bool:
+    """Say whether the element shows its summary alone."""
+    return element.tag == "details" and "open" not in element.attrib
 
 
 def is_interactive(element: HtmlElement) -> bool:
@@ -55,6 +62,10 @@ def visible_text(element: HtmlElement) -> str:
             return
         if node.tag == "img":
             parts.append(" " + node.attrib.get("alt", ""))
+        if is_closed(node):
+            for summary in node.findall("summary")[:1]:
+                collect(summary)
+            return
         if node.text:
             parts.append(node.text)
         for child in node:

@@ -16,6 +16,7 @@ from webarena_gym.observation.reading import (
     SPACE,
     clean,
     field_value,
+    is_closed,
     is_hidden,
     is_interactive,
     label_text,
@@ -34,6 +35,21 @@ class Node(NamedTuple):
 
     element: HtmlElement
     line: int
+
+
+def _controls(element: HtmlElement) -> list[HtmlElement]:
+    """Return what can be used inside an element; a clickable wrapper around other clickables gives way to them."""
+    found: list[HtmlElement] = []
+    for child in element.findall("summary")[:1] if is_closed(element) else element:
+        if isinstance(child.tag, str) and child.tag not in SKIPPED and not is_hidden(child):
+            inner = [] if child.tag in FIELDS else _controls(child)
+            found += inner or ([child] if is_interactive(child) else [])
+    return found
+
+
+def _is_control(element: HtmlElement) -> bool:
+    """Say whether the element is used as a whole, and not by what is inside it."""
+    return is_interactive(element) and (element.tag in FIELDS or not _controls(element))
 
 
 class Writer(ABC):
@@ -97,21 +113,22 @@ class Writer(ABC):
         tag = element.tag
         if not isinstance(tag, str) or tag in SKIPPED or is_hidden(element):
             return
-        if is_interactive(element) and not self._wraps_interactive(element):
+        if _is_control(element):
             self._interactive(element)
         elif tag in HEADINGS:
             self.heading(element)
         elif tag == "tr" and not self._row_depth and element.find(".//table") is None:
             self.row(element)
         elif tag == "label" and self._is_shown_by_its_control(element):
-            for child in element.iterdescendants(*FIELDS, "a", "button"):
-                self.walk(child)
+            for control in _controls(element):
+                self._interactive(control)
         elif tag == "img":
             alt = clean(element.attrib.get("alt", ""))
             if alt:
                 self.image(alt)
         elif tag == "iframe":
             self.text("[frame] ")
+            self.content(element)
         else:
             self.content(element)
 
@@ -120,6 +137,15 @@ class Writer(ABC):
         block = element.tag in BLOCKS or element.tag in ("tr", "td", "th")
         if block:
             self.flush()
+        if is_closed(element):
+            for summary in element.findall("summary")[:1]:
+                self.walk(summary)
+        else:
+            self._parts(element)
+        if block:
+            self.flush()
+
+    def _parts(self, element: HtmlElement) -> None:
         if element.text:
             self.text(element.text)
         for child in element:
@@ -129,16 +155,6 @@ class Writer(ABC):
                 self.walk(child)
             if child.tail:
                 self.text(child.tail)
-        if block:
-            self.flush()
-
-    def _wraps_interactive(self, element: HtmlElement) -> bool:
-        """A clickable wrapper around other clickables gives way to them: only the innermost are kept."""
-        if element.tag in FIELDS or len(element) == 0:
-            return False
-        return any(
-            isinstance(node.tag, str) and is_interactive(node) and not is_hidden(node) for node in element.iterdescendants()
-        )
 
     def _interactive(self, element: HtmlElement) -> None:
         label = self.label(element)
@@ -208,7 +224,7 @@ class HtmlWriter(Writer):
         self._row_depth += 1
         self._line.append("<tr>")
         for cell in element:
-            if cell.tag not in ("td", "th"):
+            if cell.tag not in ("td", "th") or _is_control(cell):
                 self.walk(cell)
             elif not is_hidden(cell):
                 self._enclosed(cell, cell.tag)
@@ -290,6 +306,17 @@ def _attribute(text: str) -> str:
 class AxTreeWriter(Writer):
     """An accessibility tree in WebArena's manner: `[12] link 'My Account'`, one node a line."""
 
+    def _parts(self, element: HtmlElement) -> None:
+        if element.text:
+            self.text(element.text)
+        for child in element:
+            if child.tag == "br":
+                self.flush()
+            else:
+                self.walk(child)
+            if child.tail:
+                self.text(child.tail)
+
     def _interactive(self, element: HtmlElement) -> None:
         self.flush()
         super()._interactive(element)
@@ -315,11 +342,10 @@ class AxTreeWriter(Writer):
         own = clean(visible_text(element))
         if own:
             self.lines.append(f"{self._indent()}heading '{own}'")
-        for child in element.iterdescendants():
-            if isinstance(child.tag, str) and is_interactive(child) and not is_hidden(child):
-                self._row_depth += 1
-                self._interactive(child)
-                self._row_depth -= 1
+        self._row_depth += 1
+        for control in _controls(element):
+            self._interactive(control)
+        self._row_depth -= 1
 
     def row(self, element: HtmlElement) -> None:
         self.flush()

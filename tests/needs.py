@@ -1,0 +1,24 @@
+"""What some tests need and not every machine has."""
+
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+
+@cache
+def has_chromium():
+    if importlib.util.find_spec("playwright") is None:
+        return False
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not everybody has it
+
+    from webarena_gym.browsers.chromium.driver import find_executable  # noqa: PLC0415
+
+    if find_executable():
+        return True
+    with sync_playwright() as playwright:
+        return Path(playwright.chromium.executable_path).exists()
+
+
+chromium = pytest.mark.skipif(not has_chromium(), reason="no Chromium here: apt-get install chromium")

@@ -1,0 +1,326 @@
+"""A real browser: Chromium through Playwright, one process for all, one context with its own cookies for each `ChromiumBrowser`.
+
+What a person could not do is refused by the same rules as in the in-process browser, before Chromium is asked; so both say
+the same about the same page.
+"""
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers import forms, urls, validity
+from webarena_gym.browsers.chromium.context import Context, Session
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.browsers.chromium.reading import Place, tree_of
+from webarena_gym.browsers.chromium.tab import ACTION_MS, Tab
+from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.network import Network
+from webarena_gym.page import Page
+from webarena_gym.page import Tab as PageTab
+
+T = TypeVar("T")
+
+BLANK_URL = "about:blank"
+
+
+class _View(NamedTuple):
+    """What was read of the active tab, and how to find its elements again."""
+
+    page: Page
+    places: dict[HtmlElement, Place]
+    scripted: bool
+
+
+class ChromiumBrowser:
+    """A browser context of the process's one Chromium.
+
+    Args:
+        network: the sites of an episode, which the browser reaches under their own names; None for real servers alone.
+        hosts: real servers that may be reached, as "name" or "name:port". Nothing else exists for the browser.
+        headless: whether no window is shown.
+        strict: whether layout decides what can be used: elements without size, or covered by others, are hidden.
+        viewport: the size of the window in CSS pixels.
+
+    """
+
+    def __init__(
+        self,
+        network: Network | None,
+        *,
+        hosts: frozenset[str] = frozenset(),
+        headless: bool = True,
+        strict: bool = False,
+        viewport: tuple[int, int] = (1280, 720),
+    ) -> None:
+        self._driver = SHARED.acquire(headless=headless)
+        self._context = Context(self._driver, network, hosts, viewport)
+        self._strict = strict
+        self._seen: _View | None = None
+        self._closed = False
+
+    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+        self._check_open()
+        self._seen = None
+        self._run(self._context.open(cookies))
+        for url in urls or [BLANK_URL]:
+            self.new_tab(url)
+        self._context.active = 0
+
+    def page(self) -> Page:
+        return self._look().page
+
+    def goto(self, url: str) -> None:
+        address = _typed(url)
+        self._do(lambda tab: self._context.navigate(tab, address))
+
+    def click(self, element: HtmlElement) -> None:
+        self._check_shown(element)
+        target = forms.click_target(element)
+        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
+            self._check_enabled(target)
+        if target is not None and target.tag == "option":
+            self._click_option(target)
+            return
+        if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
+            self._check_form(target)
+        self._use(element, lambda handle: handle.click(timeout=ACTION_MS))
+
+    def right_click(self, element: HtmlElement) -> None:
+        self._use(element, lambda handle: handle.click(button="right", timeout=ACTION_MS))
+
+    def hover(self, element: HtmlElement) -> None:
+        self._use(element, lambda handle: handle.hover(timeout=ACTION_MS))
+
+    def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
+        self._check_shown(element)
+        scripted = self._tab.is_scripted
+        if element.get("contenteditable") in ("", "true") or element.get("role") in ("textbox", "combobox", "searchbox"):
+            entered = text
+        else:
+            entered = validity.entered_text(element, text)
+        control = element
+
+        async def fill(handle: Any) -> None:
+            if scripted and "\n" not in entered and forms.kind(control) not in _PICKED_KINDS:
+                await handle.fill("", timeout=ACTION_MS)
+                await handle.type(entered, timeout=ACTION_MS * 4)
+            else:
+                await handle.fill(entered, timeout=ACTION_MS)
+                await handle.focus()
+
+        self._use(element, fill)
+        if enter:
+            self.press("Enter")
+
+    def select(self, element: HtmlElement, option: str) -> None:
+        self._check_shown(element)
+        if element.tag != "select":
+            raise ActionError(f"cannot select in {forms.describe(element)}: it is no select")
+        self._check_enabled(element)
+        self._choose(element, forms.find_option(element, option))
+
+    def press(self, key: str, element: HtmlElement | None = None) -> None:
+        if element is not None:
+            self._check_shown(element)
+            around = (element, *element.iterancestors())
+            focusable = next((part for part in around if forms.is_focusable(part)), None)
+            if focusable is not None:
+                self._use(focusable, lambda handle: handle.focus())
+        if key == "Enter":
+            self._check_implicit_submission()
+        page = self._tab.page
+        self._do(lambda _: page.keyboard.press(key))
+
+    def go_back(self) -> None:
+        self._travel(-1, "there is no earlier page in this tab to go back to")
+
+    def go_forward(self) -> None:
+        self._travel(1, "there is no later page in this tab to go forward to")
+
+    def new_tab(self, url: str = BLANK_URL) -> None:
+        self._check_open()
+        address = _typed(url)
+        self._seen = None
+        self._run(self._context.new_tab())
+        if address != BLANK_URL:
+            self._do(lambda tab: self._context.navigate(tab, address))
+
+    def switch_tab(self, index: int) -> None:
+        self._check_started()
+        if not 0 <= index < len(self._context.tabs):
+            raise ActionError(f"there is no tab {index}; the open tabs are 0 to {len(self._context.tabs) - 1}")
+        self._seen = None
+        self._context.active = index
+
+    def close_tab(self) -> None:
+        self._check_started()
+        self._seen = None
+        self._run(self._context.close_tab())
+        if not self._context.tabs:
+            self.new_tab()
+
+    def wait(self) -> None:
+        """Let the page come to rest."""
+        self._do(lambda _: _nothing())
+
+    def crash(self) -> None:
+        """Kill the renderer of the active tab, as happens to pages that need too much memory. Raises BrowserError."""
+        self._do(lambda tab: tab.page.goto("chrome://crash"))
+
+    def screenshot(self) -> bytes:
+        """Return what the window shows, as PNG."""
+        picture: bytes = self._run(self._tab.page.screenshot(type="png"))
+        return picture
+
+    def snapshot(self) -> Any:
+        self._check_open()
+        return self._run(self._context.save())
+
+    def restore(self, snapshot: Any) -> None:
+        self._check_open()
+        if not isinstance(snapshot, Session):
+            raise SnapshotError(f"expected a snapshot of the Chromium browser, not {type(snapshot).__name__}")
+        self._seen = None
+        self._run(self._context.restore(snapshot))
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        self._seen = None
+        try:
+            self._run(self._context.close())
+        except BrowserError:
+            pass  # it was gone already
+        finally:
+            SHARED.release(self._driver)
+
+    # Inside.
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._driver.run(work)
+
+    def _do(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
+        """Do something in the active tab, wait until everything has settled, and look anew afterwards."""
+        self._check_started()
+        self._seen = None
+        self._run(self._context.act(action))
+
+    def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]]) -> None:
+        """Do something with an element of the newest page."""
+        frame, index = self._place(element)
+
+        async def act(tab: Tab) -> None:
+            await action(await tab.element(frame, index))
+
+        self._do(act)
+
+    def _click_option(self, option: HtmlElement) -> None:
+        select = next(option.iterancestors("select"))
+        self._check_enabled(select)
+        self._choose(select, option, toggle=True)
+
+    def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
+        if forms.is_disabled(option):
+            raise ActionError(f'the option "{forms.option_label(option)}" of {forms.describe(select)} is disabled')
+        options = list(select.iter("option"))
+        wanted = {options.index(option)}
+        if "multiple" in select.attrib:
+            chosen = {index for index, each in enumerate(options) if "selected" in each.attrib}
+            wanted = chosen ^ wanted if toggle else chosen | wanted
+
+        async def choose(handle: Any) -> None:
+            await handle.select_option(index=sorted(wanted), timeout=ACTION_MS)
+            await handle.focus()
+
+        self._use(select, choose)
+
+    def _check_form(self, button: HtmlElement) -> None:
+        """Refuse what Chromium would only say in a bubble: that a form is not filled in rightly."""
+        form = forms.owner(button)
+        if form is None or "novalidate" in form.attrib or "formnovalidate" in button.attrib:
+            return
+        if problem := validity.form_problem(form):
+            raise ActionError(f"the form was not sent: {problem}")
+
+    def _check_implicit_submission(self) -> None:
+        focused = self._look().page.focused
+        if focused is None or focused.tag != "input" or forms.kind(focused) in forms.BUTTON_KINDS:
+            return
+        form = forms.owner(focused)
+        if form is not None:
+            button = forms.default_button(form)
+            if button is None or not forms.is_disabled(button):
+                self._check_form(focused if button is None else button)
+
+    def _travel(self, distance: int, problem: str) -> None:
+        self._check_started()
+        self._seen = None
+        if not self._run(self._context.travel(distance)):
+            raise ActionError(problem)
+
+    def _look(self) -> _View:
+        self._check_started()
+        if self._seen is None or self._seen.scripted:
+            self._seen = self._run(self._read())
+        return self._seen
+
+    async def _read(self) -> _View:
+        context, tab = self._context, self._tab
+        titles = await context.titles()
+        notices = tuple(tab.notices)
+        tabs = tuple(PageTab(title, each.url) for each, title in zip(context.tabs, titles, strict=True))
+        if tab.has_failed:
+            return _View(
+                Page(tab.url, titles[context.active], tab.failure_root(), tabs, context.active, None, notices),
+                {},
+                scripted=False,
+            )
+        said, frames = await tab.read(strict=self._strict)
+        root, places, focused = tree_of(said, frames)
+        page = Page(said[0]["url"], titles[context.active], root, tabs, context.active, focused, notices)
+        return _View(page, places, tab.is_scripted)
+
+    @property
+    def _tab(self) -> Tab:
+        self._check_started()
+        return self._context.tab
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise BrowserError("the browser was closed")
+
+    def _check_started(self) -> None:
+        self._check_open()
+        if not self._context.tabs:
+            raise BrowserError("the browser has no page yet: call start first")
+
+    def _place(self, element: HtmlElement) -> Place:
+        place = None if self._seen is None else self._seen.places.get(element)
+        if place is None:
+            raise ActionError(f"{forms.describe(element)} is no longer on the page")
+        return place
+
+    def _check_shown(self, element: HtmlElement) -> None:
+        self._place(element)
+        if forms.is_hidden(element):
+            raise ActionError(f"{forms.describe(element)} is hidden")
+
+    def _check_enabled(self, control: HtmlElement) -> None:
+        if forms.is_disabled(control):
+            raise ActionError(f"{forms.describe(control)} is disabled")
+
+
+_PICKED_KINDS = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
+
+
+async def _nothing() -> None:
+    """Do nothing, and settle afterwards."""
+
+
+def _typed(url: str) -> str:
+    try:
+        return urls.typed(url)
+    except ValueError:
+        raise ActionError(f'"{url}" is no address that can be opened') from None

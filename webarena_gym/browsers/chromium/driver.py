@@ -1,0 +1,167 @@
+"""The one Chromium of a process, driven by Playwright on a thread of its own. The only module that imports Playwright.
+
+The thread runs an event loop, so that browsers can be used from plain code, from inside somebody else's running loop, and from
+any number of threads. Chromium starts with the first browser that needs it and is closed with the last.
+"""
+
+import asyncio
+import atexit
+import os
+import shutil
+import threading
+from collections.abc import Coroutine
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from webarena_gym.errors import BrowserError
+
+try:
+    from playwright.async_api import Error as PlaywrightError
+    from playwright.async_api import async_playwright
+except ImportError:  # an optional extra; `Driver` says how to get it
+
+    class PlaywrightError(Exception):  # type: ignore[no-redef]
+        """Stands for what Playwright would raise."""
+
+    async_playwright = None  # type: ignore[assignment]
+
+__all__ = ["ARGUMENTS", "INSTALLED", "SHARED", "Driver", "PlaywrightError", "find_executable"]
+
+T = TypeVar("T")
+
+INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+"""Commands that start a browser of Chromium's family, in the order in which they are tried."""
+ARGUMENTS = (
+    "--disable-gpu",
+    "--disable-extensions",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+    "--force-color-profile=srgb",
+    "--hide-scrollbars",
+)
+_PATIENCE_S = 60.0  # for one call; what takes longer has hung
+
+
+def find_executable() -> str | None:
+    """Return the path of an installed Chromium or Chrome: $WEBARENA_GYM_CHROMIUM, else the first on the path."""
+    given = os.environ.get("WEBARENA_GYM_CHROMIUM")
+    if given:
+        return given
+    return next((path for name in INSTALLED if (path := shutil.which(name))), None)
+
+
+class Driver:
+    """A thread with an event loop, Playwright and one Chromium, which is started again when it has died."""
+
+    def __init__(self, *, headless: bool = True) -> None:
+        if async_playwright is None:
+            raise BrowserError("Chromium needs Playwright: pip install 'webarena-gym[chromium]'")
+        self._headless = headless
+        self._loop = asyncio.new_event_loop()
+        self._playwright: Any = None
+        self._chromium: Any = None
+        self._starting = asyncio.Lock()
+        self._thread = threading.Thread(target=self._loop.run_forever, name="chromium", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float = _PATIENCE_S) -> T:
+        """Do some work on the driver's thread and return its result. Raises BrowserError when Chromium fails or hangs."""
+        if threading.current_thread() is self._thread:
+            work.close()
+            raise BrowserError("a browser was used from its driver's own thread")
+        future = asyncio.run_coroutine_threadsafe(work, self._loop)
+        try:
+            return future.result(timeout_s)
+        except TimeoutError as error:
+            future.cancel()
+            raise BrowserError(f"Chromium did not answer within {timeout_s:g} s") from error
+        except PlaywrightError as error:
+            raise BrowserError(f"Chromium failed: {error.message.splitlines()[0]}") from error
+        except BaseException:
+            future.cancel()
+            raise
+
+    async def chromium(self) -> Any:
+        """Return the running browser; it is started when it does not run, also after a crash. Raises BrowserError."""
+        async with self._starting:
+            if self._playwright is None:
+                self._playwright = await async_playwright().start()
+            if self._chromium is None or not self._chromium.is_connected():
+                self._chromium = await self._launch()
+            return self._chromium
+
+    async def _launch(self) -> Any:
+        bundled = Path(self._playwright.chromium.executable_path)
+        path = os.environ.get("WEBARENA_GYM_CHROMIUM") or (None if bundled.exists() else find_executable())
+        if path is None and not bundled.exists():
+            raise BrowserError(
+                "no Chromium was found; install one with `playwright install chromium` or `apt-get install chromium`, "
+                "or name one in WEBARENA_GYM_CHROMIUM"
+            )
+        arguments = [*ARGUMENTS, *(["--no-sandbox"] if _is_root() else [])]
+        try:
+            return await self._playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
+        except PlaywrightError as error:
+            raise BrowserError(f"Chromium at {path or bundled} does not start: {error.message.splitlines()[0]}") from error
+
+    def close(self) -> None:
+        """End Chromium, Playwright and the thread."""
+        if not self._thread.is_alive():
+            return
+
+        async def stop() -> None:
+            if self._chromium is not None and self._chromium.is_connected():
+                await self._chromium.close()
+            if self._playwright is not None:
+                await self._playwright.stop()
+
+        with suppress(BrowserError):  # it has died or hangs already; Playwright's own process ends it when this one ends
+            self.run(stop(), 10.0)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(5.0)
+        if not self._thread.is_alive():
+            self._loop.close()
+
+
+class _Shared:
+    """The drivers of this process, and how many browsers use each."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._drivers: dict[tuple[int, bool], tuple[Driver, int]] = {}
+
+    def acquire(self, *, headless: bool) -> Driver:
+        """Return the driver that all browsers of this process share; a forked child gets one of its own."""
+        key = (os.getpid(), headless)
+        with self._lock:
+            driver, users = self._drivers.get(key) or (Driver(headless=headless), 0)
+            self._drivers[key] = (driver, users + 1)
+        return driver
+
+    def release(self, driver: Driver) -> None:
+        """Give a driver back; the last to do so ends it."""
+        with self._lock:
+            key, (_, users) = next((key, held) for key, held in self._drivers.items() if held[0] is driver)
+            if users > 1:
+                self._drivers[key] = (driver, users - 1)
+                return
+            del self._drivers[key]
+        driver.close()
+
+    def close(self) -> None:
+        """End everything, as this process is about to end."""
+        with self._lock:
+            drivers = [driver for (pid, _), (driver, _) in self._drivers.items() if pid == os.getpid()]
+            self._drivers.clear()
+        for driver in drivers:
+            driver.close()
+
+
+SHARED = _Shared()
+atexit.register(SHARED.close)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0

@@ -1,0 +1,194 @@
+"""The only way out of a browser context: a proxy that leads to the sites of one episode and refuses every other host.
+
+Chromium asks it for everything (`http://shop.test/` as well as 127.0.0.1), so that nothing else can be reached: no redirect, no
+image, no script of a page. The sites are WSGI applications of this process, or real servers that were allowed by name.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from urllib.parse import urlsplit
+
+import h11
+
+from webarena_gym.browsers import rendering
+from webarena_gym.network import HostUnknownError, Network
+
+_CHUNK = 65_536
+_HOP_BY_HOP = {"connection", "keep-alive", "proxy-connection", "proxy-authorization", "transfer-encoding", "upgrade"}
+
+
+class Answer:
+    """What the gate gives back for one request."""
+
+    def __init__(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
+        self.status = status
+        self.headers = headers
+        self.body = body
+
+
+Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
+"""(method, absolute URL, headers, body) -> the answer."""
+
+
+def serve_network(network: Network) -> Serve:
+    """Return what answers for the sites of a network, and with a page of the browser's own for every other host."""
+
+    def serve(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        try:
+            answer = network.request(method, url, headers, body)
+        except HostUnknownError:
+            page = rendering.unreachable_page(url)
+            return Answer(502, [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")], page)
+        kept = [(name, value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP | {"content-length"}]
+        return Answer(answer.status, kept, answer.body)
+
+    return serve
+
+
+class Gate:
+    """A listening proxy of one browser context, on the loopback interface.
+
+    `serve` answers plain requests; `allowed` names hosts (or "host:port") of real servers, to which requests and tunnels are
+    passed on. A request for anything else is answered with an error page.
+    """
+
+    def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset()) -> None:
+        self._serve = serve
+        self._allowed = allowed
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> str:
+        """Begin to listen; return the proxy's URL."""
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
+        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+
+    async def close(self) -> None:
+        """Stop listening and drop all connections."""
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._connections):
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections.add(task)
+        try:
+            await self._converse(reader, writer)
+        except (ConnectionError, h11.RemoteProtocolError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass  # the browser went away, as it may at any time
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection until it ends."""
+        connection = h11.Connection(h11.SERVER, max_incomplete_event_size=1_000_000)
+
+        async def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+            while (event := connection.next_event()) is h11.NEED_DATA:
+                connection.receive_data(await reader.read(_CHUNK))
+            return event
+
+        while True:
+            request = await next_event()
+            if not isinstance(request, h11.Request):
+                return
+            body = b""
+            while isinstance(part := await next_event(), h11.Data):
+                body += bytes(part.data)
+            target, method = request.target.decode("ascii", "replace"), request.method.decode("ascii")
+            if method == "CONNECT":
+                await self._tunnel(target, reader, writer)
+                return
+            headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
+            answer = await self._answer(method, target, headers, body)
+            writer.write(_head(connection, answer))
+            writer.write(connection.send(h11.Data(data=answer.body if method != "HEAD" else b"")) or b"")
+            writer.write(connection.send(h11.EndOfMessage()) or b"")
+            await writer.drain()
+            if connection.our_state is h11.MUST_CLOSE:
+                return
+            connection.start_next_cycle()
+
+    async def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        kept = {name: value for name, value in headers.items() if name.lower() not in _HOP_BY_HOP | {"host", "content-length"}}
+        host = urlsplit(url).netloc
+        if self._is_allowed(host):
+            return await _forward(method, url, kept, body)
+        if self._serve is None:
+            return Answer(502, [("Content-Type", "text/html; charset=utf-8")], rendering.unreachable_page(url))
+        return self._serve(method, url, kept, body)
+
+    def _is_allowed(self, host: str) -> bool:
+        return host in self._allowed or host.partition(":")[0] in self._allowed
+
+    async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Pass bytes both ways between the browser and an allowed host."""
+        host, _, port = target.rpartition(":")
+        if not self._is_allowed(target) and not self._is_allowed(host):
+            writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            return
+        try:
+            far_reader, far_writer = await asyncio.open_connection(host, int(port))
+        except (OSError, ValueError):
+            writer.write(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+            await writer.drain()
+            return
+        writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
+
+
+def _head(connection: h11.Connection, answer: Answer) -> bytes:
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
+    headers.append((b"Content-Length", str(len(answer.body)).encode()))
+    return connection.send(h11.Response(status_code=answer.status, headers=headers)) or b""
+
+
+async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with suppress(ConnectionError):
+        while chunk := await reader.read(_CHUNK):
+            writer.write(chunk)
+            await writer.drain()
+    writer.close()
+
+
+Forward = Callable[..., Awaitable[Answer]]
+
+
+async def _forward(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Send a plain request to a real server and return its answer."""
+    parts = urlsplit(url)
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    connection = h11.Connection(h11.CLIENT)
+    try:
+        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
+    except OSError:
+        return Answer(502, [("Content-Type", "text/html; charset=utf-8")], rendering.unreachable_page(url))
+    sent = [("Host", parts.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
+    try:
+        request = h11.Request(method=method, target=path, headers=[(n.encode("latin-1"), v.encode("latin-1")) for n, v in sent])
+        for event in (request, h11.Data(data=body), h11.EndOfMessage()):
+            writer.write(connection.send(event) or b"")
+        await writer.drain()
+        response, content = None, []
+        while True:
+            received = connection.next_event()
+            if received is h11.NEED_DATA:
+                connection.receive_data(await reader.read(_CHUNK))
+            elif isinstance(received, h11.Response):
+                response = received
+            elif isinstance(received, h11.Data):
+                content.append(bytes(received.data))
+            elif isinstance(received, h11.EndOfMessage | h11.ConnectionClosed):
+                break
+    finally:
+        writer.close()
+    assert response is not None
+    kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]
+    kept = [(name, value) for name, value in kept if name.lower() not in _HOP_BY_HOP | {"content-length"}]
+    return Answer(response.status_code, kept, b"".join(content))

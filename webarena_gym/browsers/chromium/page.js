@@ -1,0 +1,86 @@
+// The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
+// `this.elements` of the shared object keeps the elements in the order in which the XML has them.
+(strict) => {
+  const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
+  const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
+  const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
+  const EMPTIED = new Set(["script", "style", "template", "noscript", "svg", "canvas", "object"]);
+  const UNDRAWN = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
+    "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
+  const USED = new Set(["a", "button", "input", "select", "textarea", "summary"]);
+  const elements = [];
+  const parts = [];
+  const text = (value) => parts.push(value.replace(BAD, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
+  const attribute = (name, value) =>
+    parts.push(" ", name, '="', value.replace(BAD, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
+
+  const isHidden = (element, tag) => {
+    if (UNDRAWN.has(tag)) return false;
+    const style = () => getComputedStyle(element);
+    if (!element.checkVisibility()) return style().display !== "contents";
+    if (!strict) return false;
+    if (style().visibility !== "visible")
+      return ![...element.querySelectorAll("*")].some((inner) => getComputedStyle(inner).visibility === "visible");
+    if (!USED.has(tag)) return false;
+    const boxes = [element, ...element.querySelectorAll("*")].map((inner) => inner.getBoundingClientRect());
+    return boxes.every((box) => box.width === 0 || box.height === 0) || isCovered(element);
+  };
+
+  // Something else takes the click in the middle of the element: neither inside of it nor a label of it nor around it.
+  const isCovered = (element) => {
+    const box = element.getBoundingClientRect();
+    const x = box.x + box.width / 2, y = box.y + box.height / 2;
+    if (x < 0 || y < 0 || x >= innerWidth || y >= innerHeight) return false;
+    let top = element.getRootNode().elementFromPoint?.(x, y);
+    if (!top || element.contains(top) || top.contains(element) || top.shadowRoot) return false;
+    return !(element.labels && [...element.labels].some((label) => label.contains(top)));
+  };
+
+  const state = (element, tag) => {
+    const names = new Map();
+    for (const {name, value} of element.attributes) if (KEPT.test(name)) names.set(name, value);
+    const flag = (name, on) => { names.delete(name); if (on) names.set(name, ""); };
+    if (tag === "input") {
+      const type = element.type;
+      if (type === "checkbox" || type === "radio") flag("checked", element.checked);
+      else if (type !== "file" && (element.value !== "" || names.has("value"))) {
+        const value = element.value;
+        if (names.get("value") !== value) { names.delete("value"); names.set("value", value); }
+      }
+    } else if (tag === "option") flag("selected", element.selected);
+    else if (tag === "iframe" || tag === "frame") names.set("data-frame", String(elements.length));
+    if (strict && element.hasAttribute("data-bbox") === false && USED.has(tag)) {
+      const box = element.getBoundingClientRect();
+      names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));
+    }
+    return names;
+  };
+
+  const walk = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) return text(node.data);
+    if (node.nodeType !== Node.ELEMENT_NODE) return;
+    const tag = node.localName.toLowerCase().replace(/[^a-z0-9_.-]/g, "-").replace(/^[^a-z_]/, "x");
+    parts.push("<", tag);
+    for (const [name, value] of state(node, tag)) attribute(name, value);
+    if (isHidden(node, tag) && !node.hasAttribute("hidden")) attribute("hidden", "");
+    elements.push(node);
+    parts.push(">");
+    if (tag === "textarea") text(node.value);
+    else if (!EMPTIED.has(tag)) {
+      const children = tag === "slot" && node.assignedNodes().length ? node.assignedNodes()
+        : node.shadowRoot ? node.shadowRoot.childNodes : node.childNodes;
+      for (const child of children) walk(child);
+    }
+    parts.push("</", tag, ">");
+  };
+
+  walk(document.documentElement);
+  let focused = document.activeElement;
+  while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
+  Object.defineProperty(window, Symbol.for("webarena_gym"), {value: elements, configurable: true});
+  return {
+    xml: parts.join(""),
+    url: location.href,
+    focused: focused === document.body ? -1 : elements.indexOf(focused),
+  };
+}

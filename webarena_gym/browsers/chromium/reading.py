@@ -1,0 +1,51 @@
+"""From what `page.js` says about a document to the tree that observations are made of."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+from lxml.html import HtmlElement, HtmlElementClassLookup
+
+READ = (Path(__file__).parent / "page.js").read_text(encoding="utf-8").partition("\n(strict)")
+SCRIPT = "(strict)" + READ[2]
+"""A JavaScript function of one argument: whether layout decides what is visible beyond `display`."""
+
+
+def _parser() -> etree.XMLParser:
+    parser = etree.XMLParser(huge_tree=True, resolve_entities=False, no_network=True)
+    parser.set_element_class_lookup(HtmlElementClassLookup())
+    return parser
+
+
+_PARSER = _parser()
+
+
+Place = tuple[Any, int]
+"""Where an element is found again: its frame, and its index among the elements that the frame keeps."""
+
+
+def tree_of(
+    said: Sequence[dict[str, Any]], frames: Sequence[Any]
+) -> tuple[HtmlElement, dict[HtmlElement, Place], HtmlElement | None]:
+    """Return the root of a page, where each of its elements is found, and the focused element.
+
+    `said` has what `page.js` returned in each of the `frames`, the main one first, with the place of its `iframe` element in
+    `within` (the index of the frame around it, and of the element there). The body of a frame stands inside its `iframe`.
+    """
+    places: dict[HtmlElement, Place] = {}
+    kept: list[list[HtmlElement]] = []
+    for what, frame in zip(said, frames, strict=True):
+        elements = list(etree.fromstring(what["xml"], _PARSER).iter())
+        kept.append(elements)
+        places.update((element, (frame, index)) for index, element in enumerate(elements))
+    for what, elements in zip(said[1:], kept[1:], strict=True):
+        around, index = what["within"]
+        body = elements[0].find("body")
+        if body is not None:
+            kept[around][index].append(body)
+    root = kept[0][0]
+    if root.find("body") is None:
+        etree.SubElement(root, "body")
+    focused = kept[0][said[0]["focused"]] if said[0]["focused"] >= 0 else None
+    return root, places, focused

@@ -1,0 +1,267 @@
+"""One tab of Chromium: what it shows, what is done in it, and when the page has settled after that."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers import rendering
+from webarena_gym.browsers.chromium.driver import PlaywrightError
+from webarena_gym.browsers.chromium.reading import SCRIPT
+from webarena_gym.browsers.document import parse
+from webarena_gym.errors import ActionError, BrowserError
+
+BLANK_URL = "about:blank"
+LOAD_S = 30.0  # a page that takes longer is shown as far as it came
+QUIET_S = 5.0  # how long a script may keep changing a page before it is shown as it is
+ACTION_MS = 5_000.0  # how long Chromium may try to reach an element
+_TURN = """() => new Promise((done) => setTimeout(() => done(document.scripts.length > 0 || document.querySelector("iframe") !== null
+  || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue)))"""
+_QUIET = """(limit) => new Promise((done) => {
+  let timer = setTimeout(done, 60);
+  const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 60); });
+  observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  setTimeout(done, limit);
+})"""
+_ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
+_GONE = re.compile("context was destroyed|navigat|frame was detached|Target.*closed|has been closed", re.IGNORECASE)
+_WAITED_FOR = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
+
+
+class History(NamedTuple):
+    """What a tab went through, and where it is."""
+
+    urls: list[str]
+    ids: list[int]
+    position: int
+
+
+class Tab:
+    """A Playwright page, with the events that say when it has settled."""
+
+    def __init__(self, page: Any, session: Any) -> None:
+        self.page = page
+        self.notices: list[str] = []
+        self.failed_url = ""
+        self.failure = ""
+        self.is_crashed = False
+        self.is_scripted = False  # as of the last time it settled
+        self.is_opening = False  # it has asked for a new tab, which is not there yet
+        self._session = session
+        self._loading = False
+        self._wanted = asyncio.Event()
+        self._stopped = asyncio.Event()
+        self._stopped.set()
+        self._pending: set[Any] = set()
+        self._frame = ""
+
+    @classmethod
+    async def of(cls, page: Any) -> "Tab":
+        """Return a tab for a page; it is listened to from now on."""
+        session = await page.context.new_cdp_session(page)
+        tab = cls(page, session)
+        for event, listener in {
+            "Page.frameStartedLoading": tab._on_started,
+            "Page.frameRequestedNavigation": tab._on_started,
+            "Page.frameStoppedLoading": tab._on_stopped,
+            "Page.downloadWillBegin": tab._on_stopped,
+            "Page.windowOpen": tab._on_opening,
+        }.items():
+            session.on(event, listener)
+        page.on("dialog", tab._on_dialog)
+        page.on("crash", tab._on_crash)
+        page.on("filechooser", lambda _: tab.notices.append("A file chooser was opened and closed: no files here."))
+        page.on("download", tab._on_download)
+        page.on("request", tab._on_request)
+        for event in ("requestfinished", "requestfailed"):
+            page.on(event, tab._on_answered)
+        tree = (await session.send("Page.getFrameTree"))["frameTree"]
+        tab._frame = tree["frame"]["id"]
+        await session.send("Page.enable")
+        return tab
+
+    def _on_started(self, event: dict[str, Any]) -> None:
+        if event["frameId"] == self._frame:
+            self._loading = True
+            self._stopped.clear()
+
+    def _on_stopped(self, event: dict[str, Any]) -> None:
+        if event["frameId"] == self._frame:
+            self._loading = False
+            self._stopped.set()
+
+    def _on_opening(self, _: dict[str, Any]) -> None:
+        self.is_opening = True
+
+    def _on_crash(self, _: Any) -> None:
+        self.is_crashed = True
+        self._stopped.set()
+
+    async def _on_dialog(self, dialog: Any) -> None:
+        self.notices.append(f"{dialog.type.title()} dialog, answered with OK: {dialog.message}")
+        with suppress(PlaywrightError):
+            await dialog.accept()
+
+    async def _on_download(self, download: Any) -> None:
+        self.notices.append(f"Download not kept: {download.suggested_filename}")
+        with suppress(PlaywrightError):
+            await download.cancel()
+
+    def _on_request(self, request: Any) -> None:
+        if request.is_navigation_request() and request.frame == self.page.main_frame:
+            self.failed_url = ""
+        if request.resource_type in _WAITED_FOR:
+            self._pending.add(request)
+
+    def _on_answered(self, request: Any) -> None:
+        self._pending.discard(request)
+        if request.failure and request.is_navigation_request() and request.frame == self.page.main_frame:
+            self.fail(request.url, request.failure)
+
+    def fail(self, url: str, reason: str = "") -> None:
+        """Note that an address could not be shown, and why."""
+        self.failed_url, self.failure = url, reason
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the tab shows that an address could not be shown, instead of a page."""
+        return bool(self.failed_url) and (self.page.url == BLANK_URL or self.page.url.startswith("chrome-error:"))
+
+    def failure_root(self) -> HtmlElement:
+        """Return the page that is shown for an address that could not be."""
+        return parse(rendering.failure_page(self.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self.failure))
+
+    async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
+        """Do something and wait until the page has settled. Raises ActionError for what could not be done."""
+        self.check()
+        try:
+            await action()
+        except PlaywrightError as error:
+            if self.is_crashed or not self.page.context.browser.is_connected():
+                raise
+            if not _GONE.search(error.message):
+                raise ActionError(_reason(error)) from error
+        await self.settle()
+
+    async def settle(self) -> None:
+        """Wait until navigations that have begun are over, and scripts, if any, have come to rest."""
+        for _ in range(10):  # a page may lead on to the next by itself
+            with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
+                self.is_scripted = await asyncio.wait_for(self.page.evaluate(_TURN), QUIET_S)
+            if not self._loading or self.page.is_closed():
+                break
+            try:
+                await asyncio.wait_for(self._stopped.wait(), LOAD_S)
+            except TimeoutError:
+                self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
+                await self._session.send("Page.stopLoading")
+                break
+        if self.is_crashed:
+            self.check()
+        if self.is_scripted and not self.page.is_closed():
+            await self._quieten()
+
+    async def _quieten(self) -> None:
+        """Wait until no request is under way and the document has not changed for a moment; at most QUIET_S."""
+
+        async def rest() -> None:
+            while True:
+                with suppress(PlaywrightError):
+                    await self.page.evaluate(_QUIET, QUIET_S * 1000)
+                if not self._pending and not self._loading:
+                    return
+
+        with suppress(TimeoutError):
+            await asyncio.wait_for(rest(), QUIET_S)
+        self._pending.clear()
+
+    async def read(self, *, strict: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+        """Return what `page.js` says in each frame, and the frames; see `reading.tree_of`."""
+        for _ in range(5):
+            try:
+                return await self._read_frames(strict=strict)
+            except PlaywrightError as error:
+                self.check()
+                if not _GONE.search(error.message):
+                    raise
+                await self.settle()
+        raise BrowserError(f"the page at {self.page.url} does not come to rest")
+
+    async def _read_frames(self, *, strict: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+        script = f"({SCRIPT})({'true' if strict else 'false'})"
+        frames = [self.page.main_frame]
+        said = [await self.page.evaluate(script)]
+        for place, frame in enumerate(frames):  # grows while it is walked
+            for child in frame.child_frames:
+                with suppress(PlaywrightError):  # a frame may be gone, or have no document yet
+                    owner = await child.frame_element()
+                    index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
+                    if index >= 0:
+                        said.append(await child.evaluate(script) | {"within": (place, index)})
+                        frames.append(child)
+        return said, frames
+
+    async def title(self) -> str:
+        """Return the title of the page, with single spaces."""
+        if self.has_failed:
+            return str(self.failure_root().findtext(".//title"))
+        with suppress(PlaywrightError):
+            return " ".join((await self.page.title()).split())
+        return ""
+
+    @property
+    def url(self) -> str:
+        """The address of the page, also of one that could not be reached."""
+        return self.failed_url if self.has_failed else str(self.page.url)
+
+    async def history(self) -> "History":
+        """Return the addresses that the tab went through."""
+        said = await self._session.send("Page.getNavigationHistory")
+        return History(
+            [entry["url"] for entry in said["entries"]], [entry["id"] for entry in said["entries"]], said["currentIndex"]
+        )
+
+    async def element(self, frame: Any, index: int) -> Any:
+        """Return a handle of an element that was read."""
+        handle = (await frame.evaluate_handle(_ELEMENT, index)).as_element()
+        if handle is None:
+            raise ActionError("the element is no longer on the page")
+        return handle
+
+    async def travel(self, distance: int) -> bool:
+        """Go back or forward in the tab's history; return False when there is no such page."""
+        history = await self.history()
+        place = history.position + distance
+        first = int(history.urls[0] == BLANK_URL)  # the page that every tab begins with is none that anybody went to
+        if not first <= place < len(history.urls):
+            return False
+        self._stopped.clear()
+        self._loading = True
+        navigated = asyncio.Event()
+        self.page.once("framenavigated", lambda _: navigated.set())
+        await self._session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
+        with suppress(TimeoutError):
+            await asyncio.wait_for(navigated.wait(), LOAD_S)
+        if history.urls[place].partition("#")[0] == history.urls[history.position].partition("#")[0]:
+            self._loading = False  # within one document nothing is loaded
+        await self.settle()
+        return True
+
+    def check(self) -> None:
+        """Raise BrowserError when the page has crashed or was closed by something else."""
+        if self.is_crashed:
+            raise BrowserError("the page's renderer has crashed")
+        if self.page.is_closed():
+            raise BrowserError("the page was closed")
+
+
+def _reason(error: PlaywrightError) -> str:
+    """Say in one line why Chromium could not do what was asked."""
+    lines = [line.strip(" -") for line in error.message.splitlines()]
+    blocking = next((line for line in lines if "intercepts pointer events" in line), "")
+    if blocking:
+        return f"something covers the element: {blocking}"
+    return next((line for line in lines if line and "Timeout" not in line and "Call log" not in line), lines[0])
