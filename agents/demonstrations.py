@@ -11,6 +11,7 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.policies import ExpertPolicy, Request
 from agents.rollouts import ENV_ID
 from webarena_gym import tasks as task_suite
+from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 
 Message = Mapping[str, str]
@@ -26,9 +27,15 @@ class Demonstration(NamedTuple):
     reply: str
 
 
-def draw_tasks(worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None) -> list[Task]:
+def draw_tasks(
+    worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
+) -> list[Task]:
     """Return tasks of every template (or the named ones) drawn in each world."""
-    return [task for world in worlds for task in task_suite.draw(templates or None, world_seed=world, count=per_template)]
+    return [
+        task
+        for world in worlds
+        for task in task_suite.draw(templates or None, world_seed=world, count=per_template, variation=variation)
+    ]
 
 
 def demonstrate(tasks: Sequence[Task], *, expert_thoughts: bool = False, **env_arguments: Any) -> list[Demonstration]:

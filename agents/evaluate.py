@@ -138,10 +138,15 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     return LanguageModelPolicy(engine, encoder, torch.Generator().manual_seed(settings.seed), settings.max_prompt_tokens)
 
 
-def choose_tasks(split: str, world_seed: int | None, limit: int | None, seed: int, templates: Sequence[str] = ()) -> list[Task]:
+def choose_tasks(settings: EvaluationSettings) -> list[Task]:
     """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed."""
-    tasks = [task for task in task_suite.load(split, world_seed) if not templates or task.template in templates]
-    return tasks if limit is None or limit >= len(tasks) else random.Random(seed).sample(tasks, limit)
+    tasks = [
+        task
+        for task in task_suite.load(settings.split, settings.world_seed, settings.variation)
+        if not settings.templates or task.template in settings.templates
+    ]
+    limit = settings.limit
+    return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)
 
 
 def table(evaluation: Evaluation) -> str:
@@ -167,7 +172,7 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse_settings(EvaluationSettings, arguments, defaults)
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    tasks = choose_tasks(settings.split, settings.world_seed, settings.limit, settings.seed, settings.templates)
+    tasks = choose_tasks(settings)
     evaluation = evaluate(create_policy(settings), tasks, settings, seed=settings.seed, num_envs=settings.num_envs)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
@@ -176,7 +181,13 @@ def main(arguments: Sequence[str]) -> None:
     if settings.json:
         print(
             json.dumps(
-                {**evaluation.record(), "policy": settings.policy, "split": settings.split, "world_seed": settings.world_seed}
+                {
+                    **evaluation.record(),
+                    "policy": settings.policy,
+                    "split": settings.split,
+                    "world_seed": settings.world_seed,
+                    "variation": settings.variation,
+                }
             )
         )
 

@@ -96,7 +96,9 @@ class Collector:
                 except INFRASTRUCTURE_ERRORS:
                     finish(number, "failed", 0.0)
                     continue
-                if terminated or truncated:
+                if "failure" in slots[number].info:
+                    finish(number, "failed", 0.0)
+                elif terminated or truncated:
                     finish(number, "exited" if terminated else "truncated", reward)
         return [finished[position] for position in range(len(episodes))]
 

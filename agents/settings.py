@@ -15,6 +15,8 @@ S = TypeVar("S")
 class EnvSettings:
     """How the environment shows its pages. An agent must be used as it was trained."""
 
+    variation: Literal["content", "layout"] = "content"
+    """how worlds differ: in what is on the sites, or also in how the sites are built"""
     elements: Literal["label", "id"] = "label"
     """how actions name elements: by visible label, or by the numbers in the page"""
     history: Literal["compressed", "none", "full"] = "compressed"

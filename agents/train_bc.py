@@ -96,7 +96,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if demonstrations is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates)
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
         demonstrations = demonstrate(tasks, expert_thoughts=settings.expert_thoughts, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)

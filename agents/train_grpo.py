@@ -155,7 +155,8 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates) if tasks is None else tasks
+    if tasks is None:
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path if done else settings.model)
     reference = _reference(settings) if settings.kl_weight else None

@@ -53,7 +53,7 @@ def main() -> None:
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
         "elements": options.elements,
         "version": webarena_gym.__version__,
-        "commit": _commit(),
+        "commit": commit(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used",
         "command": " ".join(["python -m benchmarks.env_speed", *sys.argv[1:]]),
     }
@@ -86,7 +86,8 @@ def _timed(call) -> float:  # noqa: ANN001 - any callable without arguments
     return 1000 * (time.perf_counter() - start)
 
 
-def _commit() -> str:
+def commit() -> str:
+    """Return the commit that is measured."""
     done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
     return done.stdout.strip() or "unknown"
 

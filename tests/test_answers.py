@@ -34,6 +34,8 @@ RIGHT = [
 WRONG = [
     ("$1,234.50", "$1,234.05"),
     ("$5.00", "between $5.00 and $7.00"),
+    ("Ann Lee", "Ann Lee, Bo Chen"),
+    ("Ann Lee", "Bo Chen and Ann Lee"),
     ("$5.00", ""),
     ("$5.00", "N/A"),
     ("March 5, 2023", "March 6, 2023"),

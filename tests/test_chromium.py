@@ -40,6 +40,7 @@ PAGES = {
         padding: 0} .lid {position: fixed; left: 0; top: 100px; width: 300px; height: 60px; background: white}</style>
         <button>Plain</button><button class=gone>Gone</button><button class=ghost>Ghost</button><button class=thin></button>
         <button style="position: absolute; left: 20px; top: 120px">Under</button><div class=lid>Lid</div>""",
+    "/long": "".join(f"<p>Line {number}</p><a href=/other>Link {number}</a>" for number in range(100)),
     "/files": "<input type=file aria-label=File><a href=/download>Get</a>",
     "/editable": "<div contenteditable=true>old</div>",
     "/outside": "<img src='http://127.0.0.1:1/x.png' onerror=\"out.textContent = 'refused'\"><p id=out></p>",
@@ -154,6 +155,21 @@ def test_without_layout_a_covered_element_says_so_when_it_is_clicked(browser):
     assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "button", "Under"}
     with pytest.raises(ActionError, match="covers"):
         press(browser, "Under")
+
+
+def test_a_windowed_browser_reads_what_the_window_shows_and_scrolls_by_two_thirds():
+    browser = make_browser(windowed=True)
+    browser.start([HOME + "long"], {})
+    first = set(observe(browser.page(), elements="label").nodes)
+    assert "Link 0" in first
+    assert "Link 99" not in first
+    browser.scroll(down=True)
+    second = set(observe(browser.page(), elements="label").nodes)
+    assert "Link 0" not in second
+    assert 0.15 * len(first) < len(first & second) < 0.5 * len(first)
+    browser.scroll(down=False)
+    assert set(observe(browser.page(), elements="label").nodes) == first
+    browser.close()
 
 
 def test_downloads_and_file_choosers_leave_nothing(browser):

@@ -1,12 +1,17 @@
 """The command line: lists, audits, plays and serves, and says what is wrong with its input."""
 
 import json
+from collections import Counter
+from statistics import median
 
 import pytest
 
+from webarena_gym import audit as auditing
+from webarena_gym import progress
+from webarena_gym.audit import Findings
 from webarena_gym.cli import main
 from webarena_gym.serve import Front
-from webarena_gym.tasks import load, read_tasks
+from webarena_gym.tasks import load, read_tasks, templates
 
 
 def run(capsys, *arguments):
@@ -15,26 +20,75 @@ def run(capsys, *arguments):
     return status, output.out, output.err
 
 
-def test_tasks_are_listed_counted_and_exported(capsys, tmp_path):
+def test_tasks_are_listed_and_exported(capsys, tmp_path):
     status, out, _ = run(capsys, "tasks")
     assert (0, len(load("test"))) == (status, len(out.splitlines()))
-    _, out, _ = run(capsys, "tasks", "--split", "all", "--stats")
-    assert out.startswith(f"{len(load('test')) + len(load('train'))} tasks of ")
     path = tmp_path / "tasks.json"
     name = load("test")[0].template
     assert run(capsys, "tasks", "--draw", "2", "--world-seed", "5", "--template", name, "--export", str(path))[0] == 0
     assert [name, name] == [task.template for task in read_tasks(path)]
 
 
+def test_tasks_are_counted_in_tables_beside_webarena_lite_s(capsys):
+    _, out, _ = run(capsys, "tasks", "--split", "test", "--stats")
+    rows = {line[:28].strip(): line[28:].split() for line in out.splitlines()}
+    assert rows["tasks"] == [str(len(load("test"))), "165"]
+    assert rows["shopping"][2:] == ["45", "27%"]
+    assert rows["page or state"][2:] == ["48", "29%"]
+    assert f"median {median(len(task.solution) for task in load('test')):g}" in out
+    _, out, _ = run(capsys, "tasks", "--split", "all", "--stats")
+    assert "WebArena-Lite" not in out
+
+
+def test_tasks_are_drawn_evenly_from_all_templates(capsys):
+    _, out, _ = run(capsys, "tasks", "--draw", "400", "--world-seed", "5")
+    names = Counter(line.partition("/")[0] for line in out.splitlines())
+    assert names.total() == 400
+    assert names.keys() >= {name for name in templates() if name.startswith("shopping.")}
+    assert max(names.values()) <= -(-400 // len(templates())) + 2
+
+
 def test_the_audit_ends_with_one_line_of_json(capsys):
     name = load("test")[0].template
-    status, out, _ = run(capsys, "audit", "--json", "--worlds", "1", "--template", name)
+    status, out, err = run(capsys, "audit", "--json", "--worlds", "1", "--template", name, "--jobs", "1")
     result = json.loads(out.splitlines()[-1])
-    assert status == 0
-    assert {"tasks", "solved", "noop_rewarded", "exit_rewarded", "wrong_rewarded", "browser", "world_seed", "seconds"} == set(
-        result
-    )
-    assert (result["tasks"], result["solved"], result["wrong_rewarded"]) == (2, 2, 0)
+    assert (status, err) == (0, "")
+    assert {
+        "templates", "tasks", "solved", "noop_rewarded", "exit_rewarded", "na_rewarded", "wrong_rewarded", "other_rewarded", "worlds",
+        "browser", "variation", "world_seed", "seconds",
+    } <= set(result)  # fmt: skip
+    assert (result["tasks"], result["solved"], result["templates"], result["worlds"]) == (2, 2, 1, 2)
+    assert sum(value for key, value in result.items() if key.endswith("_rewarded")) == 0
+
+
+def test_the_audit_plays_in_other_layouts(capsys):
+    name = load("test")[0].template
+    arguments = ["audit", "--json", "--variation", "layout", "--world-seed", "6", "--draw", "2", "--template", name]
+    status, out, _ = run(capsys, *arguments, "--jobs", "1")
+    result = json.loads(out.splitlines()[-1])
+    assert (status, result["solved"], result["variation"]) == (0, 2, "layout")
+
+
+def test_what_the_audit_finds_is_printed(capsys, monkeypatch):
+    def audit(tasks, **_):
+        return Findings(tasks=1, other_rewarded=["a/1/0: by b"], excused=["c/1/0: any"], without_other=["d/1/0", "d/1/1"])
+
+    monkeypatch.setattr(auditing, "audit", audit)
+    status, out, _ = run(capsys, "audit")
+    assert status == 1
+    assert "  other rewarded: a/1/0: by b\n  excused: c/1/0: any\n" in out
+    assert "2 tasks of d\n" in out
+
+
+def test_progress_is_drawn_on_a_terminal_only(capsys, monkeypatch):
+    progress.show(1, 2, "things")
+    progress.clear()
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    progress.show(1, 2, "things")
+    assert capsys.readouterr().err.endswith(f"[{'#' * 15}{'.' * 15}] 1/2 things")
+    progress.clear()
+    assert "things" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -44,6 +98,7 @@ def test_the_audit_ends_with_one_line_of_json(capsys):
         (["tasks", "--template", "nothing"], "no template 'nothing'"),
         (["play", "nothing/1/0"], "no task 'nothing/1/0'"),
         (["play", "--split", "validation"], "no split 'validation'"),
+        (["audit", "--template", "nothing", "--worlds", "1"], "no template 'nothing'"),
     ],
 )
 def test_bad_input_is_explained(capsys, arguments, said):
@@ -59,10 +114,11 @@ def test_an_unknown_command_is_refused(capsys):
     assert "invalid choice" in capsys.readouterr().err
 
 
-def test_a_person_can_play(capsys, monkeypatch):
+@pytest.mark.parametrize("variation", ["content", "layout"])
+def test_a_person_can_play(capsys, monkeypatch, variation):
     replies = iter(["hello", 'exit(message="wrong")'])
     monkeypatch.setattr("builtins.input", lambda _: next(replies))
-    status, out, _ = run(capsys, "play", load("test")[0].task_id)
+    status, out, _ = run(capsys, "play", load("test")[0].task_id, "--variation", variation)
     assert status == 0
     assert "Action error: the reply holds no action" in out
     assert "reward 0" in out

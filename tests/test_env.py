@@ -78,7 +78,7 @@ def test_an_exit_ends_the_episode_with_verdicts(env, reply, reward):
     env.reset()
     _, got, terminated, truncated, info = env.step(reply)
     assert (reward, True, False, bool(reward)) == (got, terminated, truncated, info["success"])
-    assert [{"check", "passed", "reason"}] == [set(verdict) for verdict in info["verdicts"]]
+    assert [{"check", "decided_by", "passed", "reason"}] == [set(verdict) for verdict in info["verdicts"]]
     assert info["page"]
 
 
@@ -183,7 +183,7 @@ def test_a_task_can_be_named_and_seeds_choose_one():
 
 
 def dump(env, site="shopping"):
-    return "\n".join(env.unwrapped.database(site).connection.iterdump())
+    return "\n".join(env.unwrapped.database(site).iterdump())
 
 
 def wander(env, choices):
@@ -309,7 +309,7 @@ def test_a_reply_must_be_text(env):
         ({"max_steps": 0}, ValueError, "expected a positive integer"),
         ({"max_steps": 1.5}, ValueError, "expected a positive integer"),
         ({"colour": "red"}, TypeError, "colour"),
-        ({"browser": "chromium"}, NotImplementedError, "Chromium"),
+        ({"render_mode": "rgb_array"}, ValueError, "browser='chromium'"),
         ({"sites": {"shopping": "http://x"}}, NotImplementedError, "real servers"),
         ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
         ({"tasks": []}, TaskError, "empty"),

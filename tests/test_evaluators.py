@@ -1,12 +1,13 @@
 """Each check passes for what it wants, fails for what it does not, and raises when it cannot be made."""
 
 import sqlite3
+from contextlib import nullcontext
 
 import pytest
 
 from tests.pages import page
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators import Outcome, evaluate
+from webarena_gym.evaluators import Outcome, View, evaluate, no_scripts
 
 FINAL = page(
     '<body><h1>Red Bag</h1><p class="qty">12 left, 130 sold</p><input id="q" value="typed"><textarea id="t">note</textarea>'
@@ -22,8 +23,8 @@ def outcome(answer=""):
     db.execute("INSERT INTO cart VALUES ('Hat', 2)")
     return Outcome(
         answer,
-        FINAL,
-        {"http://shop.test/wishlist/": OTHER}.__getitem__,
+        View(FINAL, no_scripts),
+        lambda url: nullcontext(View({"http://shop.test/wishlist/": OTHER}[url], no_scripts)),
         {"shopping": db}.__getitem__,
         {"__SHOPPING__": "http://shop.test"},
     )
@@ -156,7 +157,7 @@ def test_the_score_is_a_product():
         (
             {
                 "eval_types": ["program_html"],
-                "program_html": [{"url": "last", "locator": "document.title", "required_contents": {}}],
+                "program_html": [{"url": "last", "locator": "document.title", "required_contents": {"exact_match": ""}}],
             },
             "is a script",
         ),

@@ -99,6 +99,10 @@ def test_addresses_outside_ascii_arrive_whole(network):
     assert network.request("GET", "http://notes.test/find/caf%C3%A9?q=%C3%BC").body.decode() == "caf\u00e9 \u00fc"
 
 
+def test_control_characters_do_not_reach_the_pages(network):
+    assert network.request("GET", "http://notes.test/find/x?q=a%00%1bb%0Ac").body.decode() == "x ab\nc"
+
+
 @pytest.mark.parametrize(
     "url", ["http://elsewhere.test/", "https://notes.test/", "file:///etc/passwd", "http://notes.test:81/"]
 )

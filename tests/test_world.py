@@ -1,9 +1,24 @@
 """Worlds are built once, kept whole on disk, and rebuilt when the file is damaged."""
 
+import subprocess
+import sys
+
 import pytest
 
 from webarena_gym.errors import WorldError
 from webarena_gym.sites import world
+
+BUILD = """
+import sys
+from webarena_gym.sites import world
+
+def build(name, seed, build=world.build):
+    print("built", name)
+    return build(name, seed)
+
+world.build = build
+print(len(world.load_world(int(sys.argv[1])).content("shopping")))
+"""
 
 
 @pytest.fixture
@@ -24,16 +39,67 @@ def test_a_world_is_built_once(folder, monkeypatch):
     world.load_world.cache_clear()
     monkeypatch.setattr(world, "build", None)  # a second build would fail
     assert world.load_world(42).content("shopping") == built
-    assert set(folder.rglob("*")) == {only_file(folder).parent, only_file(folder)}
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".world", ".lock"}
 
 
-@pytest.mark.parametrize("damage", [lambda content: b"", lambda content: content[:1000], lambda content: content[:-1] + b"?"])
+def test_a_world_of_another_generator_is_not_used(folder, monkeypatch):
+    world.load_world(42).content("shopping")
+    world.load_world.cache_clear()
+    monkeypatch.setattr(world, "_version", lambda _: "another")
+    monkeypatch.setattr(world, "build", lambda *_: b"new")
+    assert world.load_world(42).content("shopping") == b"new"
+    assert len(list(folder.rglob("*.world"))) == 2
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda content: b"",
+        lambda content: content[:20],
+        lambda content: content[:32],
+        lambda content: content[:1000],
+        lambda content: content[:-1] + b"?",
+        lambda content: bytes(len(content)),
+        lambda content: content + b"more",
+    ],
+)
 def test_a_damaged_file_is_built_again(folder, damage):
     built = world.load_world(42).content("shopping")
     path = only_file(folder)
-    path.write_bytes(damage(path.read_bytes()))
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
     world.load_world.cache_clear()
     assert world.load_world(42).content("shopping") == built
+    assert path.read_bytes() == whole
+
+
+def test_processes_that_want_the_same_world_at_once_build_it_once(folder):
+    running = [
+        subprocess.Popen([sys.executable, "-c", BUILD, "42"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
+    said = [process.communicate(timeout=120) for process in running]
+    assert [(process.returncode, errors) for process, (_, errors) in zip(running, said, strict=True)] == [(0, "")] * 4
+    assert "".join(output for output, _ in said).count("built") == 1
+    assert {output.splitlines()[-1] for output, _ in said} == {str(len(world.load_world(42).content("shopping")))}
+
+
+def test_a_system_without_locks_builds_worlds_all_the_same(folder, monkeypatch):
+    monkeypatch.setattr(world.sys, "platform", "win32")
+    assert world.load_world(42).content("shopping")
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".world"}
+
+
+def test_a_builder_that_dies_leaves_nothing_behind(folder, monkeypatch):
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(world.Path, "replace", fail)
+        with pytest.raises(KeyboardInterrupt):
+            world.load_world(42).content("shopping")
+    assert {path.suffix for path in folder.rglob("*") if path.is_file()} == {".lock"}
+    assert world.load_world(42).content("shopping")
 
 
 def test_a_folder_that_cannot_be_written_is_explained(monkeypatch, tmp_path):
@@ -43,6 +109,15 @@ def test_a_folder_that_cannot_be_written_is_explained(monkeypatch, tmp_path):
     world.load_world.cache_clear()
     with pytest.raises(WorldError, match="set WEBARENA_GYM_CACHE"):
         world.load_world(43).content("shopping")
+
+
+def test_building_is_shown_on_a_terminal(folder, capsys, monkeypatch):
+    monkeypatch.setattr(world, "build", lambda *_: b"new")
+    world.load_world(1).content("map")
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    world.load_world(2).content("map")
+    assert "building world 2: map" in capsys.readouterr().err
 
 
 def test_other_seeds_give_other_worlds(folder):

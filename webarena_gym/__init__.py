@@ -4,4 +4,8 @@ import gymnasium
 
 __version__ = "0.1.0"
 
-gymnasium.register(id="WebArenaLite-v0", entry_point="webarena_gym.env:WebArenaLite")
+gymnasium.register(
+    id="WebArenaLite-v0",
+    entry_point="webarena_gym.env:WebArenaLite",
+    vector_entry_point="webarena_gym.vector:WebArenaLiteVector",
+)

@@ -203,5 +203,8 @@ def _text_matches(reference: str, answer: str) -> bool:
     wanted, given = normalise(reference), normalise(answer)
     if wanted == given:
         return True
+    items = [normalise(item) for item in split_list(answer)]
+    if len(items) > 1 and wanted in items:
+        return False  # it names others beside
     contained = re.search(rf"(?<!\w){re.escape(wanted)}(?!\w)", given) is not None
     return contained and len(given.split()) <= len(wanted.split()) + 10 and not re.search(r"\b(or|not|nor)\b|[;\n]", given)

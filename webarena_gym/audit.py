@@ -1,63 +1,145 @@
 """Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from functools import lru_cache, partial
+from multiprocessing import get_context
+from typing import Any
 
-from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
-from webarena_gym.tasks import Expert, Task
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import Expert, Task, draw, templates
 
 MAX_STEPS = 60  # scrolling included
+_CHUNK = 8  # tasks that a process is given at a time
+_OTHERS = (2, 12)  # draws of a template that are looked at for one with another truth: few, then more
 _NOTHING = Action(Kind.WAIT)
+
+EXCEPTIONS: Mapping[str, str] = {}
+"""Templates for which another draw's solution may earn the reward, and why that is right."""
 
 
 @dataclass
 class Findings:
-    """What an audit found; each list holds `task id: reason` lines."""
+    """What an audit found; each list holds `task id: reason` lines.
+
+    `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
+    for nothing else in their world, so that there was no other solution to try.
+    """
 
     tasks: int = 0
     solved: int = 0
+    templates: set[str] = field(default_factory=set)
+    worlds: set[int | None] = field(default_factory=set)
     unsolved: list[str] = field(default_factory=list)
     noop_rewarded: list[str] = field(default_factory=list)
     exit_rewarded: list[str] = field(default_factory=list)
+    na_rewarded: list[str] = field(default_factory=list)
     wrong_rewarded: list[str] = field(default_factory=list)
+    other_rewarded: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+    without_other: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> dict[str, list[str]]:
+        """What must be mended, by kind."""
+        kinds = ("unsolved", "noop_rewarded", "exit_rewarded", "na_rewarded", "wrong_rewarded", "other_rewarded")
+        return {kind: getattr(self, kind) for kind in kinds}
 
     @property
     def is_clean(self) -> bool:
         """Whether every task is solved by its solution and by nothing else."""
-        return self.solved == self.tasks and not (self.noop_rewarded or self.exit_rewarded or self.wrong_rewarded)
+        return not any(self.faults.values())
+
+    def totals(self) -> dict[str, int]:
+        """Return all that was counted, by name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+
+    def add(self, other: "Findings") -> None:
+        """Take in what was found in other tasks."""
+        self.tasks += other.tasks
+        self.solved += other.solved
+        self.templates |= other.templates
+        self.worlds |= other.worlds
+        for name in (*self.faults, "excused", "without_other"):
+            getattr(self, name).extend(getattr(other, name))
 
 
-def audit(tasks: Iterable[Task], on_progress: Callable[[Task], None] = lambda _: None) -> Findings:
-    """Replay every reference solution, and try to earn each reward without the work.
+def audit(
+    tasks: Iterable[Task],
+    *,
+    variation: Variation = "content",
+    jobs: int = 1,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Findings:
+    """Replay every reference solution, and try to earn each reward without the work; `on_progress` is told the tasks done.
+
+    The tasks must have been drawn for the sites as `variation` builds them.
 
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
-    can be done, and leaving with each of the task's wrong answers, which are of the right type.
+    can be done, leaving with each of the task's wrong answers, which are of the right type, and doing what solves another
+    draw of the template in the same world. The result is the same for any number of `jobs`, processes that share the work.
     """
     chosen = list(tasks)
+    chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
     findings = Findings()
-    patient = _make(chosen, MAX_STEPS)
-    hasty = _make(chosen, 1)
-    for task in chosen:
-        findings.tasks += 1
-        failure = replay(patient, task)
-        if failure:
-            findings.unsolved.append(f"{task.task_id}: {failure}")
-        else:
-            findings.solved += 1
-        if _earns(hasty, task, _NOTHING):
-            findings.noop_rewarded.append(task.task_id)
-        if _earns(hasty, task, Action(Kind.EXIT, argument="")):
-            findings.exit_rewarded.append(task.task_id)
-        wrong = [*task.wrong_answers, *(["N/A"] if task.is_achievable else [])]
-        earned = [answer for answer in wrong if _earns(hasty, task, Action(Kind.EXIT, argument=answer))]
-        if earned:
-            findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
-        on_progress(task)
+    with _workers(min(jobs, len(chunks))) as work:
+        for found in work(partial(_examine_all, variation=variation), chunks):
+            findings.add(found)
+            on_progress(findings.tasks)
+    return findings
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[Callable[..., Iterable[Findings]]]:
+    """A `map` over that many processes; one works here."""
+    if count <= 1:
+        yield map
+    else:
+        with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+            yield pool.map
+
+
+def _examine_all(tasks: Sequence[Task], variation: Variation) -> Findings:
+    findings = Findings()
+    patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
+    for task in tasks:
+        _examine(task, another(task, variation), patient, hasty, findings)
     patient.close()
     hasty.close()
     return findings
+
+
+def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings) -> None:
+    """Try everything with one task, the solution of another among it, and note what is found."""
+    findings.tasks += 1
+    findings.templates.add(task.template)
+    findings.worlds.add(task.world_seed)
+    failure = replay(patient, task)
+    if failure:
+        findings.unsolved.append(f"{task.task_id}: {failure}")
+    else:
+        findings.solved += 1
+    if _earns(hasty, task, _NOTHING):
+        findings.noop_rewarded.append(task.task_id)
+    if _earns(hasty, task, _exit("")):
+        findings.exit_rewarded.append(task.task_id)
+    if task.is_achievable and _earns(hasty, task, _exit("N/A")):
+        findings.na_rewarded.append(task.task_id)
+    earned = [answer for answer in task.wrong_answers if _earns(hasty, task, _exit(answer))]
+    if earned:
+        findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
+    if other is None:
+        findings.without_other.append(task.task_id)
+    elif imitate(patient, task, other):
+        excuse = EXCEPTIONS.get(task.template)
+        place = findings.excused if excuse else findings.other_rewarded
+        place.append(f"{task.task_id}: {excuse or f'by the solution of {other.task_id}'}")
 
 
 def replay(env: WebArenaLite, task: Task) -> str:
@@ -65,7 +147,7 @@ def replay(env: WebArenaLite, task: Task) -> str:
     env.reset(options={"task": task})
     expert = Expert(task, env.dialect)
     done = False
-    info: dict[str, object] = {}
+    info: dict[str, Any] = {}
     while not done:
         try:
             reply = expert.reply(env.page, env.observation)
@@ -78,10 +160,45 @@ def replay(env: WebArenaLite, task: Task) -> str:
     return "" if reward == 1.0 else f"not rewarded: {info['verdicts']}"
 
 
-def _make(tasks: list[Task], max_steps: int) -> WebArenaLite:
-    return WebArenaLite(tasks=tasks, max_steps=max_steps)
+def another(task: Task, variation: Variation = "content") -> Task | None:
+    """Return another draw of the task's template in its world, with another truth; None when there is none."""
+    if task.template not in templates() or task.world_seed is None:
+        return None
+    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation))
+    return next((other for other in drawn if other.eval != task.eval), None)
+
+
+def imitate(env: WebArenaLite, task: Task, other: Task) -> bool:
+    """Do what solves another task, up to its answer, and return whether that earns this one's reward.
+
+    It begins where the other does. Where a step cannot be done, only the answer is left to give.
+    """
+    env.reset(options={"task": replace(task, start_url=other.start_url)})
+    expert = Expert(other, env.dialect)
+    last = other.solution[-1].action
+    parting = env.dialect.format(last if last.kind is Kind.EXIT else _exit(""))
+    done = False
+    info: dict[str, Any] = {"action_error": ""}
+    reward = 0.0
+    while not done:
+        try:
+            reply = parting if info["action_error"] else expert.reply(env.page, env.observation)
+        except ActionError:
+            reply = parting
+        _, reward, terminated, truncated, info = env.step(reply)
+        done = terminated or truncated
+    return reward > 0
+
+
+@lru_cache(maxsize=512)
+def _draws(template: str, world_seed: int, count: int, variation: Variation) -> list[Task]:
+    return draw([template], world_seed=world_seed, count=count, variation=variation)
+
+
+def _exit(answer: str) -> Action:
+    return Action(Kind.EXIT, argument=answer)
 
 
 def _earns(env: WebArenaLite, task: Task, action: Action) -> bool:
     env.reset(options={"task": task})
-    return env.step(DIALECTS["webrl"].format(action))[1] > 0
+    return env.step(env.dialect.format(action))[1] > 0

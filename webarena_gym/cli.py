@@ -3,21 +3,25 @@
 import argparse
 import hashlib
 import json
+import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from statistics import median
+from typing import get_args
 
 import gymnasium
 
-from webarena_gym import __version__
+from webarena_gym import __version__, progress
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import TaskError, WebArenaGymError
-from webarena_gym.sites.world import DATABASE_OF, cache_folder, load_world
+from webarena_gym.sites.layout import Variation, layout_of
+from webarena_gym.sites.world import DATABASES, cache_folder, load_world
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.census import tables
+
+_FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +45,7 @@ def _parser() -> argparse.ArgumentParser:
 
     tasks = commands.add_parser("tasks", help="list, count, draw and export tasks")
     _choose_tasks(tasks)
-    tasks.add_argument("--stats", action="store_true", help="count by site, check and length instead of listing")
+    tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
     tasks.add_argument("--export", type=Path, metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument("--write-suite", action="store_true", help="draw both splits anew into the package's data files")
     tasks.set_defaults(run=_tasks)
@@ -53,6 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _choose_tasks(audit)
     audit.add_argument("--worlds", type=int, default=0, metavar="K", help="audit in K fresh worlds too")
+    audit.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
     audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     audit.set_defaults(run=_audit)
 
@@ -63,38 +68,59 @@ def _parser() -> argparse.ArgumentParser:
     play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
     play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
     play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
+    _choose_variation(play)
     play.set_defaults(run=_play)
 
     serve = commands.add_parser("serve", help="browse the sites in your own browser")
     serve.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000, the test split's)")
     serve.add_argument("--port", type=int, default=8000, help="the port on 127.0.0.1 (default: 8000)")
+    _choose_variation(serve)
     serve.set_defaults(run=_serve)
 
     world = commands.add_parser("world", help="build worlds and say what is in them")
     world.add_argument("seeds", type=int, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
     world.set_defaults(run=_world)
+
+    doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
+    doctor.add_argument(
+        "--sites", metavar="JSON", help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)'
+    )
+    doctor.add_argument("--browser", choices=("chromium", "inprocess"), default="chromium", help="which you mean to use")
+    doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
+    doctor.set_defaults(run=_doctor)
     return parser
 
 
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks (default: test)")
     parser.add_argument("--world-seed", type=int, metavar="SEED", help="draw the split's templates in this world instead")
-    parser.add_argument("--draw", type=int, metavar="N", help="draw N tasks of each template; needs --world-seed")
+    parser.add_argument(
+        "--draw", type=int, metavar="N", help="draw N tasks in all, evenly from the chosen templates; needs --world-seed"
+    )
     parser.add_argument("--template", action="append", metavar="NAME", help="only these templates (may be repeated)")
+    _choose_variation(parser)
+
+
+def _choose_variation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--variation",
+        choices=get_args(Variation),
+        default="content",
+        help="what differs from world to world: the content, or the layout of the sites too (default: content)",
+    )
 
 
 def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
     if options.draw is not None:
         if world_seed is None:
             raise TaskError("--draw needs --world-seed: the world to draw from")
-        return task_suite.draw(options.template, world_seed=world_seed, count=options.draw)
+        return task_suite.spread(options.template, world_seed=world_seed, total=options.draw, variation=options.variation)
+    if world_seed is not None and options.template:
+        return task_suite.draw(options.template, world_seed=world_seed, count=1, variation=options.variation)
+    wanted = {template.name for template in task_suite.named(options.template)}
     splits = tuple(task_suite.SPLITS) if options.split == "all" else (options.split,)
-    chosen = [task for split in splits for task in task_suite.load(split, world_seed)]
-    known = task_suite.templates()
-    for name in options.template or ():
-        if name not in known:
-            raise TaskError(f"there is no template {name!r}; expected one of {', '.join(known)}")
-    return [task for task in chosen if not options.template or task.template in options.template]
+    tasks = (task for split in splits for task in task_suite.load(split, world_seed, options.variation))
+    return [task for task in {task.task_id: task for task in tasks}.values() if task.template in wanted]
 
 
 def _tasks(options: argparse.Namespace) -> int:
@@ -106,7 +132,7 @@ def _tasks(options: argparse.Namespace) -> int:
     if options.export:
         _export(chosen, options.export)
     elif options.stats:
-        _print_stats(chosen)
+        print(tables(chosen, options.split))
     else:
         for task in chosen:
             print(f"{task.task_id:<55} {'+'.join(task.eval_types):<24} {len(task.solution):>2} steps  {task.intent}")
@@ -122,41 +148,40 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
     print(f"{len(tasks)} tasks in {path}")
 
 
-def _print_stats(tasks: Sequence[Task]) -> None:
-    def line(name: str, counts: Iterable[tuple[str, int]]) -> None:
-        print(f"{name:<16}" + ", ".join(f"{key} {count}" for key, count in counts))
-
-    lengths = [len(task.solution) for task in tasks]
-    print(f"{len(tasks)} tasks of {len({task.template for task in tasks})} templates")
-    line("by site", Counter("+".join(task.sites) for task in tasks).most_common())
-    line("by check", Counter("+".join(task.eval_types) for task in tasks).most_common())
-    line("not achievable", [("tasks", sum(not task.is_achievable for task in tasks))])
-    if lengths:
-        print(f"{'steps':<16}{min(lengths)} to {max(lengths)}, median {median(lengths):g}")
-
-
 def _audit(options: argparse.Namespace) -> int:
     from webarena_gym.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
 
     start = time.perf_counter()
-    seeds: list[int | None] = [options.world_seed, *(900_000 + number for number in range(options.worlds))]
-    totals = Counter({"tasks": 0, "solved": 0, "noop_rewarded": 0, "exit_rewarded": 0, "wrong_rewarded": 0})
-    clean = True
-    for seed in seeds:
-        findings = audit(_chosen(options, seed))
-        clean = clean and findings.is_clean
-        for name in totals:
-            value = getattr(findings, name)
-            totals[name] += value if isinstance(value, int) else len(value)
-        place = "the suite's worlds" if seed is None else f"world {seed}"
-        print(f"{place}: {findings.solved} of {findings.tasks} solved by their reference solutions")
-        for name in ("unsolved", "noop_rewarded", "exit_rewarded", "wrong_rewarded"):
-            for finding in getattr(findings, name):
-                print(f"  {name.replace('_', ' ')}: {finding}")
+    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.worlds)]
+    chosen = [task for seed in seeds for task in _chosen(options, seed)]
+    if not chosen:
+        raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
+    progress.show(0, len(chosen), "tasks audited")
+    findings = audit(
+        chosen,
+        variation=options.variation,
+        jobs=options.jobs,
+        on_progress=lambda done: progress.show(done, len(chosen), "tasks audited"),
+    )
+    progress.clear()
     seconds = round(time.perf_counter() - start, 2)
+    totals = findings.totals()
+    print(
+        f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
+        f" by their reference solutions, in {seconds} s"
+    )
+    for kind, found in findings.faults.items():
+        for finding in found:
+            print(f"  {kind.replace('_', ' ')}: {finding}")
+    for finding in findings.excused:
+        print(f"  excused: {finding}")
+    if findings.without_other:
+        alone = sorted({finding.partition("/")[0] for finding in findings.without_other})
+        print(f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}")
     if options.json:
-        print(json.dumps({**totals, "browser": "inprocess", "world_seed": options.world_seed, "seconds": seconds}))
-    return 0 if clean else 1
+        setting = {"browser": "inprocess", "variation": options.variation, "world_seed": options.world_seed, "seconds": seconds}
+        print(json.dumps({**totals, **setting}))
+    return 0 if findings.is_clean else 1
 
 
 def _play(options: argparse.Namespace) -> int:
@@ -166,6 +191,7 @@ def _play(options: argparse.Namespace) -> int:
         elements=options.elements,
         observation=options.observation,
         dialect=options.dialect,
+        variation=options.variation,
         max_steps=100,
     )
     _, info = env.reset(seed=options.seed, options={"task": options.task} if options.task else None)
@@ -189,7 +215,7 @@ def _serve(options: argparse.Namespace) -> int:
 
     for name, url in addresses(options.port).items():
         print(f"{name:<15} {url}", flush=True)
-    serve(options.world_seed, options.port)
+    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation))
     return 0
 
 
@@ -197,11 +223,11 @@ def _world(options: argparse.Namespace) -> int:
     for seed in options.seeds:
         start = time.perf_counter()
         world = load_world(seed)
-        sizes = ", ".join(f"{name} {len(world.content(name)) / 1e6:.2f} MB" for name in sorted(set(DATABASE_OF.values())))
+        sizes = ", ".join(f"{name} {len(world.content(name)) / 1e6:.2f} MB" for name in DATABASES)
         seconds = time.perf_counter() - start
         print(f"world {seed}: {sizes}, ready in {seconds:.2f} s")
         databases = world.open()
-        for name in sorted(set(DATABASE_OF.values())):
+        for name in DATABASES:
             database = databases[name]
             tables = database.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
             rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
@@ -209,3 +235,19 @@ def _world(options: argparse.Namespace) -> int:
             print(f"  {name}: {counts}")
     print(f"kept in {cache_folder()}")
     return 0
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from webarena_gym.doctor import examine, named_servers  # noqa: PLC0415 - needs what the other commands do not
+
+    findings = []
+    for finding in examine(named_servers(options.sites), browser=options.browser):
+        findings.append(finding)
+        if not options.json:
+            print(f"{'well' if finding.is_well else 'ILL '}  {finding.what:<20} {finding.seen}", flush=True)
+            if not finding.is_well:
+                print(f"      {'':<20} {finding.advice}", flush=True)
+    is_well = all(finding.is_well for finding in findings)
+    if options.json:
+        print(json.dumps({"is_well": is_well, "findings": [finding._asdict() for finding in findings]}))
+    return 0 if is_well else 1

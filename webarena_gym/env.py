@@ -1,27 +1,33 @@
 """`WebArenaLite-v0`: one task on one world of one's own, as a Gymnasium environment."""
 
-from collections.abc import Mapping, Sequence
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import copy
 from functools import cache
+from io import BytesIO
+from math import nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 import gymnasium
+import numpy
 from gymnasium.spaces import Text
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.acting import act
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, SnapshotError, TaskError
-from webarena_gym.evaluators import Judge, Outcome, Verdict, evaluate, resolve
+from webarena_gym.errors import ActionError, BrowserError, SnapshotError, TaskError
+from webarena_gym.evaluators import Judge, Outcome, Verdict, View, evaluate, no_scripts
 from webarena_gym.history import History, Message, Turn, as_text, compress
+from webarena_gym.network import Network
 from webarena_gym.observation import Elements, Observation, Style, observe, scrolled
 from webarena_gym.page import Page
-from webarena_gym.sites.kit import Database
-from webarena_gym.sites.kit import Snapshot as DatabaseSnapshot
-from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
+from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
+from webarena_gym.venues import EmbeddedVenue, Venue
 
 MAX_OBSERVATION = 1_000_000  # characters
 MAX_REPLY = 100_000  # characters
@@ -47,15 +53,15 @@ class Info(TypedDict):
     task_id: str
     success: NotRequired[bool]  # at the end of an episode
     verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
+    failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
 
 
 class Snapshot(NamedTuple):
     """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process."""
 
     task: Task
-    world_seed: int
-    databases: dict[str, DatabaseSnapshot]
-    browser: Any
+    goal: str
+    venue: Any  # the state of the sites and of the browser
     turns: tuple[Turn, ...]
     top: int
     action_error: str
@@ -69,26 +75,29 @@ class WebArenaLite(gymnasium.Env[str, str]):
     Args:
         split: "train" or "test": the part of the shipped suite that `reset` draws from.
         tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
-        browser: "inprocess"; "chromium" is not there yet.
+        browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
         sites: real servers by URL are not there yet; None means the embedded sites.
         world_seed: draw the split's templates in this world instead of the suite's own.
+        variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
+            A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
         observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
         elements: "id" (numbered in the page) or "label" (actions name the visible label).
         max_steps: steps after which an episode is truncated.
-        render_mode: None or "ansi" (the newest page as text).
+        render_mode: None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window).
         thoughts: whether past replies stay whole in the history, thoughts included.
         header: whether the URL and the tabs stand above the page.
         window: characters of a page that are shown at once; Scroll moves the window.
         judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
-    with an empty answer. A malformed or impossible action changes nothing but is told in the next observation.
+    with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
+    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why.
 
     """
 
-    metadata: dict[str, Any] = {"render_modes": ["ansi"], "render_fps": 1}  # noqa: RUF012 - the type is Gymnasium's
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array", "human"], "render_fps": 1}  # noqa: RUF012 - the type is Gymnasium's
 
     def __init__(
         self,
@@ -98,6 +107,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         browser: Literal["inprocess", "chromium"] = "inprocess",
         sites: Mapping[str, str] | None = None,
         world_seed: int | None = None,
+        variation: Variation = "content",
         history: History = "compressed",
         observation: Style = "html",
         dialect: str = "webrl",
@@ -109,6 +119,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         window: int = 12_000,
         judge: Judge | None = None,
     ) -> None:
+        _expect("variation", variation, get_args(Variation))
         _expect("history", history, get_args(History))
         _expect("observation", observation, get_args(Style))
         _expect("elements", elements, get_args(Elements))
@@ -116,12 +127,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
         _expect("browser", browser, ("inprocess", "chromium"))
         _expect_positive("max_steps", max_steps)
         _expect_positive("window", window)
-        if browser == "chromium" or render_mode in ("rgb_array", "human"):
-            raise NotImplementedError("Chromium is not supported yet; use browser='inprocess' and render_mode None or 'ansi'")
+        _expect("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        if browser == "inprocess":
+            self.metadata = self.metadata | {"render_modes": ["ansi"]}
+            if render_mode in ("rgb_array", "human"):
+                raise ValueError(f"render_mode {render_mode!r} shows pictures, which need browser='chromium'")
         if sites is not None:
             raise NotImplementedError("real servers are not supported yet; leave sites=None for the embedded sites")
-        _expect("render_mode", render_mode, (None, "ansi"))
-        self._tasks = task_suite.select(tasks) if tasks is not None else task_suite.load(split, world_seed)
+        chosen = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
+        self._tasks = chosen
+        self._variation: Variation = variation
         self._world_seed = world_seed
         self._history: History = history
         self._style: Style = observation
@@ -135,10 +150,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._judge = judge
         self.observation_space = copy(_text_space(MAX_OBSERVATION))
         self.action_space = copy(_text_space(MAX_REPLY))
-        self._world: World | None = None
-        self._databases: Databases | None = None
-        self._browser: Browser | None = None
+        self._browser_kind = browser
+        self._venue: Venue = EmbeddedVenue(self._make_browser, world_seed, variation)
         self._task: Task | None = None
+        self._goal = ""
         self._turns: list[Turn] = []
         self._top = 0
         self._action_error = ""
@@ -167,11 +182,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """What the agent sees of the page, with the elements that its actions may name."""
         return self._look()[1]
 
-    def database(self, site: str) -> Database:
+    def database(self, site: str) -> sqlite3.Connection:
         """The episode's own database of a site, to look at and, in tests, to change."""
         self._started()
-        assert self._databases is not None
-        return self._databases[site]
+        return self._venue.database(site)
 
     # Gymnasium's interface.
 
@@ -182,18 +196,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         super().reset(seed=seed)
         task = self._choose(options or {})
-        self._enter_world(self._world_seed if task.world_seed is None else task.world_seed)
-        assert self._world is not None
-        assert self._browser is not None
+        self._task = None
+        try:
+            self._goal = self._venue.enter(task)
+        except BrowserError:  # it may have died since; a new one is worth one try
+            self._venue.abandon()
+            self._goal = self._venue.enter(task)
         self._task = task
         self._turns = []
         self._top = 0
         self._action_error = ""
         self._done = False
-        self._browser.start(
-            [resolve(url.strip(), URLS) for url in task.start_url.split("|AND|")],
-            self._world.cookies(task.sites) if task.require_login else {},
-        )
         self._seen = None
         info = self._info()
         return as_text(info["messages"]), dict(info)
@@ -207,8 +220,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
-        before = self._look()[2]
+        before = self._look()
         self._action_error = ""
+        self._turns.append(Turn(before[2], _within_charset(action)))
+        try:
+            return self._take(action)
+        except BrowserError as error:
+            return self._give_up(before, str(error))
+
+    def _take(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Do the action in a reply and look at what came of it. Raises BrowserError."""
         exited: str | None = None
         try:
             parsed = self.dialect.parse(action)
@@ -219,7 +240,6 @@ class WebArenaLite(gymnasium.Env[str, str]):
         except ActionError as error:
             self._action_error = str(error)
         self._seen = None
-        self._turns.append(Turn(before, _within_charset(action)))
         terminated = exited is not None
         truncated = not terminated and len(self._turns) >= self._max_steps
         self._done = terminated or truncated
@@ -232,27 +252,39 @@ class WebArenaLite(gymnasium.Env[str, str]):
             reward = float(info["success"])
         return as_text(info["messages"]), reward, terminated, truncated, dict(info)
 
-    def render(self) -> str | None:
-        """Return the newest page as text in the mode "ansi"."""
-        return self._look()[2] if self.render_mode == "ansi" else None
+    def _give_up(self, last: tuple[Page, Observation, str], failure: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
+        self._done = True
+        self._seen = last
+        info = self._info()
+        info["failure"] = failure
+        self._task = None
+        self._venue.abandon()
+        return as_text(info["messages"]), nan, False, True, dict(info)
+
+    def render(self) -> Any:
+        """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array")."""
+        if self.render_mode == "ansi":
+            return self._look()[2]
+        if self.render_mode == "rgb_array":
+            return _pixels(self._started()[1].screenshot())
+        return None
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
-        self._leave_world()
+        self._venue.close()
+        self._task, self._seen = None, None
         self._done = True
 
     # Forking.
 
     def snapshot(self) -> Snapshot:
         """Return the whole episode: databases, cookies, open pages, history, random numbers."""
-        task, browser = self._started()
-        assert self._world is not None
-        assert self._databases is not None
+        task, _ = self._started()
         return Snapshot(
             task,
-            self._world.seed,
-            self._databases.snapshot(),
-            browser.snapshot(),
+            self._goal,
+            self._venue.snapshot(),
             tuple(self._turns),
             self._top,
             self._action_error,
@@ -267,12 +299,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
-        self._enter_world(snapshot.world_seed)
-        assert self._browser is not None
-        assert self._databases is not None
-        self._databases.restore(snapshot.databases)
-        self._browser.restore(snapshot.browser)
+        self._venue.restore(snapshot.venue)
         self._task = snapshot.task
+        self._goal = snapshot.goal
         self._turns = list(snapshot.turns)
         self._top = snapshot.top
         self._action_error = snapshot.action_error
@@ -294,74 +323,30 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if isinstance(wanted, Task):
             return wanted
         known = next((task for task in self._tasks if task.task_id == str(wanted)), None)
-        return known or task_suite.find(str(wanted))
+        return known or task_suite.find(str(wanted), self._variation)
 
-    def _enter_world(self, seed: int | None) -> None:
-        """Bring the world of a seed to its first state, in memory."""
-        if seed is None:
-            raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
-        if self._world is not None and self._world.seed == seed and self._databases is not None:
-            self._databases.reset()
-            return
-        self._leave_world()
-        self._world = load_world(seed)
-        self._databases = self._world.open()
-        self._browser = InProcessBrowser(connect(self._databases))
+    def _make_browser(self, network: Network) -> Browser:
+        if self._browser_kind == "inprocess":
+            return InProcessBrowser(network)
+        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
-    def _leave_world(self) -> None:
-        if self._browser is not None:
-            self._browser.close()
-        if self._databases is not None:
-            self._databases.close()
-        self._world, self._browser, self._task, self._seen, self._databases = None, None, None, None, None
+        return ChromiumBrowser(network, headless=self.render_mode != "human")
 
     def _started(self) -> tuple[Task, Browser]:
-        if self._task is None or self._browser is None:
+        if self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
-        return self._task, self._browser
+        return self._task, self._venue.browser
 
     def _act(self, action: Action) -> None:
         _, browser = self._started()
         if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
             self._top = scrolled(self.observation, down=action.kind is Kind.SCROLL_DOWN)
             return
-        if action.kind is Kind.WAIT:
-            return
         before = self.page
-        self._use(browser, action)
+        act(browser, action, None if action.element is None else self.observation.element(action.element))
         after = browser.page()
         if (after.url, after.active_tab) != (before.url, before.active_tab):
             self._top = 0
-
-    def _use(self, browser: Browser, action: Action) -> None:
-        """Do one action in the browser. Raises ActionError."""
-        argument = action.argument or ""
-        element = self.observation.element(action.element) if action.element is not None else None
-        match action.kind:
-            case Kind.CLICK:
-                browser.click(element)
-            case Kind.RIGHT_CLICK:
-                browser.right_click(element)
-            case Kind.HOVER:
-                browser.hover(element)
-            case Kind.TYPE | Kind.SEARCH:
-                browser.type(element, argument, enter=action.kind is Kind.SEARCH)
-            case Kind.SELECT:
-                browser.select(element, argument)
-            case Kind.PRESS:
-                browser.press(argument, element)
-            case Kind.GOTO:
-                browser.goto(argument)
-            case Kind.NEW_TAB:
-                browser.new_tab()
-            case Kind.CLOSE_TAB:
-                browser.close_tab()
-            case Kind.SWITCH_TAB:
-                browser.switch_tab(_tab_index(argument, len(self.page.tabs)))
-            case Kind.GO_BACKWARD:
-                browser.go_back()
-            case Kind.GO_FORWARD:
-                browser.go_forward()
 
     def _look(self) -> tuple[Page, Observation, str]:
         """Return the page, the observation and its text; computed once after each step."""
@@ -378,10 +363,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         task, _ = self._started()
         page, _, text = self._look()
         return {
-            "goal": task.intent,
+            "goal": self._goal,
             "url": page.url,
             "page": text,
-            "messages": compress(task.intent, self._turns, text, self._history, thoughts=self._thoughts),
+            "messages": compress(self._goal, self._turns, text, self._history, thoughts=self._thoughts),
             "step": len(self._turns),
             "action_error": self._action_error,
             "task_id": task.task_id,
@@ -390,16 +375,22 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _evaluate(self, answer: str) -> list[Verdict]:
         task, browser = self._started()
 
-        final = browser.page()
+        def view() -> View:
+            run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
+            return View(browser.page(), run, not getattr(browser, "has_failed", False))
 
-        def open_page(url: str) -> Page:
+        final = view()
+
+        @contextmanager
+        def open_page(url: str) -> Iterator[View]:
             browser.new_tab(url)
-            page = browser.page()
-            browser.close_tab()
-            browser.switch_tab(final.active_tab)
-            return page
+            try:
+                yield view()
+            finally:
+                browser.close_tab()
+                browser.switch_tab(final.page.active_tab)
 
-        outcome = Outcome(answer, final, open_page, lambda site: self.database(site).connection, URLS)
+        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls)
         return evaluate(task.eval, task.intent, outcome, self._judge)
 
 
@@ -419,10 +410,11 @@ def _expect_positive(name: str, value: int) -> None:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")
 
 
-def _tab_index(text: str, count: int) -> int:
-    if not text.strip().isdigit() or int(text) >= count:
-        raise ActionError(f"there is no tab {text!r}; the tabs are 0 to {count - 1}")
-    return int(text)
+def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:
+    from PIL import Image  # noqa: PLC0415 - comes with the extra that makes pictures
+
+    with Image.open(BytesIO(png)) as image:
+        return numpy.asarray(image.convert("RGB"))
 
 
 def _within_charset(text: str) -> str:

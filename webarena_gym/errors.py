@@ -6,7 +6,10 @@ WebArenaGymError
 ├── WorldError         a world cannot be built, or its cache cannot be written
 ├── EvaluationError    an evaluator cannot do its work; never a score of 0
 ├── SnapshotError      a snapshot does not fit the env that should restore it
+├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
+├── ServerError        a real server does not answer, refuses a login, or is named wrongly
 └── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
+    └── ScriptError    a script of ours threw in the page
 """
 
 
@@ -34,5 +37,17 @@ class SnapshotError(WebArenaGymError, ValueError):
     """A snapshot was made by another version, world or kind of env."""
 
 
+class WorkerError(WebArenaGymError):
+    """A worker process of a vector env was lost, and with it what was asked for; asking again may work."""
+
+
+class ServerError(WebArenaGymError):
+    """A real server does not answer, refuses a login, or is named wrongly."""
+
+
 class BrowserError(WebArenaGymError):
     """The browser failed; the episode is lost through no fault of the policy."""
+
+
+class ScriptError(BrowserError):
+    """A script that was run in a page threw; the page and the browser are fine."""

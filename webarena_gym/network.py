@@ -69,9 +69,15 @@ class Network:
             key = name.upper().replace("-", "_")
             environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
         answer: list[Any] = []
-        chunks = site(environ, lambda status, head, _exc_info=None: answer.extend((status, head)))
+        written: list[bytes] = []
+
+        def start_response(status: str, head: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
+            answer[:] = status, head
+            return written.append
+
+        chunks = site(environ, start_response)
         try:
-            content = b"".join(chunks)
+            content = b"".join((*written, *chunks))
         finally:
             close = getattr(chunks, "close", None)
             if close is not None:

@@ -72,6 +72,22 @@ class Browser(Protocol):
         """Close the active tab; the one before it becomes active. Closing the only tab leaves a blank one."""
         ...
 
+    def scroll(self, *, down: bool) -> None:
+        """Move the window over the page by two thirds of its height. Raises BrowserError for a browser without layout."""
+        ...
+
+    def wait(self) -> None:
+        """Let the page come to rest."""
+        ...
+
+    def screenshot(self) -> bytes:
+        """Return what the window shows, as PNG. Raises BrowserError for a browser that draws nothing."""
+        ...
+
+    def run_script(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression in the page. Raises BrowserError for a browser without scripts."""
+        ...
+
     def snapshot(self) -> Any:
         """Return a picklable value that holds all tabs with their histories and live state, and the cookies."""
         ...

@@ -91,6 +91,20 @@ class InProcessBrowser:
         if not self._tab.travel(1):
             raise ActionError("there is no later page in this tab to go forward to")
 
+    def scroll(self, *, down: bool) -> None:
+        raise BrowserError(
+            f'the in-process browser has no window to scroll {"down" if down else "up"}; that needs browser="chromium"'
+        )
+
+    def wait(self) -> None:
+        self._check_started()
+
+    def screenshot(self) -> bytes:
+        raise BrowserError('the in-process browser draws nothing; pictures need browser="chromium"')
+
+    def run_script(self, expression: str) -> Any:
+        raise BrowserError(f'the in-process browser runs no scripts, such as {expression!r}; that needs browser="chromium"')
+
     def snapshot(self) -> Snapshot:
         self._check_open()
         return Snapshot(tuple(tab.save() for tab in self._tabs), self._active, self._client.cookies.contents())

@@ -7,7 +7,9 @@ from lxml.html import HtmlElement
 MAX_TEXT = 500  # characters of one piece of text
 SPACE = re.compile(r"\s+")
 
-SKIPPED = frozenset({"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"})
+SKIPPED = frozenset(
+    {"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"}
+)
 BLOCKS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form header"  # noqa: SIM905
     " hr html legend li main nav ol p pre section table tbody tfoot thead ul".split()

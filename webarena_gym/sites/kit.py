@@ -8,6 +8,7 @@ random numbers: the time is the world's (`request.now`), tokens are digests of w
 
 import hashlib
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from datetime import datetime
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
 from werkzeug.routing import IntegerConverter, Map, Rule
 from werkzeug.utils import redirect as redirect
@@ -26,6 +28,7 @@ from werkzeug.wrappers import Response as Response
 from webarena_gym.sites.layout import PLAIN, Layout
 
 Snapshot = dict[int, bytes]
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
 
 
@@ -78,10 +81,18 @@ def sign_in(db: sqlite3.Connection, **data: Any) -> str:
     return session_id
 
 
+class Parameters(ImmutableMultiDict[str, Any]):
+    """What a form or an address sends, without the control characters that no page of HTML may hold."""
+
+    def __init__(self, sent: Iterable[tuple[str, Any]] = ()) -> None:
+        super().__init__([(name, _CONTROL.sub("", value) if isinstance(value, str) else value) for name, value in sent])
+
+
 class Request(BaseRequest):
     """A request, with the episode's database, clock and session at hand."""
 
     max_content_length = 2_000_000
+    parameter_storage_class = Parameters
     app: "App"
 
     @property

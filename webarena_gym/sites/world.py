@@ -8,13 +8,16 @@ generator never meets an old world.
 import hashlib
 import os
 import sqlite3
+import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from webarena_gym import progress
 from webarena_gym.errors import WorldError
 from webarena_gym.network import Network, WSGIApplication
 from webarena_gym.sites.kit import Database, Site, Snapshot
@@ -42,6 +45,8 @@ URLS: Mapping[str, str] = {
 
 DATABASE_OF: Mapping[str, str] = {name: "shopping" if name == "shopping_admin" else name for name in HOSTS}
 """The site whose folder holds the schema and the generator of a site's database."""
+
+DATABASES = tuple(dict.fromkeys(DATABASE_OF.values()))
 
 _DIGEST_BYTES = 32
 
@@ -164,27 +169,52 @@ def cache_folder() -> Path:
 @cache
 def _version(name: str) -> str:
     """A digest of all that decides what a generator makes: the sources and data of its site, and what the sites share."""
+    sites = Path(__file__).parent
     digest = hashlib.sha256()
-    for folder in ("common", name):
-        for file in sorted((Path(__file__).parent / folder).rglob("*")):
-            if file.suffix in (".py", ".sql", ".json", ".txt"):
-                digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    for file in (sites / "kit.py", *(file for folder in ("common", name) for file in sorted((sites / folder).rglob("*")))):
+        if file.suffix in (".py", ".sql", ".json", ".txt"):
+            content = file.read_bytes()
+            digest.update(f"{file.relative_to(sites).as_posix()} {len(content)}\n".encode() + content)
     return digest.hexdigest()[:16]
 
 
 def _load(name: str, seed: int) -> bytes:
-    """Read a database from the cache, or build it; a damaged file is built again."""
+    """Read a database from the cache, or build it; a damaged file is built again. Raises WorldError."""
     path = cache_folder() / _version(name) / f"{name}-{seed}.world"
+    content = _read(path)
+    if content:
+        return content
+    with _alone(path):
+        content = _read(path)  # another process may have built it meanwhile
+        if not content:
+            progress.show(DATABASES.index(name), len(DATABASES), f"building world {seed}: {name}")
+            content = build(name, seed)
+            progress.clear()
+            _store(path, hashlib.sha256(content).digest() + content)
+    return content
+
+
+def _read(path: Path) -> bytes:
+    """Return the database that a file of the cache holds; nothing when it is not there, or not whole."""
     try:
         stored = path.read_bytes()
     except OSError:
-        stored = b""
+        return b""
     content = stored[_DIGEST_BYTES:]
-    if len(stored) > _DIGEST_BYTES and hashlib.sha256(content).digest() == stored[:_DIGEST_BYTES]:
-        return content
-    content = build(name, seed)
-    _store(path, hashlib.sha256(content).digest() + content)
-    return content
+    return content if hashlib.sha256(content).digest() == stored[:_DIGEST_BYTES] else b""
+
+
+@contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Let one process at a time make a file, where the system can; elsewhere several may, and the last one stays."""
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            import fcntl  # noqa: PLC0415 - not everywhere
+
+            with suppress(OSError):  # a folder that cannot be written is told when the file is, and some have no locks
+                path.parent.mkdir(parents=True, exist_ok=True)
+                fcntl.flock(stack.enter_context(path.with_suffix(".lock").open("w")), fcntl.LOCK_EX)
+        yield
 
 
 def build(name: str, seed: int) -> bytes:

@@ -7,13 +7,16 @@ every process. The suite's two splits are such draws, in worlds of their own.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import NamedTuple
 
 from webarena_gym.errors import TaskError
+from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
+from webarena_gym.tasks.suite import PARTS
 from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
 from webarena_gym.tasks.task import parse_task as parse_task
@@ -22,17 +25,17 @@ from webarena_gym.tasks.template import NothingToDraw, Sampler, Template
 
 DATA = Path(__file__).parent / "data"
 _MODULES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "several")
-_TRIES = 30  # draws without a new task before a template is given up in a world
+_TRIES = 30  # draws in a row without a new task before a template is given up in a world
 
 
 class Split(NamedTuple):
-    """How a split of the suite is drawn: the worlds, and the tasks of each template in each world."""
+    """How a split of the suite is drawn: from which worlds, and the number of steps that a solution has at most."""
 
     worlds: tuple[int, ...]
-    per_template: int
+    longest: int
 
 
-SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 1), "test": Split((1000,), 1)}
+SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "test": Split((1000,), 20)}
 
 
 @cache
@@ -44,55 +47,107 @@ def templates() -> dict[str, Template]:
     return known
 
 
-def draw(names: Iterable[str] | None = None, *, world_seed: int, count: int) -> list[Task]:
+def draw(names: Iterable[str] | None = None, *, world_seed: int, count: int, variation: Variation = "content") -> list[Task]:
     """Draw `count` different tasks from each of the named templates (all by default) in one world.
 
-    A template that has fewer gives what it has. Raises TaskError for an unknown name.
+    Their solutions are for the sites as `variation` builds them. A template that has fewer gives what it has. Raises TaskError
+    for an unknown name.
     """
+    wanted = named(names)
+    with _Sampling(world_seed, variation) as sampling:
+        return [task for template in wanted for task in sampling.several(template, count)]
+
+
+def spread(
+    names: Iterable[str] | None = None,
+    *,
+    world_seed: int,
+    total: int,
+    variation: Variation = "content",
+    longest: int | None = None,
+    first: int = 0,
+) -> list[Task]:
+    """Draw `total` different tasks in one world, evenly from the named templates (all by default).
+
+    Where a template has fewer than its share, the others give more. Solutions have at most `longest` steps. `first` turns the
+    order of the templates, so that what is left over does not always fall to the same ones. Raises TaskError for an unknown name.
+    """
+    wanted = named(names)
+    turn = first * total % len(wanted)
+    wanted = wanted[turn:] + wanted[:turn]
+    drawn: list[list[Task]] = [[] for _ in wanted]
+    with _Sampling(world_seed, variation) as sampling:
+        streams = {place: sampling.several(template, total, longest) for place, template in enumerate(wanted)}
+        left = total
+        while left and streams:
+            for place in list(streams)[:left]:
+                task = next(streams[place], None)
+                if task is None:
+                    del streams[place]
+                else:
+                    drawn[place].append(task)
+                    left -= 1
+    return [task for tasks in drawn for task in tasks]
+
+
+def named(names: Iterable[str] | None) -> list[Template]:
+    """Return the templates of these names, all for None. Raises TaskError."""
     known = templates()
     wanted = list(known) if names is None else list(names)
     for name in wanted:
         if name not in known:
             raise TaskError(f"there is no template {name!r}; expected one of {', '.join(known)}")
-    with _Sampling(world_seed) as sampling:
-        return [task for name in wanted for task in sampling.several(known[name], count)]
+    return [known[name] for name in wanted]
 
 
-def load(split: str, world_seed: int | None = None) -> tuple[Task, ...]:
-    """Return a split of the suite, or the same templates drawn in another world. Raises TaskError for an unknown split."""
+def load(split: str, world_seed: int | None = None, variation: Variation = "content") -> tuple[Task, ...]:
+    """Return a split of the suite, or the same templates drawn in another world. Raises TaskError for an unknown split.
+
+    With the variation "layout", the suite's own tasks are drawn again, so that their solutions are for the sites as these are
+    then built.
+    """
     if split not in SPLITS:
         raise TaskError(f"there is no split {split!r}; expected one of {', '.join(SPLITS)}")
     if world_seed is None:
-        return _shipped(split)
-    plan = SPLITS[split]
-    return tuple(draw(world_seed=world_seed, count=plan.per_template * len(plan.worlds)))
+        return _shipped(split) if variation == "content" else _redrawn(split, variation)
+    return tuple(_drawn(split, (world_seed,), variation))
 
 
 def generate(split: str) -> list[Task]:
     """Draw a split of the suite anew, as it was drawn for the shipped file."""
-    plan = SPLITS[split]
-    return [task for world_seed in plan.worlds for task in draw(world_seed=world_seed, count=plan.per_template)]
+    return _drawn(split, SPLITS[split].worlds, "content")
 
 
-def find(task_id: str) -> Task:
+def _drawn(split: str, worlds: Sequence[int], variation: Variation) -> list[Task]:
+    """Draw as many tasks as a split has, from all the worlds together, site by site."""
+    tasks: list[Task] = []
+    for part in PARTS.values():
+        names, total = (part.test, len(part.test)) if split == "test" else (part.train, part.train_tasks)
+        for place, world_seed in enumerate(worlds):
+            share = total // len(worlds) + (place < total % len(worlds))
+            tasks += spread(
+                names, world_seed=world_seed, total=share, longest=SPLITS[split].longest, first=place, variation=variation
+            )
+    return tasks
+
+
+def find(task_id: str, variation: Variation = "content") -> Task:
     """Return the task with that id, from the suite or drawn again. Raises TaskError."""
-    name, _, place = task_id.partition("/")
-    world, _, index = place.partition("/")
     try:
-        template, world_seed, number = templates()[name], int(world), int(index)
-        with _Sampling(world_seed) as sampling:
-            return sampling.one(template, number)
+        name, world_seed, index = _parted(task_id)
+        with _Sampling(world_seed, variation) as sampling:
+            return sampling.one(templates()[name], index)
     except (KeyError, ValueError, NothingToDraw) as error:
         raise TaskError(
             f"there is no task {task_id!r}; expected <template>/<world seed>/<draw>, such as {next(iter(templates()))}/1000/0"
         ) from error
 
 
-def select(tasks: str | Path | Sequence[str | Task]) -> tuple[Task, ...]:
-    """Return the tasks of a file in WebArena's schema, or of a list of ids and tasks. Raises TaskError."""
+def select(tasks: str | Path | Sequence[str | Task], variation: Variation = "content") -> tuple[Task, ...]:
+    """Return the tasks of a file in WebArena's schema, or of a list of ids, which are drawn, and tasks. Raises TaskError."""
     if isinstance(tasks, str | Path):
         return read_tasks(tasks)
-    chosen = tuple(task if isinstance(task, Task) else find(str(task)) for task in tasks)
+    chosen = tuple(task if isinstance(task, Task) else find(str(task), variation) for task in tasks)
     if not chosen:
         raise TaskError("tasks is empty; expected at least one task or id")
     return chosen
@@ -103,11 +158,30 @@ def _shipped(split: str) -> tuple[Task, ...]:
     return read_tasks(DATA / f"{split}.json")
 
 
+@cache
+def _redrawn(split: str, variation: Variation) -> tuple[Task, ...]:
+    """Draw the shipped tasks of a split again, world by world."""
+    known = templates()
+    drawn: list[Task] = []
+    for world_seed, tasks in groupby(_shipped(split), key=lambda task: task.world_seed):
+        assert world_seed is not None
+        with _Sampling(world_seed, variation) as sampling:
+            drawn += [sampling.one(known[task.template], _parted(task.task_id)[2]) for task in tasks]
+    return tuple(drawn)
+
+
+def _parted(task_id: str) -> tuple[str, int, int]:
+    """Return the template, the world and the number of a draw. Raises ValueError."""
+    name, world, index = task_id.split("/")
+    return name, int(world), int(index)
+
+
 class _Sampling:
     """Draws from one world; holds its databases open as a context manager."""
 
-    def __init__(self, world_seed: int) -> None:
+    def __init__(self, world_seed: int, variation: Variation) -> None:
         self._world_seed = world_seed
+        self._layout = layout_of(world_seed, variation)
 
     def __enter__(self) -> "_Sampling":
         self._databases = load_world(self._world_seed).open()
@@ -119,12 +193,12 @@ class _Sampling:
     def one(self, template: Template, index: int) -> Task:
         """Return draw `index` of a template. Raises NothingToDraw."""
         rng = Random(f"{template.name}/{self._world_seed}/{index}")
-        sampler = Sampler(self._databases, rng, template.sites[0])
+        sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
         template_id = list(templates()).index(template.name)
         return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed, template_id)
 
-    def several(self, template: Template, count: int) -> Iterator[Task]:
-        """Yield up to `count` draws with different intents."""
+    def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
+        """Yield up to `count` draws with different intents and solutions of at most `longest` steps."""
         intents: set[str] = set()
         index = failures = 0
         while len(intents) < count and failures < _TRIES:
@@ -133,8 +207,9 @@ class _Sampling:
             except NothingToDraw:
                 task = None
             index += 1
-            if task is None or task.intent in intents:
+            if task is None or task.intent in intents or (longest is not None and len(task.solution) > longest):
                 failures += 1
                 continue
+            failures = 0
             intents.add(task.intent)
             yield task

@@ -13,8 +13,9 @@ SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "
 EVAL_TYPES = ("string_match", "url_match", "program_html", "state")
 _EVAL_KEYS = {
     "eval_types", "reference_answers", "reference_url", "program_html", "state",
-    "string_note", "url_note", "reference_answer_raw_annotation",
+    "string_note", "url_note", "reference_answer_raw_annotation", "annotation_note",
 }  # fmt: skip
+_NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
 _REQUIRED = ("task_id", "sites", "start_url", "intent", "eval")
 _WEBRL = DIALECTS["webrl"]
 
@@ -88,7 +89,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
     missing = [key for key in _REQUIRED if key not in record]
     if missing:
         raise TaskError(f"{where}: the key {missing[0]!r} is missing")
-    unknown = [key for key in record if key not in _KEYS]
+    unknown = [key for key in record if key not in _KEYS and key not in _NOTES]
     if unknown:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
     sites = record["sites"]
@@ -98,7 +99,8 @@ def parse_task(record: Any, where: str = "task") -> Task:
         if not isinstance(record[key], str):
             raise TaskError(f"{where}: {key} is {record[key]!r}; expected text")
     _check_eval(record["eval"], where)
-    values = dict(record)
+    values = {key: value for key, value in record.items() if key not in _NOTES}
+    values["eval"] = {key: record[key] for key in _NOTES if key in record} | record["eval"]
     values["task_id"] = str(record["task_id"])
     values["sites"] = tuple(sites)
     values["solution"] = tuple(_parse_step(step, where) for step in record.get("solution", ()))

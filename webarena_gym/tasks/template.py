@@ -4,18 +4,22 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and says how a person would do the task, naming elements by the labels they would see.
 """
 
+import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.observation.reading import clean
+from webarena_gym.observation.writers import MAX_LABEL
 from webarena_gym.sites.kit import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
+_NUMBER = re.compile(r" \[\d+\]$")
 
 
 class NothingToDraw(LookupError):  # noqa: N818 - not an error: another draw may succeed
@@ -84,9 +88,21 @@ class Template:
             intent_template_id=template_id,
             template=self.name,
             world_seed=world_seed,
-            solution=tuple(drawn.solution),
+            solution=tuple(_in_layout(step, sampler.layout) for step in drawn.solution),
             wrong_answers=tuple(drawn.wrong_answers),
         )
+
+
+def _in_layout(step: Step, layout: Layout) -> Step:
+    """Translate the labels that a step names. The page may number them, and cuts them when they are long."""
+    action = step.action
+    if action.element is None or layout is PLAIN:
+        return step
+    number = _NUMBER.search(action.element)
+    name = action.element[: number.start()] if number else action.element
+    argument = layout.label(action.argument) if action.kind is Kind.SELECT and action.argument else action.argument
+    element = clean(layout.label(name), MAX_LABEL) + (number.group() if number else "")
+    return replace(step, action=replace(action, element=element, argument=argument))
 
 
 def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class ChromiumBrowser:
         hosts: real servers that may be reached, as "name" or "name:port". Nothing else exists for the browser.
         headless: whether no window is shown.
         strict: whether layout decides what can be used: elements without size, or covered by others, are hidden.
+        windowed: whether a page is only what the window shows of it, which `scroll` moves.
         viewport: the size of the window in CSS pixels.
 
     """
@@ -51,18 +52,27 @@ class ChromiumBrowser:
         hosts: frozenset[str] = frozenset(),
         headless: bool = True,
         strict: bool = False,
+        windowed: bool = False,
         viewport: tuple[int, int] = (1280, 720),
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
         self._context = Context(self._driver, network, hosts, viewport)
         self._strict = strict
+        self._windowed = windowed
         self._seen: _View | None = None
         self._closed = False
 
-    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]]) -> None:
+    def start(
+        self,
+        urls: Sequence[str],
+        cookies: Mapping[str, Mapping[str, str]],
+        *,
+        stored: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Do what the Protocol says; `stored` are further cookies, as `cookies()` returns them."""
         self._check_open()
         self._seen = None
-        self._run(self._context.open(cookies))
+        self._run(self._context.open(cookies, stored))
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._context.active = 0
@@ -160,16 +170,33 @@ class ChromiumBrowser:
         if not self._context.tabs:
             self.new_tab()
 
+    def scroll(self, *, down: bool) -> None:
+        distance = f"{'' if down else '-'}innerHeight * 2 / 3"
+        self._do(lambda tab: tab.page.evaluate(f"window.scrollBy({{top: {distance}, behavior: 'instant'}})"))
+
     def wait(self) -> None:
-        """Let the page come to rest."""
         self._do(lambda _: _nothing())
 
     def crash(self) -> None:
         """Kill the renderer of the active tab, as happens to pages that need too much memory. Raises BrowserError."""
         self._do(lambda tab: tab.page.goto("chrome://crash"))
 
+    def run_script(self, expression: str) -> Any:
+        self._check_started()
+        self._seen = None
+        return self._run(self._context.run_script(expression))
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the active tab shows that its address could not be reached."""
+        return self._tab.has_failed
+
+    def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies with their paths and dates, as Playwright's storage states hold them."""
+        self._check_started()
+        return self._run(self._context.cookies())
+
     def screenshot(self) -> bytes:
-        """Return what the window shows, as PNG."""
         picture: bytes = self._run(self._tab.page.screenshot(type="png"))
         return picture
 
@@ -277,7 +304,7 @@ class ChromiumBrowser:
                 {},
                 scripted=False,
             )
-        said, frames = await tab.read(strict=self._strict)
+        said, frames = await tab.read(strict=self._strict, windowed=self._windowed)
         root, places, focused = tree_of(said, frames)
         page = Page(said[0]["url"], titles[context.active], root, tabs, context.active, focused, notices)
         return _View(page, places, tab.is_scripted)

@@ -1,7 +1,7 @@
 """A browser context: its tabs, its cookies and its only way out; and how all that is saved and brought back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Answer, Gate, serve_network
 from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
+from webarena_gym.errors import ScriptError
 from webarena_gym.network import Network
 
 POPUP_S = 10.0
@@ -80,14 +81,15 @@ class Context:
         """The active tab."""
         return self.tabs[self.active]
 
-    async def open(self, cookies: Mapping[str, Mapping[str, str]]) -> None:
-        """Forget everything and begin a context with these cookies, by host."""
+    async def open(self, cookies: Mapping[str, Mapping[str, str]], stored: Sequence[Mapping[str, Any]] = ()) -> None:
+        """Forget everything and begin a context with these cookies, by host, and with others as they were stored."""
         await self._begin()
         jar = [
             {"name": name, "value": value, "url": f"http://{host}/"}
             for host, held in cookies.items()
             for name, value in held.items()
         ]
+        jar.extend(dict(cookie) for cookie in stored)
         if jar:
             await self._context.add_cookies(jar)
 
@@ -186,6 +188,21 @@ class Context:
         """Go back or forward in the active tab; return False when there is no such page."""
         self.tab.notices.clear()
         return await self.tab.travel(distance)
+
+    async def cookies(self) -> list[dict[str, Any]]:
+        """Return all cookies, as Playwright's storage states hold them."""
+        return [dict(cookie) for cookie in await self._context.cookies()]
+
+    async def run_script(self, expression: str) -> Any:
+        """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
+        self.tab.check()
+        try:
+            return await self.tab.page.evaluate(f"() => ({expression}\n)")
+        except PlaywrightError as error:
+            self.tab.check()
+            if "crashed" in error.message or "has been closed" in error.message:
+                raise
+            raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
 
     async def titles(self) -> list[str]:
         """Return the title of each tab."""

@@ -124,7 +124,8 @@ class Gate:
         return self._serve(method, url, kept, body)
 
     def _is_allowed(self, host: str) -> bool:
-        return host in self._allowed or host.partition(":")[0] in self._allowed
+        name, _, port = host.partition(":")
+        return name in self._allowed or f"{name}:{port or 80}" in self._allowed
 
     async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass bytes both ways between the browser and an allowed host."""

@@ -1,6 +1,6 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // `this.elements` of the shared object keeps the elements in the order in which the XML has them.
-(strict) => {
+([strict, windowed]) => {
   const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
@@ -14,8 +14,14 @@
   const attribute = (name, value) =>
     parts.push(" ", name, '="', value.replace(BAD, "").replace(/[&<>"\r\n\t]/g, (mark) => ESCAPES[mark]), '"');
 
+  const isInWindow = (element) => {
+    const box = element.getBoundingClientRect();
+    return box.bottom > 0 && box.right > 0 && box.top < innerHeight && box.left < innerWidth;
+  };
+
   const isHidden = (element, tag) => {
-    if (UNDRAWN.has(tag)) return false;
+    if (UNDRAWN.has(tag) || tag === "body") return false;
+    if (windowed && !isInWindow(element) && ![...element.querySelectorAll("*")].some(isInWindow)) return true;
     const style = () => getComputedStyle(element);
     if (!element.checkVisibility()) return style().display !== "contents";
     if (!strict) return false;

@@ -7,9 +7,9 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement, HtmlElementClassLookup
 
-READ = (Path(__file__).parent / "page.js").read_text(encoding="utf-8").partition("\n(strict)")
-SCRIPT = "(strict)" + READ[2]
-"""A JavaScript function of one argument: whether layout decides what is visible beyond `display`."""
+READ = (Path(__file__).parent / "page.js").read_text(encoding="utf-8").partition("\n([strict")
+SCRIPT = "([strict" + READ[2]
+"""A JavaScript function of a pair: whether layout decides what can be used, and whether only what the window shows is read."""
 
 
 def _parser() -> etree.XMLParser:

@@ -178,11 +178,11 @@ class Tab:
             await asyncio.wait_for(rest(), QUIET_S)
         self._pending.clear()
 
-    async def read(self, *, strict: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+    async def read(self, *, strict: bool, windowed: bool) -> tuple[list[dict[str, Any]], list[Any]]:
         """Return what `page.js` says in each frame, and the frames; see `reading.tree_of`."""
         for _ in range(5):
             try:
-                return await self._read_frames(strict=strict)
+                return await self._read_frames([strict, windowed])
             except PlaywrightError as error:
                 self.check()
                 if not _GONE.search(error.message):
@@ -190,17 +190,16 @@ class Tab:
                 await self.settle()
         raise BrowserError(f"the page at {self.page.url} does not come to rest")
 
-    async def _read_frames(self, *, strict: bool) -> tuple[list[dict[str, Any]], list[Any]]:
-        script = f"({SCRIPT})({'true' if strict else 'false'})"
+    async def _read_frames(self, how: list[bool]) -> tuple[list[dict[str, Any]], list[Any]]:
         frames = [self.page.main_frame]
-        said = [await self.page.evaluate(script)]
+        said = [await self.page.evaluate(SCRIPT, how)]
         for place, frame in enumerate(frames):  # grows while it is walked
             for child in frame.child_frames:
                 with suppress(PlaywrightError):  # a frame may be gone, or have no document yet
                     owner = await child.frame_element()
                     index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
                     if index >= 0:
-                        said.append(await child.evaluate(script) | {"within": (place, index)})
+                        said.append(await child.evaluate(SCRIPT, how) | {"within": (place, index)})
                         frames.append(child)
         return said, frames
 

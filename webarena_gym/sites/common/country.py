@@ -137,10 +137,9 @@ def country(seed: int) -> Country:
             )
         )
     states = tuple(
-        State(each, each[:2].upper() if [s[:2] for s in state_names].count(each[:2]) == 1 else each[0] + each[-1].upper(),
-              max((town for town in towns if town.state == each), key=lambda town: town.population).name)
-        for each in state_names
-    )  # fmt: skip
+        State(each, letters, max((town for town in towns if town.state == each), key=lambda town: town.population).name)
+        for each, letters in zip(state_names, _abbreviations(state_names), strict=True)
+    )
     landmarks = [
         _landmark(dice, kind, next(names), seed, towns, index) for kind, count in KINDS.items() for index in range(count)
     ]
@@ -151,6 +150,15 @@ def country(seed: int) -> Country:
         for stadium, mascot, sport in zip(stadiums, mascots, dice.some(_SPORTS, len(stadiums)), strict=True)
     )
     return Country(name, states, tuple(towns), tuple(landmarks), teams)
+
+
+def _abbreviations(names: list[str]) -> list[str]:
+    """Return two letters for each name, its first and the first other one that tells them all apart."""
+    used: list[str] = []
+    for name in names:
+        pairs = [name[0] + letter.upper() for letter in name[1:]]
+        used.append(next(pair for pair in [*pairs, *(name[0] + letter for letter in "XYZ")] if pair not in used))
+    return used
 
 
 def _spots(dice: Dice) -> list[tuple[float, float]]:

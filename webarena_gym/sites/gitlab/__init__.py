@@ -1,11 +1,10 @@
-"""Placeholder."""
+"""A code host: groups, projects, repositories with branches and commits, members, stars, forks, and the planning around them."""
 
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.gitlab import views as views
+from webarena_gym.sites.gitlab.base import site as site
+from webarena_gym.sites.kit import App, Database
 
-site = Site("gitlab", __file__)
 
-
-@site.get("/")
-def home(_: Request) -> str:
-    """Show the home page."""
-    return "<!doctype html><html lang=en><title>gitlab</title><h1>gitlab</h1>"
+def create_app(database: Database) -> App:
+    """Return the code host on that database, a WSGI application."""
+    return site.app(database)

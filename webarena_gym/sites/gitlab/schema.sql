@@ -61,6 +61,15 @@ CREATE TABLE project_member (  -- direct members; the owner of a personal projec
     expires_on TEXT, created_at TEXT NOT NULL, PRIMARY KEY (project_id, user_id)
 ) WITHOUT ROWID;
 
+CREATE VIEW current_group_member AS SELECT * FROM group_member
+WHERE expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now');
+
+CREATE VIEW membership AS  -- whoever belongs to a project today; somebody invited who is in the group as well has two rows
+SELECT project_id, user_id, role, expires_on, created_at, 1 AS is_direct FROM project_member
+WHERE expires_on IS NULL OR expires_on > (SELECT date(value) FROM world WHERE key = 'now')
+UNION ALL
+SELECT p.project_id, m.user_id, m.role, m.expires_on, m.created_at, 0 FROM project p JOIN current_group_member m USING (group_id);
+
 CREATE TABLE star (
     user_id INTEGER NOT NULL REFERENCES user, project_id INTEGER NOT NULL REFERENCES project, created_at TEXT NOT NULL,
     PRIMARY KEY (user_id, project_id)

@@ -1,11 +1,10 @@
-"""Placeholder."""
+"""A start page: links to the other sites, the user's accounts, a calculator and a scratchpad."""
 
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.homepage import views as views
+from webarena_gym.sites.homepage.base import site as site
+from webarena_gym.sites.kit import App, Database
 
-site = Site("homepage", __file__)
 
-
-@site.get("/")
-def home(_: Request) -> str:
-    """Show the home page."""
-    return "<!doctype html><html lang=en><title>homepage</title><h1>homepage</h1>"
+def create_app(database: Database) -> App:
+    """Return the start page on that database, a WSGI application."""
+    return site.app(database)

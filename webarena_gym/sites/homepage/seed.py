@@ -1,12 +1,15 @@
-"""Placeholder."""
+"""The generator of the start page's database."""
 
 import sqlite3
 
 from webarena_gym.sites.common.clock import moment
+from webarena_gym.sites.common.people import population
 from webarena_gym.sites.kit import sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int) -> None:
-    """Fill the tables."""
+    """Fill the tables of schema.sql, empty so far, with the world of that integer; the scratchpad is blank."""
+    me = population(seed)[0]
     db.executemany("INSERT INTO world VALUES (?, ?)", [("seed", str(seed)), ("now", str(moment(seed)))])
-    sign_in(db, site="homepage", user_id=1)
+    db.execute("INSERT INTO owner VALUES (?, ?)", (me.name, f"{me.first}.{me.last}@example.com".lower()))
+    sign_in(db, site="homepage")

@@ -1,11 +1,10 @@
-"""Placeholder."""
+"""A map of the country: search, pages of places, routes by car, bicycle and on foot, saved places and notes."""
 
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import App, Database
+from webarena_gym.sites.map import views as views
+from webarena_gym.sites.map.base import site as site
 
-site = Site("map", __file__)
 
-
-@site.get("/")
-def home(_: Request) -> str:
-    """Show the home page."""
-    return "<!doctype html><html lang=en><title>map</title><h1>map</h1>"
+def create_app(database: Database) -> App:
+    """Return the map on that database, a WSGI application."""
+    return site.app(database)

@@ -1,11 +1,10 @@
-"""Placeholder."""
+"""A forum: communities with submissions, comments, votes, subscriptions, moderators and private messages."""
 
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import App, Database
+from webarena_gym.sites.reddit import views as views
+from webarena_gym.sites.reddit.base import site as site
 
-site = Site("reddit", __file__)
 
-
-@site.get("/")
-def home(_: Request) -> str:
-    """Show the home page."""
-    return "<!doctype html><html lang=en><title>reddit</title><h1>reddit</h1>"
+def create_app(database: Database) -> App:
+    """Return the forum on that database, a WSGI application."""
+    return site.app(database)

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from webarena_gym.sites.kit import money
+from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.shopping.forms import whole_number
 from webarena_gym.sites.shopping.paging import Pager
 
-LIMITS = (12, 24, 36)
+LIMITS = (12, 24, 36)  # products on one page, in the plain layout
 MOST_RANGES = 6  # price ranges on offer
 STEPS = [digit * 10**zeros for zeros in range(3, 12) for digit in (1, 2, 5)]  # their widths, in cents
 KEYS = ("price", "brand", "rating", "in_stock", "product_list_order", "product_list_dir", "product_list_limit")
@@ -34,11 +35,17 @@ class Choice(NamedTuple):
 class Listing:
     """One page of products. `rows` come in the page's own order: a category's position, a search's relevance."""
 
-    limits = LIMITS
-
     def __init__(
-        self, path: str, args: Mapping[str, str], rows: Sequence[sqlite3.Row], *, by: str = "Position", keep: Sequence[str] = ()
+        self,
+        path: str,
+        args: Mapping[str, str],
+        rows: Sequence[sqlite3.Row],
+        *,
+        by: str = "Position",
+        keep: Sequence[str] = (),
+        layout: Layout = PLAIN,
     ) -> None:
+        self.limits = [layout.page_size(limit) for limit in LIMITS]
         self.path = path
         self.own_order = by
         self._args = {key: args[key] for key in (*keep, *KEYS) if args.get(key)}
@@ -51,8 +58,9 @@ class Listing:
         self.is_descending = self._args.get("product_list_dir") == "desc"
         key = SORT_KEYS.get(self.order)
         rows = sorted(rows, key=key, reverse=self.is_descending) if key else rows[:: -1 if self.is_descending else 1]
-        limit = whole_number(self._args.get("product_list_limit"), 1, LIMITS[-1])
-        self.pager = Pager(args.get("p"), len(rows), limit if limit in LIMITS else LIMITS[0], lambda page: self.url(p=page))
+        limit = whole_number(self._args.get("product_list_limit"), 1, self.limits[-1])
+        limit = limit if limit in self.limits else self.limits[0]
+        self.pager = Pager(args.get("p"), len(rows), limit, lambda page: self.url(p=page))
         self.rows = rows[self.pager.first : self.pager.first + self.pager.limit]
 
     def url(self, **changes: object) -> str:

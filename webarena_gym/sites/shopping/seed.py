@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.kit import sign_in
-from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.kit import sign_in
+from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer
 from webarena_gym.sites.shopping.world.products import Catalogue

@@ -10,10 +10,12 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from webarena_gym.sites.kit import Request, Response, date_time, money, redirect
+from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.shopping_admin.fields import clean, parse_cents, parse_count, parse_date
 
 Kind = Literal["text", "id", "number", "money", "date", "choice"]
-SIZES = (20, 30, 50, 100, 200)  # rows of a page; the first unless asked otherwise
+USUAL_SIZE = 20  # rows of a page, in the plain layout
+LARGER_SIZES = (30, 50, 100, 200)  # rows that one can ask for
 _RANGES: dict[str, Callable[[str], int | str]] = {"number": parse_count, "money": parse_cents, "date": parse_date}
 _LONGEST = 200  # characters of a filter's text
 
@@ -86,6 +88,7 @@ class Listing:
     page: int
     pages: int
     size: int
+    sizes: tuple[int, ...]
     sort: str
     is_descending: bool
     search: str
@@ -102,7 +105,7 @@ class Listing:
             query["search"] = self.search
         if (self.sort, self.is_descending) != self.grid.first_sort:
             query |= {"sort": self.sort, "dir": "desc" if self.is_descending else "asc"}
-        return query | ({"limit": str(self.size)} if self.size != SIZES[0] else {})
+        return query | ({"limit": str(self.size)} if self.size != self.sizes[0] else {})
 
     def url(self, **changes: Any) -> str:
         """Return the link to this list with some parameters changed."""
@@ -140,7 +143,14 @@ class Grid:
         """The columns that the table has."""
         return [column for column in self.columns if column.is_shown]
 
-    def read(self, db: sqlite3.Connection, query: Mapping[str, str], where: str = "1", values: Sequence[Any] = ()) -> Listing:
+    def read(
+        self,
+        db: sqlite3.Connection,
+        query: Mapping[str, str],
+        where: str = "1",
+        values: Sequence[Any] = (),
+        layout: Layout = PLAIN,
+    ) -> Listing:
         """Return the page that `query` asks for, among the rows for which the SQL condition `where` holds."""
         conditions, bound, typed, active, errors = [where], list(values), {}, [], []
         for column in self.columns:
@@ -168,7 +178,8 @@ class Grid:
         sort, is_descending = self.first_sort
         if query.get("sort") in by_name:
             sort, is_descending = query["sort"], query.get("dir") == "desc"
-        size = next((size for size in SIZES if query.get("limit") == str(size)), SIZES[0])
+        sizes = (layout.page_size(USUAL_SIZE), *LARGER_SIZES)
+        size = next((size for size in sizes if query.get("limit") == str(size)), sizes[0])
         found = f"FROM {self.source} WHERE {' AND '.join(conditions)}"
         (total,) = db.execute(f"SELECT count(*) {found}", bound).fetchone()
         pages = max(1, -(-total // size))
@@ -189,6 +200,7 @@ class Grid:
             page=page,
             pages=pages,
             size=size,
+            sizes=sizes,
             sort=sort,
             is_descending=is_descending,
             search=search,
@@ -208,8 +220,8 @@ def _whole(text: str) -> int:
 
 def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
     """Return the page of a grid."""
-    listing = grid.read(request.db, request.args, where, values)
-    sizes = {size: size for size in SIZES}
+    listing = grid.read(request.db, request.args, where, values, request.layout)
+    sizes = {size: size for size in listing.sizes}
     return request.render(
         "grid.html", title=grid.title, section=grid.section, grid=grid, listing=listing, sizes=sizes, tabs=tabs
     )

@@ -1,11 +1,10 @@
-"""Placeholder."""
+"""An encyclopedia: articles with infoboxes, lists, categories, search, page histories, editing and a watchlist."""
 
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import App, Database
+from webarena_gym.sites.wikipedia import views as views
+from webarena_gym.sites.wikipedia.base import site as site
 
-site = Site("wikipedia", __file__)
 
-
-@site.get("/")
-def home(_: Request) -> str:
-    """Show the home page."""
-    return "<!doctype html><html lang=en><title>wikipedia</title><h1>wikipedia</h1>"
+def create_app(database: Database) -> App:
+    """Return the encyclopedia on that database, a WSGI application."""
+    return site.app(database)

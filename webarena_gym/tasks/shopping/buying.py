@@ -10,12 +10,13 @@ from webarena_gym.tasks.shopping.routes import (
     GOODS,
     ME,
     MINE,
-    PER_PAGE,
     nth,
+    on_page,
     open_category,
     open_orders,
     open_product,
     sort_by_price,
+    turn_pages,
 )
 from webarena_gym.tasks.shopping.shelves import ONE_PAGE
 from webarena_gym.tasks.task import Step
@@ -157,6 +158,9 @@ def cart_add_affordable(world: Sampler) -> Draw:
         solution=[
             *open_category(row),
             *sort_by_price(),
+            *turn_pages(
+                on_page(world, row["place"] - 1, ONE_PAGE)[0], f"All on this page cost less than {money(row['budget'])}."
+            ),
             click(row["name"], f"It costs {money(row['cents'])}, the next one {money(row['after'])}."),
             click("Add to Cart"),
             leave("", "It is in the cart."),
@@ -166,11 +170,11 @@ def cart_add_affordable(world: Sampler) -> Draw:
 
 @TEMPLATES.define("Please add one {product} to my cart.")
 def cart_add_sold_out(world: Sampler) -> Draw:
-    """Ask for something that is out of stock: the answer is N/A, and nothing else goes into the cart."""
+    """Ask for something that is out of stock: the answer is N/A."""
     row = world.pick(GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id")
     return Draw(
         slots={"product": row["name"]},
-        eval=all_of(not_achievable(), cart_holds()),
+        eval=not_achievable(),
         solution=[*open_product(row["name"]), leave("N/A", "It is out of stock and has no button to add it.")],
     )
 
@@ -210,8 +214,8 @@ def reorder(world: Sampler) -> Draw:
         slots={"number": row["increment_id"]},
         eval=cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
         solution=[
-            *open_orders(row),
-            click(nth("Reorder", row["place"] % PER_PAGE), f"{row['increment_id']} is on this page."),
+            *open_orders(world, row),
+            click(nth("Reorder", on_page(world, row["place"])[1]), f"{row['increment_id']} is on this page."),
             leave("", "The cart holds the same again."),
         ],
     )

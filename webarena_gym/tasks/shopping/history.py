@@ -4,7 +4,7 @@ from datetime import date
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
-from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, nth, open_account, turn_pages
+from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, nth, on_page, open_account, turn_pages
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, back, click, leave
 
@@ -19,17 +19,17 @@ def latest_in_status(world: Sampler) -> Row:
     return world.rows(MINE + "SELECT * FROM mine WHERE status = ? ORDER BY place LIMIT 1", status)[0]
 
 
-def look_for(row: Row, status: str) -> list[Step]:
+def look_for(world: Sampler, row: Row, status: str) -> list[Step]:
     """Return the steps to the page of my orders on which the first of a status stands."""
-    return [*open_account("My Orders"), *turn_pages(row["place"] // PER_PAGE, f"None on this page is {status}.")]
+    return [*open_account("My Orders"), *turn_pages(on_page(world, row["place"])[0], f"None on this page is {status}.")]
 
 
-def read_month(rows: list[Row]) -> list[Step]:
+def read_month(world: Sampler, rows: list[Row]) -> list[Step]:
     """Return the steps over the pages of my orders on which these orders of one month stand."""
-    first, last = (row["place"] // PER_PAGE for row in (rows[0], rows[-1]))
+    first, last = (on_page(world, row["place"])[0] for row in (rows[0], rows[-1]))
     steps = [*open_account("My Orders"), *turn_pages(first, f"There is no order of {month_name(rows[0])} on this page yet.")]
     for page in range(first, last):
-        seen = (money(row["grand_total_cents"]) for row in rows if row["place"] // PER_PAGE <= page)
+        seen = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"])[0] <= page)
         steps.append(click("Next", f"So far: {', '.join(seen)}."))
     return steps
 
@@ -56,7 +56,7 @@ def latest_number(world: Sampler) -> Draw:
     return Draw(
         slots={"status": status},
         eval=answer(fuzzy_match=number),
-        solution=[*look_for(row, status), leave(number, f"The first one that is {status} is {number}.")],
+        solution=[*look_for(world, row, status), leave(number, f"The first one that is {status} is {number}.")],
         wrong_answers=[other["increment_id"]],
     )
 
@@ -69,7 +69,7 @@ def latest_total(world: Sampler) -> Draw:
     return Draw(
         slots={"status": status},
         eval=answer(fuzzy_match=total),
-        solution=[*look_for(row, status), leave(total, f"The first one that is {status} comes to {total}.")],
+        solution=[*look_for(world, row, status), leave(total, f"The first one that is {status} comes to {total}.")],
         wrong_answers=[money(row["grand_total_cents"] + 500)],
     )
 
@@ -79,7 +79,8 @@ def status_count(world: Sampler) -> Draw:
     """Ask how many orders are in a status; there are as many draws as statuses."""
     status = world.pick(MINE + "SELECT DISTINCT status FROM mine ORDER BY status")["status"]
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
-    found = [sum(row["status"] == status for row in rows[at : at + PER_PAGE]) for at in range(0, len(rows), PER_PAGE)]
+    size = world.layout.page_size(PER_PAGE)
+    found = [sum(row["status"] == status for row in rows[at : at + size]) for at in range(0, len(rows), size)]
     pages = [click("Next", f"{count} {STATUS_LABELS[status]} on this page.") for count in found[:-1]]
     return Draw(
         slots={"status": STATUS_LABELS[status]},
@@ -101,7 +102,7 @@ def month_count(world: Sampler) -> Draw:
         slots={"month": month_name(rows[0])},
         eval=answer(fuzzy_match=str(len(rows))),
         solution=[
-            *read_month(rows),
+            *read_month(world, rows),
             leave(str(len(rows)), f"They are {', '.join(row['increment_id'] for row in rows)}."),
         ],
         wrong_answers=[str(len(rows) + 1)],
@@ -118,7 +119,7 @@ def month_spending(world: Sampler) -> Draw:
         slots={"month": month_name(rows[0])},
         eval=answer(fuzzy_match=total),
         solution=[
-            *read_month(rows),
+            *read_month(world, rows),
             leave(total, f"{' + '.join(map(money, parts))} = {total}."),
         ],
         wrong_answers=[money(sum(parts) + 1500)],
@@ -133,7 +134,7 @@ def date_by_rank(world: Sampler) -> Draw:
     day = long_date(rows[place]["created_at"])
     others = [long_date(row["created_at"]) for row in rows if long_date(row["created_at"]) != day]
     is_first = place == len(rows) - 1
-    steps = [*open_account("My Orders"), *turn_pages(place // PER_PAGE, "The oldest order is on the last page.")]
+    steps = [*open_account("My Orders"), *turn_pages(on_page(world, place)[0], "The oldest order is on the last page.")]
     return Draw(
         slots={"rank": "very first" if is_first else RANKS[place]},
         eval=answer(fuzzy_match=day),

@@ -1,7 +1,16 @@
 """Questions about reviews, other people's and my own."""
 
 from webarena_gym.answers import matches
-from webarena_gym.tasks.shopping.routes import GOODS, ME, PER_PAGE, open_account, open_product, open_reviews, turn_pages
+from webarena_gym.tasks.shopping.routes import (
+    GOODS,
+    ME,
+    PER_PAGE,
+    on_page,
+    open_account,
+    open_product,
+    open_reviews,
+    turn_pages,
+)
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, leave
 
 TEMPLATES = Templates("shopping")
@@ -58,13 +67,13 @@ def stars_count(world: Sampler) -> Draw:
         MANY,
     )
     stars = f"{row['stars']} star{'s' if row['stars'] > 1 else ''}"
-    so_far = sum(review["stars"] == row["stars"] for review in reviews_of(world, row)[:PER_PAGE])
+    so_far = sum(review["stars"] == row["stars"] for review in reviews_of(world, row)[: world.layout.page_size(PER_PAGE)])
     return Draw(
         slots={"product": row["name"], "stars": stars},
         eval=answer(fuzzy_match=str(row["found"])),
         solution=[
             *open_reviews(row),
-            *turn_pages((row["reviews"] - 1) // PER_PAGE, f"{so_far} on the first page."),
+            *turn_pages(on_page(world, row["reviews"] - 1)[0], f"{so_far} on the first page."),
             leave(str(row["found"]), f"{row['found']} of {row['reviews']} gave {stars}."),
         ],
         wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
@@ -86,7 +95,7 @@ def review_author(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=row["nickname"]),
         solution=[
             *open_reviews(row),
-            *turn_pages(row["place"] // PER_PAGE, "That title is not on this page."),
+            *turn_pages(on_page(world, row["place"])[0], "That title is not on this page."),
             leave(row["nickname"], f'{row["nickname"]} wrote "{row["title"]}".'),
         ],
         wrong_answers=[*others, "Nobody"][:1],
@@ -109,7 +118,11 @@ def unhappy_reviewers(world: Sampler) -> Draw:
     return Draw(
         slots={"product": row["name"], "stars": stars},
         eval=answer(fuzzy_match=", ".join(names)),
-        solution=[*open_reviews(row), leave(", ".join(names), f"{len(names)} of {len(reviews)} gave {stars} stars or fewer.")],
+        solution=[
+            *open_reviews(row),
+            *turn_pages(on_page(world, len(reviews) - 1)[0], "There are more on the next page."),
+            leave(", ".join(names), f"{len(names)} of {len(reviews)} gave {stars} stars or fewer."),
+        ],
         wrong_answers=[", ".join(names[1:])],
     )
 
@@ -126,7 +139,7 @@ def own_stars(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=str(row["rating"])),
         solution=[
             *open_account("My Product Reviews"),
-            *turn_pages(row["place"] // PER_PAGE, "That review is not on this page."),
+            *turn_pages(on_page(world, row["place"])[0], "That review is not on this page."),
             leave(str(row["rating"]), f"My rating was {row['rating']}."),
         ],
         wrong_answers=[str(row["rating"] % 5 + 1)],

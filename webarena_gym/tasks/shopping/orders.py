@@ -2,7 +2,16 @@
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
-from webarena_gym.tasks.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders, turn_pages
+from webarena_gym.tasks.shopping.routes import (
+    ME,
+    MINE,
+    PER_PAGE,
+    on_page,
+    open_account,
+    open_order,
+    open_orders,
+    turn_pages,
+)
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, answer, at_url, click, leave, not_achievable
 
 TEMPLATES = Templates("shopping")
@@ -21,7 +30,7 @@ def order_status(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=status),
-        solution=[*open_orders(row), leave(status, f"The row of {row['increment_id']} says {status}.")],
+        solution=[*open_orders(world, row), leave(status, f"The row of {row['increment_id']} says {status}.")],
         wrong_answers=[world.rng.choice([label for label in STATUS_LABELS.values() if label != status])],
     )
 
@@ -34,7 +43,7 @@ def order_total(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=total),
-        solution=[*open_orders(row), leave(total, f"The total of {row['increment_id']} is {total}.")],
+        solution=[*open_orders(world, row), leave(total, f"The total of {row['increment_id']} is {total}.")],
         wrong_answers=[money(row["grand_total_cents"] + 500)],
     )
 
@@ -50,7 +59,7 @@ def order_date(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=day),
-        solution=[*open_orders(row), leave(day, f"Order {row['increment_id']} is of {day}.")],
+        solution=[*open_orders(world, row), leave(day, f"Order {row['increment_id']} is of {day}.")],
         wrong_answers=[long_date(world.rng.choice(others)["created_at"])],
     )
 
@@ -65,7 +74,7 @@ def order_payment(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=row["payment_method"]),
-        solution=[*open_order(row), leave(row["payment_method"], f"Payment Method: {row['payment_method']}.")],
+        solution=[*open_order(world, row), leave(row["payment_method"], f"Payment Method: {row['payment_method']}.")],
         wrong_answers=[other["payment_method"] for other in others],
     )
 
@@ -82,7 +91,7 @@ def order_city(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=row["city"]),
-        solution=[*open_order(row), leave(row["city"], f"The shipping address is in {row['city']}.")],
+        solution=[*open_order(world, row), leave(row["city"], f"The shipping address is in {row['city']}.")],
         wrong_answers=[world.rng.choice(others)["city"]],
     )
 
@@ -100,7 +109,7 @@ def order_content(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=names),
-        solution=[*open_order(row), leave(names, f"The order has {len(items)} lines.")],
+        solution=[*open_order(world, row), leave(names, f"The order has {len(items)} lines.")],
         wrong_answers=[items[0]["name"]],
     )
 
@@ -118,7 +127,7 @@ def order_quantity(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"], "product": row["name"]},
         eval=answer(fuzzy_match=quantity),
-        solution=[*open_order(row), leave(quantity, f"Ordered: {quantity}.")],
+        solution=[*open_order(world, row), leave(quantity, f"Ordered: {quantity}.")],
         wrong_answers=[str(row["quantity"] + 1)],
     )
 
@@ -133,7 +142,7 @@ def order_discount(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(fuzzy_match=discount),
-        solution=[*open_order(row), leave(discount, seen)],
+        solution=[*open_order(world, row), leave(discount, seen)],
         wrong_answers=[money(row["discount_cents"] + 500)],
     )
 
@@ -149,7 +158,7 @@ def order_tracking(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=answer(must_include=row["number"]),
-        solution=[*open_order(row), click("Order Shipments"), leave(row["number"], f"It is {row['number']}.")],
+        solution=[*open_order(world, row), click("Order Shipments"), leave(row["number"], f"It is {row['number']}.")],
         wrong_answers=[row["increment_id"], row["number"][:-1]],
     )
 
@@ -166,10 +175,16 @@ def orders_sum(world: Sampler) -> Draw:
     )
     parts = [row["grand_total_cents"] for row in (first, second)]
     total = money(sum(parts))
+    near, far = sorted((first, second), key=lambda row: on_page(world, row["place"])[0])
+    between = on_page(world, far["place"])[0] - on_page(world, near["place"])[0]
     return Draw(
         slots={"first": first["increment_id"], "second": second["increment_id"]},
         eval=answer(fuzzy_match=total),
-        solution=[*open_orders(first), leave(total, f"{money(parts[0])} and {money(parts[1])} make {total}.")],
+        solution=[
+            *open_orders(world, near),
+            *turn_pages(between, f"{near['increment_id']} comes to {money(near['grand_total_cents'])}."),
+            leave(total, f"{money(parts[0])} and {money(parts[1])} make {total}."),
+        ],
         wrong_answers=[money(max(parts)), money(sum(parts) + 100)],
     )
 
@@ -182,7 +197,7 @@ def order_report(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=all_of(answer(fuzzy_match=paid), at_url(f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/")),
-        solution=[*open_order(row), leave(paid, f"Shipping & Handling: {paid}.")],
+        solution=[*open_order(world, row), leave(paid, f"Shipping & Handling: {paid}.")],
         wrong_answers=[money(row["shipping_cents"] + 500)],
     )
 
@@ -192,7 +207,7 @@ def missing_order(world: Sampler) -> Draw:
     """Ask about an order that is not mine."""
     query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
     number = world.pick(query, ME)["increment_id"]
-    pages = (world.value(MINE + "SELECT count(*) FROM mine") - 1) // PER_PAGE
+    pages, _ = on_page(world, world.value(MINE + "SELECT count(*) FROM mine") - 1)
     return Draw(
         slots={"number": number},
         eval=not_achievable(),

@@ -3,7 +3,7 @@
 from urllib.parse import urlencode
 
 from webarena_gym.sites.kit import money
-from webarena_gym.sites.shopping.listing import price_ranges, range_label
+from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
 from webarena_gym.tasks.shopping.routes import (
     GOODS,
     MINE,
@@ -14,7 +14,7 @@ from webarena_gym.tasks.shopping.routes import (
     open_product,
     open_reviews,
 )
-from webarena_gym.tasks.shopping.shelves import ONE_PAGE, draw_extreme
+from webarena_gym.tasks.shopping.shelves import draw_extreme
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -92,7 +92,7 @@ def order_place(world: Sampler) -> Draw:
     return Draw(
         slots={"number": row["increment_id"]},
         eval=at_url(f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/"),
-        solution=[*open_order(row), leave()],
+        solution=[*open_order(world, row), leave()],
     )
 
 
@@ -169,7 +169,9 @@ def most_reviewed_place(world: Sampler) -> Draw:
     )
     if best["reviews"] == second["reviews"]:
         raise NothingToDraw("one that has more reviews than all others")
-    whole_list = [choose("Show", "24"), click("Apply")] if row["found"] > ONE_PAGE else []
+    sizes = [world.layout.page_size(size) for size in LIMITS]
+    size = next((size for size in sizes if size >= row["found"]), sizes[-1])
+    whole_list = [choose("Show", str(size)), click("Apply")] if size > sizes[0] else []
     return Draw(
         slots={"category": best["category"]},
         eval=at_url(f"__SHOPPING__/{best['url_key']}.html"),

@@ -2,11 +2,11 @@
 
 from webarena_gym.sites.shopping.queries import FINAL_PRICE
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, choose, click, search
+from webarena_gym.tasks.template import Row, Sampler, choose, click, search
 
 SEARCH_BOX = "Search entire store"
 ME = 1  # the customer who is signed in when a task starts
-PER_PAGE = 10  # orders or reviews on one page
+PER_PAGE = 10  # orders or reviews on one page, in the plain layout
 
 GOODS = f"""
 WITH rated AS (
@@ -50,20 +50,27 @@ def open_account(*labels: str) -> list[Step]:
     return [click("My Account"), *map(click, labels)]
 
 
-def open_orders(row: Row) -> list[Step]:
+def open_orders(world: Sampler, row: Row) -> list[Step]:
     """Return the steps to the page of my list of orders on which a row of mine stands."""
-    return [*open_account("My Orders"), *turn_pages(row["place"] // PER_PAGE, f"{row['increment_id']} is not on this page.")]
+    page, _ = on_page(world, row["place"])
+    return [*open_account("My Orders"), *turn_pages(page, f"{row['increment_id']} is not on this page.")]
 
 
-def open_order(row: Row) -> list[Step]:
+def open_order(world: Sampler, row: Row) -> list[Step]:
     """Return the steps to an order's own page."""
-    label = nth("View Order", row["place"] % PER_PAGE)
-    return [*open_orders(row), click(label, f"{row['increment_id']} is number {row['place'] % PER_PAGE + 1} on this page.")]
+    _, place = on_page(world, row["place"])
+    thought = f"{row['increment_id']} is number {place + 1} on this page."
+    return [*open_orders(world, row), click(nth("View Order", place), thought)]
 
 
 def open_reviews(row: Row) -> list[Step]:
     """Return the steps to the first page of the reviews of a row of the goods."""
     return [*open_product(row["name"]), click("Reviews" if row["reviews"] else "Be the first to review this product")]
+
+
+def on_page(world: Sampler, place: int, usual: int = PER_PAGE) -> tuple[int, int]:
+    """Return the page of a long list on which a place is, and the place on that page, both from 0."""
+    return divmod(place, world.layout.page_size(usual))
 
 
 def turn_pages(count: int, thought: str) -> list[Step]:

@@ -3,7 +3,15 @@
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
-from webarena_gym.tasks.shopping_admin.routes import an_order, nth, open_customer, open_order
+from webarena_gym.tasks.shopping_admin.routes import (
+    STATUSES,
+    an_order,
+    nth,
+    open_customer,
+    open_filtered,
+    open_menu,
+    open_order,
+)
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -12,6 +20,7 @@ from webarena_gym.tasks.template import (
     Sampler,
     Templates,
     all_of,
+    at_url,
     choose,
     click,
     leave,
@@ -97,6 +106,26 @@ def hold_order(world: Sampler) -> Draw:
         slots={"number": row["increment_id"]},
         eval=becomes(world, ORDERS, row["increment_id"], status="holded"),
         solution=[*open_order(row), click("Hold"), leave("", "The order is on hold.")],
+    )
+
+
+@TEMPLATES.define("Put order {number} on hold, then show me the list of all orders that are on hold.")
+def hold_and_list(world: Sampler) -> Draw:
+    """Stop work on an order, and open a filtered list."""
+    row = an_order(world, "status IN ('pending', 'processing')")
+    return Draw(
+        slots={"number": row["increment_id"]},
+        eval=all_of(
+            becomes(world, ORDERS, row["increment_id"], status="holded"),
+            at_url("__SHOPPING_ADMIN__/sales/order/?status=holded"),
+        ),
+        solution=[
+            *open_order(row),
+            click("Hold"),
+            *open_menu("Sales", "Orders"),
+            *open_filtered("Status", STATUSES["holded"]),
+            leave("", "The list shows the orders on hold."),
+        ],
     )
 
 

@@ -217,7 +217,8 @@ def delete_term(world: Sampler) -> Draw:
         eval=vanish(world, TERMS, row["query_text"]),
         solution=[
             *open_menu("Marketing", "Search Terms"),
-            *[click("Next page", "The terms stand in the order of the alphabet.")] * (place // PER_PAGE),
+            *[click("Next page", "The terms stand in the order of the alphabet.")]
+            * (place // world.layout.page_size(PER_PAGE)),
             *tick([row], "query_id", "Delete"),
             leave("", "The search term is deleted."),
         ],

@@ -10,7 +10,7 @@ from webarena_gym.tasks.template import Row, Sampler, choose, click, search, typ
 
 EVERYTHING = "Search everything"
 KEYWORD = "Search by keyword"
-PER_PAGE = 20  # rows of a list on one page
+PER_PAGE = 20  # rows of a list on one page, in the plain layout
 
 CUSTOMERS = """
 WITH people AS (

@@ -4,8 +4,8 @@ from webarena_gym.tasks.shopping_admin.handling import CITIES, STREETS
 from webarena_gym.tasks.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.tasks.shopping_admin.people import GROUPS
 from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS as PEOPLE
-from webarena_gym.tasks.shopping_admin.routes import nth, open_customer, open_menu
-from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, choose, click, leave, state, type_text
+from webarena_gym.tasks.shopping_admin.routes import nth, open_customer, open_filtered, open_menu
+from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, choose, click, leave, state, type_text
 
 TEMPLATES = Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
@@ -77,6 +77,28 @@ def change_group(world: Sampler) -> Draw:
             choose("Group", group),
             click("Save Customer"),
             leave("", "The customer is saved."),
+        ],
+    )
+
+
+@TEMPLATES.define("Move {customer} to the group {group}, and then show me a list of all customers of that group.")
+def change_group_and_list(world: Sampler) -> Draw:
+    """Put a customer into another group, and open a filtered list."""
+    row = a_customer(world)
+    group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+    return Draw(
+        slots={"customer": row["name"], "group": group},
+        eval=all_of(
+            becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
+            at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
+        ),
+        solution=[
+            *open_customer(row["name"], "Account Information"),
+            choose("Group", group),
+            click("Save Customer"),
+            *open_menu("Customers", "All Customers"),
+            *open_filtered("Group", group),
+            leave("", "The list shows the customers of the group."),
         ],
     )
 

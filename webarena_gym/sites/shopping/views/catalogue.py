@@ -56,7 +56,9 @@ def category_page(request: Request, category: sqlite3.Row) -> str:
         category=category,
         above=queries.category_path(request.db, category["category_id"])[:-1],
         below=queries.subcategories(request.db, category["category_id"]),
-        listing=Listing(request.path, request.args, queries.category_cards(request.db, category["category_id"])),
+        listing=Listing(
+            request.path, request.args, queries.category_cards(request.db, category["category_id"]), layout=request.layout
+        ),
     )
 
 

@@ -26,14 +26,14 @@ def history(request: Request, customer: sqlite3.Row) -> str:
     (total,) = request.db.execute(
         "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],)
     ).fetchone()
-    pager = Pager.of(request, total, PER_PAGE)
+    pager = Pager.of(request, total, request.layout.page_size(PER_PAGE))
     orders = request.db.execute(
         """
         SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to
         FROM sales_order o LEFT JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping'
         WHERE o.customer_id = ? ORDER BY o.created_at DESC, o.order_id DESC LIMIT ? OFFSET ?
         """,
-        (customer["customer_id"], PER_PAGE, pager.first),
+        (customer["customer_id"], pager.limit, pager.first),
     ).fetchall()
     return request.render("orders.html", orders=orders, pager=pager)
 

@@ -63,13 +63,13 @@ def _product(request: Request, product_id: int) -> sqlite3.Row:
 
 
 def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rating: int | None, errors: list[str]) -> str:
-    pager = Pager.of(request, product["review_count"], PER_PAGE)
+    pager = Pager.of(request, product["review_count"], request.layout.page_size(PER_PAGE))
     reviews = request.db.execute(
         """
         SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
         ORDER BY created_at DESC, review_id DESC LIMIT ? OFFSET ?
         """,
-        (product["product_id"], PER_PAGE, pager.first),
+        (product["product_id"], pager.limit, pager.first),
     ).fetchall()
     return request.render(
         "reviews.html", product=product, reviews=reviews, pager=pager, values=values, rating=rating, errors=errors
@@ -81,13 +81,13 @@ def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rat
 def own_reviews(request: Request, customer: sqlite3.Row) -> str:
     """Show what the customer has reviewed."""
     (total,) = request.db.execute("SELECT count(*) FROM review WHERE customer_id = ?", (customer["customer_id"],)).fetchone()
-    pager = Pager.of(request, total, PER_PAGE)
+    pager = Pager.of(request, total, request.layout.page_size(PER_PAGE))
     reviews = request.db.execute(
         """
         SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (product_id)
         WHERE r.customer_id = ? ORDER BY r.created_at DESC, r.review_id DESC LIMIT ? OFFSET ?
         """,
-        (customer["customer_id"], PER_PAGE, pager.first),
+        (customer["customer_id"], pager.limit, pager.first),
     ).fetchall()
     return request.render("own_reviews.html", reviews=reviews, pager=pager)
 

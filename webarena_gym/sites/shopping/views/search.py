@@ -29,7 +29,7 @@ def results(request: Request) -> str | Response:
     return request.render(
         "search.html",
         phrase=phrase,
-        listing=Listing(request.path, request.args, rows, by="Relevance", keep=["q"]),
+        listing=Listing(request.path, request.args, rows, by="Relevance", keep=["q"], layout=request.layout),
         suggestions=[] if rows else suggestions(request.db, phrase),
     )
 
@@ -124,5 +124,7 @@ def advanced_results(request: Request) -> str:
     rows = queries.cards(request.db, " AND ".join(conditions), parameters)
     keep = [*ADVANCED, "price[from]", "price[to]"]
     return request.render(
-        "advanced_result.html", criteria=criteria, listing=Listing(request.path, request.args, rows, keep=keep)
+        "advanced_result.html",
+        criteria=criteria,
+        listing=Listing(request.path, request.args, rows, keep=keep, layout=request.layout),
     )

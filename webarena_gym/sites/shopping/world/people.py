@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.country import Country, country
+from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import Person, population
 
 CUSTOMERS = 72

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.country import country
+from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import Person, population
 from webarena_gym.sites.shopping.world.people import Customer
 from webarena_gym.sites.shopping.world.products import Catalogue, slug

@@ -1,0 +1,100 @@
+"""Pictures of the sites for the documents: `python -m benchmarks.screenshots`.
+
+Serves a world on the loopback interface and has Chromium take its home pages, and one more page of each site, 1280 x 900
+pixels each, into docs/images.
+"""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from webarena_gym.serve import Front, addresses
+from webarena_gym.sites.layout import layout_of
+from webarena_gym.sites.world import HOSTS, Databases, load_world
+
+PAGES = {
+    "shopping": {
+        "shop": "SELECT '/'",
+        "shop-product": "SELECT '/' || url_key || '.html' FROM product JOIN review USING (product_id) GROUP BY product_id ORDER BY count(*) DESC, product_id",
+    },
+    "shopping_admin": {"admin": "SELECT '/admin/'", "admin-orders": "SELECT '/admin/sales/order/'"},
+    "reddit": {
+        "forum": "SELECT '/'",
+        "forum-thread": """SELECT '/f/' || f.name || '/' || submission_id || '/' || slug
+            FROM submission JOIN forum f USING (forum_id) JOIN comment USING (submission_id)
+            GROUP BY submission_id ORDER BY count(*) DESC, submission_id""",
+    },
+    "gitlab": {
+        "code": "SELECT '/' || namespace || '/' || path FROM project JOIN star USING (project_id) GROUP BY project_id ORDER BY count(*) DESC, project_id",
+        "code-issues": "SELECT '/dashboard/issues'",
+    },
+    "map": {"map": "SELECT '/'", "map-town": "SELECT '/town/' || town_id FROM town ORDER BY population DESC, town_id"},
+    "wikipedia": {
+        "wiki": "SELECT '/'",
+        "wiki-article": "SELECT '/wiki/' || replace(title, ' ', '_') FROM article ORDER BY is_featured DESC, article_id",
+    },
+    "homepage": {"home": "SELECT '/'"},
+}
+"""What is taken of each site: a picture's name, and the query that finds the page's path in the world."""
+
+SIZE = "1280,900"
+
+
+class _Quiet(WSGIRequestHandler):
+    """Serves without a word."""
+
+    def log(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def main() -> None:
+    """Take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000)")
+    parser.add_argument("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
+    parser.add_argument("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
+    parser.add_argument("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")
+    options = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if chromium is None:
+        sys.exit("there is no Chromium on this machine, which takes the pictures; install the package chromium")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    front = Front(options.world_seed, layout_of(options.world_seed, options.variation))
+    server = make_server("127.0.0.1", 0, front, threaded=True, request_handler=_Quiet)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    databases = load_world(options.world_seed).open()
+    bases = addresses(server.port)
+    for site in options.site or PAGES:
+        for name, query in PAGES[site].items():
+            url = bases[site].rstrip("/") + path_of(databases, site, query)
+            take(chromium, url, options.folder / f"{name}.png")
+            print(f"{options.folder / name}.png  {url}")
+    server.shutdown()
+
+
+def path_of(databases: Databases, site: str, query: str) -> str:
+    """Return the path of the page that a query finds in a site's database."""
+    (path,) = databases[site].connection.execute(query).fetchone()
+    return str(path)
+
+
+def take(chromium: str, url: str, file: Path) -> None:
+    """Write the picture of a page. Raises CalledProcessError when Chromium fails."""
+    with tempfile.TemporaryDirectory() as profile:
+        subprocess.run(  # noqa: S603 - the command is our own
+            [
+                chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
+                f"--window-size={SIZE}", f"--screenshot={file.resolve()}", url,
+            ],
+            check=True, capture_output=True, timeout=120,
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""Real servers for tests, on the loopback interface, and how an episode's outcome is made of a browser's state."""
+
+import threading
+from contextlib import contextmanager
+
+from werkzeug.serving import WSGIRequestHandler, make_server
+
+from webarena_gym.evaluators import Outcome, View, no_scripts
+
+
+class _QuietHandler(WSGIRequestHandler):
+    def log(self, *_):
+        pass
+
+
+@contextmanager
+def serving(app):
+    """Serve a WSGI application on a free port; give its base URL, without a last slash."""
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_QuietHandler)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join(5)
+        server.server_close()
+
+
+def outcome_of(browser, urls, answer="", *, scripts=True, accounts=None):
+    """What an env makes of the state in which an episode ended."""
+
+    def view():
+        return View(browser.page(), browser.run_script if scripts else no_scripts, not getattr(browser, "has_failed", False))
+
+    final = view()
+
+    @contextmanager
+    def open_page(url):
+        browser.new_tab(url)
+        try:
+            yield view()
+        finally:
+            browser.close_tab()
+            browser.switch_tab(final.page.active_tab)
+
+    return Outcome(answer, final, open_page, {}.__getitem__, urls, accounts or {})

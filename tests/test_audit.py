@@ -1,0 +1,110 @@
+"""The audit tries every cheap way to a reward, names what it finds, and finds the same with any number of processes."""
+
+import pytest
+
+from webarena_gym import audit as auditing
+from webarena_gym import tasks as suite
+from webarena_gym.audit import another, audit, imitate
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
+
+
+def task(block, solution=(), wrong=(), template="", task_id="t"):
+    return Task(
+        task_id, ("shopping",), "__SHOPPING__", "x", block,
+        world_seed=0, template=template, solution=tuple(solution) or (leave(),), wrong_answers=wrong,
+    )  # fmt: skip
+
+
+def test_doing_nothing_and_leaving_at_once_are_tried():
+    findings = audit([task(at_url("__SHOPPING__"))])
+    assert (findings.noop_rewarded, findings.exit_rewarded, findings.na_rewarded) == (["t"], ["t"], ["t"])
+    assert not findings.is_clean
+
+
+def test_wrong_answers_and_na_are_tried():
+    findings = audit([task(answer(must_exclude=["b"]), [leave("a")], ("b", "c"))])
+    assert (findings.wrong_rewarded, findings.na_rewarded, findings.exit_rewarded) == (["t: 'c'"], ["t"], [])
+    assert audit([task(not_achievable(), [leave("N/A")])]).is_clean
+
+
+@pytest.mark.parametrize(("steps", "said"), [([click("Nothing like it")], "nearest labels"), ([leave("b")], "not rewarded")])
+def test_a_solution_that_fails_is_told_with_its_reason(steps, said):
+    findings = audit([task(answer(exact_match="a"), steps)])
+    assert (findings.solved, findings.tasks) == (0, 1)
+    assert said in findings.unsolved[0]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Two draws of a template whose check is met by what any draw asks for, of a good one, and of one with a single truth."""
+    blocks = {
+        "careless": [(answer(must_include=["1"]), "1 or 2"), (answer(must_include=["2"]), "1 or 2")],
+        "careful": [(answer(exact_match="1"), "1"), (answer(exact_match="2"), "2")],
+        "constant": [(answer(exact_match="1"), "1"), (answer(exact_match="1"), "1")],
+    }
+    tasks = {
+        name: [
+            task(block, [leave(said)], template=name, task_id=f"{name}/0/{index}") for index, (block, said) in enumerate(pairs)
+        ]
+        for name, pairs in blocks.items()
+    }
+    monkeypatch.setattr(auditing, "templates", lambda: tasks)
+    monkeypatch.setattr(auditing, "_draws", lambda name, *_: tasks[name])
+    return tasks
+
+
+def test_what_solves_another_draw_must_not_be_rewarded(drawn):
+    findings = audit(drawn["careless"] + drawn["careful"])
+    assert findings.other_rewarded == [
+        "careless/0/0: by the solution of careless/0/1",
+        "careless/0/1: by the solution of careless/0/0",
+    ]
+    assert findings.solved == 4
+
+
+def test_an_exception_is_named_with_its_reason(drawn, monkeypatch):
+    monkeypatch.setattr(auditing, "EXCEPTIONS", {"careless": "any number will do"})
+    findings = audit(drawn["careless"])
+    assert findings.excused == ["careless/0/0: any number will do", "careless/0/1: any number will do"]
+    assert findings.is_clean
+
+
+def test_a_template_with_one_truth_is_told(drawn):
+    findings = audit(drawn["constant"])
+    assert findings.without_other == ["constant/0/0", "constant/0/1"]
+    assert findings.is_clean
+
+
+def test_every_exception_names_a_template():
+    assert set(auditing.EXCEPTIONS) <= set(suite.templates())
+    assert all(auditing.EXCEPTIONS.values())
+
+
+def test_imitation_does_the_whole_solution_of_the_other():
+    for own in suite.load("test")[::12]:
+        env = WebArenaLite(tasks=[own], max_steps=60)
+        other = another(own)
+        assert imitate(env, own, own), own.task_id
+        if other is not None:
+            assert (other.template, other.world_seed) == (own.template, own.world_seed)
+            assert other.eval != own.eval
+            assert not imitate(env, own, other), own.task_id
+        env.close()
+
+
+def test_a_step_that_cannot_be_done_leaves_the_answer():
+    env = WebArenaLite(tasks=[task(answer(exact_match="a"))], max_steps=60)
+    assert imitate(env, task(answer(exact_match="a")), task(answer(), [click("Nothing like it"), leave("a")]))
+    env.close()
+
+
+def test_processes_share_the_work_and_find_the_same():
+    tasks = [*suite.load("test")[:18], task(at_url("__SHOPPING__"))]
+    told = []
+    shared = audit(tasks, jobs=2, on_progress=told.append)
+    assert shared == audit(tasks)
+    assert told == [8, 16, 19]
+    assert shared.totals()["tasks"] == 19
+    assert {"templates", "worlds", "solved", *shared.faults} <= set(shared.totals())

@@ -1,0 +1,97 @@
+"""The environment on Chromium: the same episodes as in the in-process browser, pictures, and crashes that cost one episode."""
+
+import gymnasium
+import numpy
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import webarena_gym
+from tests import needs
+from webarena_gym import tasks as suite
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.tasks import Expert
+
+pytestmark = needs.chromium
+
+SAMPLE = ("shopping.checkout", "shopping.product_price", "shopping.review_write", "shopping_admin.create_rule")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_chromium():
+    driver = SHARED.acquire(headless=True)
+    yield
+    SHARED.release(driver)
+
+
+def make(**options):
+    return gymnasium.make("WebArenaLite-v0", browser="chromium", max_steps=40, **options)
+
+
+@pytest.mark.parametrize("name", SAMPLE)
+def test_a_solution_gives_the_same_text_and_reward_on_both_browsers(name):
+    (task,) = suite.draw([name], world_seed=1000, count=1)
+    pair = [gymnasium.make("WebArenaLite-v0", browser=kind, tasks=[task], max_steps=40) for kind in ("inprocess", "chromium")]
+    seen = [env.reset(options={"task": task}) for env in pair]
+    expert, done = Expert(task), False
+    while not done:
+        assert seen[0] == seen[1]
+        reply = expert.reply(pair[0].unwrapped.page, pair[0].unwrapped.observation)
+        one, other = (env.step(reply) for env in pair)
+        assert one == other
+        seen, done = [one[::4], other[::4]], one[2] or one[3]
+    assert one[1] == 1.0
+    for env in pair:
+        env.close()
+
+
+def test_a_snapshot_goes_on_in_another_browser():
+    (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)
+    first, second = make(tasks=[task]), make(tasks=[task])
+    first.reset()
+    expert = Expert(task)
+    for _ in range(2):
+        first.step(expert.reply(first.unwrapped.page, first.unwrapped.observation))
+    saved = first.unwrapped.snapshot()
+    second.unwrapped.restore(saved)
+    assert second.unwrapped.observation.text == first.unwrapped.observation.text
+    done = False
+    while not done:
+        _, reward, done, _, _ = second.unwrapped.step(expert.reply(second.unwrapped.page, second.unwrapped.observation))
+    assert reward == 1.0
+    first.close()
+    second.close()
+
+
+def test_pictures_are_arrays_of_the_window():
+    env = make(render_mode="rgb_array")
+    env.reset(seed=1)
+    picture = env.render()
+    assert (picture.shape, picture.dtype) == ((720, 1280, 3), numpy.uint8)
+    assert picture.std() > 1
+    env.close()
+
+
+def test_gymnasium_has_nothing_to_complain_about():
+    env = make()
+    check_env(env.unwrapped, skip_render_check=True)
+    env.close()
+
+
+def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
+    env, other = make(split="test"), make(split="test")
+    env.reset(seed=1)
+    other.reset(seed=1)
+    _, reward, terminated, truncated, info = env.step('do(action="Go to", argument="chrome://crash")')
+    assert not info.get("failure")  # a policy cannot crash a page by its address
+    with pytest.raises(webarena_gym.errors.BrowserError):
+        env.unwrapped._venue.browser.crash()
+    text, reward, terminated, truncated, info = env.step('do(action="Wait")')
+    assert numpy.isnan(reward)
+    assert (terminated, truncated) == (False, True)
+    assert "crashed" in info["failure"]
+    assert "success" not in info
+    assert text
+    assert "failure" not in other.step('do(action="Wait")')[4]
+    assert "failure" not in env.reset(seed=2)[1]
+    env.close()
+    other.close()

@@ -1,0 +1,311 @@
+"""People of the code host: accounts, profiles, settings, to-dos, snippets and the search, used by their labels."""
+
+import pytest
+
+from tests.code_host import ANN, BO, CY, NOW, Visitor, small_host
+
+ODD = (
+    "",
+    " ",
+    "x" * 30_000,
+    "<b>&\"'",
+    "'; DROP TABLE user; --",
+    "\u202e\U0001f600\x00",
+    "-1",
+    "9" * 30,
+    "javascript:alert(1)",
+    "2023-02-30",
+)
+TOKENS = "/-/profile/personal_access_tokens"
+
+
+@pytest.fixture(scope="module")
+def base():
+    return small_host()
+
+
+@pytest.fixture
+def visitor(base):
+    visitor = Visitor(base)
+    yield visitor
+    visitor.db.close()
+
+
+def me(visitor, columns):
+    return visitor.rows(f"SELECT {columns} FROM user WHERE user_id = ?", ANN)[0]
+
+
+# Accounts.
+
+
+def test_signing_in_takes_a_username_or_an_email(visitor):
+    visitor.become(None).open("/users/sign_in").fill({"Username or email": "ANN", "Password": "wrong"}).click("Sign in [2]")
+    assert "Invalid login or password." in visitor.text
+    visitor.fill({"Password": "secret-ann"}).click("Sign in [2]")
+    assert visitor.path == "/"
+    visitor.click("Sign out")
+    assert visitor.path == "/users/sign_in"
+    assert "Sign out" not in visitor.text
+
+
+def test_an_account_is_made_and_signed_in(visitor):
+    visitor.become(None).open("/users/sign_up").fill(
+        {"Full name": "Eve Ek", "Username": "labs", "Email": "nowhere", "Password": "short"}
+    )
+    visitor.click("Register [2]")
+    for complaint in ("Username has already been taken.", "Email must be a valid address", "Password is too short"):
+        assert complaint in visitor.text
+    visitor.fill({"Username": "eve", "Email": "eve@mail.test", "Password": "long enough"}).click("Register [2]")
+    assert visitor.rows("SELECT username, name, created_at FROM user WHERE user_id = 5") == [("eve", "Eve Ek", NOW)]
+    assert visitor.click("My profile").path == "/eve"
+
+
+@pytest.mark.parametrize("name", ["", "a", "-ab", "ab.", "a b", "dashboard", "ANN", "labs", "ä" * 3, "x" * 65])
+def test_some_usernames_are_refused(visitor, name):
+    assert visitor.post("/-/profile/account", username=name).status_code == (302 if name == "ANN" else 200)
+    assert visitor.become(BO).post("/-/profile/account", username=name).status_code == 200
+
+
+def test_a_new_username_moves_the_personal_projects(visitor):
+    visitor.open("/-/profile/account").fill({"Username": "ann.a"}).click("Update username")
+    assert visitor.status("/ann.a/site") == 200
+    assert visitor.status("/ann/site") == 404
+    assert visitor.status("/ann.a") == 200
+
+
+def test_a_new_password_needs_the_old_one(visitor):
+    visitor.open("/-/profile/password/edit").fill(
+        {"Current password": "x", "New password": "1234567", "Password confirmation": "2"}
+    )
+    visitor.click("Save password")
+    assert visitor.text.count("password") > 3
+    assert me(visitor, "password") == ("secret-ann",)
+    visitor.post(
+        "/-/profile/password/edit", current_password="secret-ann", new_password="12345678", password_confirmation="12345678"
+    )
+    assert me(visitor, "password") == ("12345678",)
+
+
+# Profiles.
+
+
+def test_a_profile_is_changed_and_shown(visitor):
+    visitor.open("/-/profile").fill(
+        {"Status message (optional)": "Enjoying life", "Website (optional)": "ann.example", "Location (optional)": "Rome"}
+    )
+    visitor.fill({"Job title (optional)": "Baker", "Organization (optional)": "Oven & Co"}).choose(
+        "Status emoji", "rocket"
+    ).click("Busy")
+    visitor.click("Update profile settings", "My profile")
+    text = visitor.browser.page().root.text_content()
+    for told in ("Busy", "🚀 Enjoying life", "ann.example", "Rome", "Baker at Oven & Co", "Likes <b>bold</b> maps"):
+        assert told in text
+    assert visitor.find("ann.example").get("href") == "https://ann.example"
+
+
+@pytest.mark.parametrize("website", ["javascript:alert(1)", "no site", "http://", "x" * 300, "<b>.org"])
+def test_a_website_must_be_a_web_address(visitor, website):
+    assert visitor.post("/-/profile", name="Ann", website=website).status_code == 200
+    assert me(visitor, "name, website") == ("Ann Arbor", "")
+
+
+def test_a_private_profile_shows_nothing_but_the_name(visitor):
+    visitor.open("/-/profile").click("Private profile", "Update profile settings")
+    visitor.become(BO).open("/ann")
+    assert "This user has a private profile." in visitor.text
+    assert "Likes" not in visitor.text
+    assert visitor.status("/users/ann/starred") == 404
+    assert visitor.become(ANN).status("/users/ann/starred") == 200
+
+
+def test_following_and_taking_it_back(visitor):
+    visitor.open("/cy-d").click("Follow")
+    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ? ORDER BY 1", ANN) == [(BO,), (CY,)]
+    visitor.click("Followers")
+    assert visitor.titles == ["Ann Arbor"]
+    visitor.click("Unfollow")
+    assert visitor.rows("SELECT followed_id FROM follow WHERE follower_id = ?", ANN) == [(BO,)]
+    assert visitor.post("/users/ann/follow").status_code == 400
+    assert visitor.become(None).post("/users/ann/follow").status_code == 302
+
+
+def test_the_tabs_of_a_profile_show_what_the_visitor_may_see(visitor):
+    visitor.open("/bo.cole")
+    assert visitor.click("Personal projects").titles == []  # the only one is private
+    assert visitor.open("/users/bo.cole/contributed").titles == ["Ann Arbor / site"]
+    assert visitor.open("/users/bo.cole/snippets").titles == ["For all"]
+    assert visitor.open("/users/ann/starred").titles == ["The Labs / tool"]
+    text = visitor.open("/users/bo.cole/activity").text
+    assert "Fix the link" in text
+    assert "Secret plan" not in text
+    assert "Handle dates" not in visitor.become(None).open("/users/bo.cole/activity").text
+    visitor.become(BO)
+    assert visitor.open("/users/bo.cole/projects").titles == ["Bo Cole / secret"]
+
+
+def test_a_name_in_the_address_is_a_person_or_a_group(visitor):
+    assert "Ann Arbor" in visitor.open("/ann").text
+    assert "The Labs" in visitor.open("/labs").text
+    assert visitor.status("/nobody") == 404
+    assert visitor.status("/users/nobody/activity") == 404
+
+
+# Tokens and keys.
+
+
+def test_a_token_is_shown_once_and_revoked(visitor):
+    visitor.open(TOKENS).fill({"Token name": "phone", "Expiration date (optional)": "2023-06-15"}).click(
+        "Create personal access token"
+    )
+    assert "must be a date in the future" in visitor.text
+    assert "one scope at least" in visitor.text
+    visitor.fill({"Expiration date (optional)": "2023-09-01"}).click(
+        "api: complete access to the API", "Create personal access token"
+    )
+    token = visitor.value(
+        "SELECT token FROM access_token WHERE name = 'phone' AND scopes = 'api' AND expires_on = '2023-09-01'"
+    )
+    assert token in visitor.text
+    assert token not in visitor.open(TOKENS).text
+    visitor.click("Revoke deploy")
+    assert visitor.rows("SELECT token_id FROM access_token WHERE is_revoked") == [(1,)]
+    assert visitor.post(f"{TOKENS}/2/revoke").status_code == 404  # Bo's
+
+
+def test_the_feed_token_stands_with_the_others_and_can_be_reset(visitor):
+    assert "Feed token: feed-ann" in visitor.open(TOKENS).text
+    visitor.click("Reset feed token")
+    assert me(visitor, "feed_token")[0] in visitor.text
+    assert "feed-ann" not in visitor.text
+
+
+def test_keys_are_added_and_removed(visitor):
+    visitor.open("/-/profile/keys").fill({"Key": "hello"}).click("Add key")
+    assert "Key is not valid" in visitor.text
+    visitor.fill({"Key": "ssh-ed25519 AAAA ann"}).click("Add key")
+    assert "already been taken" in visitor.text
+    visitor.fill({"Key": "ssh-rsa BBBB ann@desk"}).click("Add key", "Remove Laptop")
+    assert visitor.rows("SELECT title FROM ssh_key") == [("ann@desk",)]
+    assert visitor.become(BO).post("/-/profile/keys/2/remove").status_code == 404
+
+
+def test_the_theme_is_one_of_the_list(visitor):
+    visitor.open("/-/profile/preferences").choose("Color theme", "Dark").click("Save changes")
+    visitor.post("/-/profile/preferences", theme="Plaid")
+    assert me(visitor, "theme") == ("Dark",)
+    assert visitor.browser.page().root.body.get("class") == "theme-dark"
+
+
+# To-dos.
+
+
+def test_to_dos_are_done_and_come_back(visitor):
+    visitor.click("To-Do List")
+    assert visitor.titles == ["Repair the link"]
+    visitor.click("Mark as done: Repair the link", "Done")
+    assert visitor.titles == ["Repair the link", "Broken link"]
+    visitor.click("Put back: Broken link")
+    assert visitor.rows("SELECT state FROM todo WHERE user_id = ? ORDER BY todo_id", ANN) == [("done",), ("pending",)]
+    assert visitor.post("/dashboard/todos/3", state="done").status_code == 404  # Bo's
+    visitor.post("/dashboard/todos/all_done")
+    assert visitor.value("SELECT count(*) FROM todo WHERE user_id = ? AND state = 'pending'", ANN) == 0
+
+
+def test_to_dos_have_reasons(visitor):
+    visitor.open("/dashboard/todos").choose("Reason", "Mentioned").click("Apply")
+    assert visitor.titles == []
+    assert visitor.click("Done").titles == ["Broken link"]
+
+
+# Snippets and the search.
+
+
+def test_a_snippet_is_made_changed_and_deleted(visitor):
+    visitor.click("New snippet", "Create snippet")
+    assert "Title can't be blank." in visitor.text
+    visitor.fill({"Title": "Sum", "Content": "  1 + 1\n"}).click("Public", "Create snippet")
+    assert visitor.path == "/-/snippets/4"
+    assert visitor.value("SELECT content FROM snippet WHERE snippet_id = 4") == "  1 + 1\n"
+    visitor.click("Edit snippet").fill({"File name (optional)": "sum.txt"}).click("Save changes")
+    assert visitor.value("SELECT file_name FROM snippet WHERE snippet_id = 4") == "sum.txt"
+    visitor.click("Delete snippet")
+    assert visitor.path == "/-/snippets"
+    assert visitor.titles == ["Mine"]
+
+
+def test_snippets_of_others_can_be_read_at_most(visitor):
+    assert visitor.open("/explore/snippets").titles == ["For all", "Mine"]
+    assert visitor.status("/-/snippets/3") == 404
+    assert visitor.status("/-/snippets/2/edit") == 403
+    assert visitor.post("/-/snippets/2/delete").status_code == 403
+    assert visitor.become(None).open("/-/snippets").path == "/explore/snippets"
+    assert visitor.titles == ["For all"]
+
+
+@pytest.mark.parametrize(
+    ("scope", "text", "found"),
+    [
+        ("projects", "site", ["Ann Arbor / site"]),
+        ("projects", "secret", []),
+        ("issues", "link page", ["Broken link"]),
+        ("issues", "hidden", ["Hidden door"]),
+        ("merge_requests", "LINK", ["Repair the link"]),
+        ("milestones", "beta", ["Beta"]),
+        ("users", "bo", ["Ann Arbor", "Bo Cole"]),
+        ("odd", "", []),
+    ],
+)
+def test_the_search_finds_all_words_in_what_may_be_seen(visitor, scope, text, found):
+    assert visitor.open(f"/search?scope={scope}&search={text}").titles == found
+
+
+def test_the_search_box_leads_from_tab_to_tab(visitor):
+    visitor.fill({"Search Codeyard": "link"}).click("Search", "Issues")
+    assert visitor.path == "/search?search=link&scope=issues"
+    assert visitor.titles == ["Dark mode", "Broken link"]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_input_gets_an_answer(visitor, odd):
+    fields = (
+        "name",
+        "status_message",
+        "status_emoji",
+        "website",
+        "bio",
+        "title",
+        "content",
+        "visibility",
+        "expires_on",
+        "scopes",
+        "theme",
+    )
+    values = dict.fromkeys((*fields, "username", "email", "password", "login"), odd)
+    for path in (
+        "/-/profile",
+        "/-/profile/account",
+        "/-/profile/keys",
+        TOKENS,
+        "/-/profile/preferences",
+        "/-/snippets",
+        "/-/snippets/1/edit",
+    ):
+        assert visitor.post(path, **values).status_code in (200, 302)
+    assert visitor.status("/search", search=odd, scope=odd, page=odd) == 200
+    assert visitor.status("/dashboard/todos", state=odd, type=odd, page=odd) == 200
+    assert visitor.become(None).post("/users/sign_in", **values).status_code == 200
+    assert visitor.post("/users/sign_up", **values).status_code == 200
+
+
+def test_settings_are_for_those_who_are_signed_in(visitor):
+    visitor.become(None)
+    for path in ("/-/profile", "/-/profile/keys", TOKENS, "/dashboard/todos", "/dashboard/issues", "/-/snippets/new"):
+        assert visitor.open(path).path == "/users/sign_in"
+    assert visitor.post("/-/profile", name="Nobody").status_code == 302
+    assert me(visitor, "name") == ("Ann Arbor",)
+
+
+def test_reading_needs_no_account(visitor):
+    visitor.become(None)
+    for path in ("/ann", "/explore/snippets", "/ann/site/-/issues", "/ann/site/-/merge_requests/1", "/-/snippets/2"):
+        assert visitor.status(path) == 200

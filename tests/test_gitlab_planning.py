@@ -1,0 +1,385 @@
+"""Issues, merge requests, milestones and labels of the code host, used by their labels and judged by what is in the database."""
+
+import pytest
+
+from tests.code_host import ANN, BO, CY, DI, NOW, Visitor, small_host
+from webarena_gym.sites.gitlab.merging import Change, diff_lines
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, Named, Plan, changes, mentions
+
+ODD = (
+    "",
+    " ",
+    "x" * 30_000,
+    "<b>&\"'",
+    "'; DROP TABLE issue; --",
+    "\u202e\U0001f600\x00",
+    "-1",
+    "9" * 30,
+    "2023-02-30",
+    "0000-00-00",
+)
+ISSUES = "/ann/site/-/issues"
+REQUESTS = "/ann/site/-/merge_requests"
+
+
+@pytest.fixture(scope="module")
+def base():
+    return small_host()
+
+
+@pytest.fixture
+def visitor(base):
+    visitor = Visitor(base)
+    yield visitor
+    visitor.db.close()
+
+
+def notes(visitor, item="issue_id", item_id=1):
+    return [
+        row[0]
+        for row in visitor.rows(f"SELECT body FROM note WHERE {item} = ? AND created_at = ? ORDER BY note_id", item_id, NOW)
+    ]
+
+
+# Lists.
+
+
+def test_a_project_shows_its_open_issues_the_newest_first(visitor):
+    visitor.open("/ann/site").click("Issues")
+    assert visitor.titles == ["Dark mode", "Broken link", "Hidden door"]
+    assert visitor.click("Closed").titles == ["Crash"]
+    assert visitor.click("All").titles == ["Dark mode", "Broken link", "Hidden door", "Crash"]
+    assert visitor.path == f"{ISSUES}?sort=created_date&state=all"
+
+
+def test_filters_narrow_a_list_down_and_can_be_removed_one_by_one(visitor):
+    visitor.open(ISSUES).click("All").choose("Label", "bug").choose("Author", "Cy Dunn").click("Apply")
+    assert visitor.titles == ["Broken link"]
+    assert visitor.click("Remove filter: Author cy-d").titles == ["Broken link", "Crash"]
+    assert "label_name%5B%5D=bug" in visitor.path
+    assert visitor.click("Remove filter: Label bug").titles[0] == "Dark mode"
+
+
+def test_an_issue_must_have_all_labels_of_a_filter(visitor):
+    assert visitor.open(f"{ISSUES}?state=all&label_name[]=bug&label_name[]=help+wanted").titles == ["Crash"]
+    visitor.choose("Label", "Any label").click("Apply")
+    assert visitor.path.count("label_name") == 2  # one of them is empty now
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("search=LINK", ["Dark mode", "Broken link"]),
+        ("search=link+page", ["Broken link"]),
+        ("search=%25", []),
+        ("assignee_username=bo.cole", ["Broken link"]),
+        ("assignee_username=None", ["Dark mode", "Hidden door"]),
+        ("milestone_title=Beta", ["Broken link"]),
+        ("milestone_title=None", ["Dark mode", "Hidden door"]),
+        ("author_username=nobody", []),
+        ("sort=created_asc", ["Hidden door", "Broken link", "Dark mode"]),
+        ("sort=title_asc", ["Broken link", "Dark mode", "Hidden door"]),
+        ("sort=due_date", ["Broken link", "Dark mode", "Hidden door"]),
+        ("sort=updated_asc", ["Hidden door", "Broken link", "Dark mode"]),
+        ("state=merged&sort=odd&page=-1", ["Dark mode", "Broken link", "Hidden door"]),
+    ],
+)
+def test_a_list_follows_its_address(visitor, query, found):
+    assert visitor.open(f"{ISSUES}?{query}").titles == found
+
+
+def test_the_dashboard_shows_what_is_mine_in_all_projects(visitor):
+    visitor.become(BO)
+    assert visitor.click("Assigned issues").titles == ["Broken link"]
+    assert visitor.click("Created by me").titles == ["Handle dates", "Secret plan", "Hidden door"]
+    visitor.become(ANN)
+    assert visitor.click("Review requests").titles == ["Repair the link"]
+    assert visitor.path == "/dashboard/merge_requests?reviewer_username=ann"
+    assert visitor.click("Created by me").titles == []
+
+
+def test_what_somebody_may_not_see_is_in_no_list_and_on_no_page(visitor):
+    visitor.become(CY)
+    assert "Hidden door" not in visitor.open(ISSUES).titles
+    assert visitor.status(f"{ISSUES}/4") == 404
+    assert visitor.status("/bo.cole/secret/-/issues") == 404
+    assert visitor.open("/search?search=secret&scope=issues").titles == []
+    assert visitor.open("/dashboard/issues").titles == ["Dark mode", "Broken link", "Handle dates", "Ancient"]
+    visitor.become(DI)
+    assert visitor.status(f"{ISSUES}/4") == 404  # a guest of the project
+    visitor.become(None)
+    assert visitor.status("/labs/tool/-/issues") == 404
+    assert visitor.titles == [] or "Handle dates" not in visitor.text
+
+
+# Issues.
+
+
+def test_an_issue_is_created_with_everything_at_once(visitor):
+    visitor.open(ISSUES).click("New issue").fill(
+        {"Title": "404 for  many URLs", "Description (optional)": "See @bo.cole and @nobody"}
+    )
+    visitor.click("Assign to me", "bug").choose("Milestone", "Beta").fill({"Due date (optional)": "2030-01-03"})
+    visitor.click("Create issue")
+    assert visitor.path == f"{ISSUES}/5"
+    row = visitor.rows("SELECT title, author_id, milestone_id, due_on, created_at FROM issue WHERE iid = 5")[0]
+    assert row == ("404 for many URLs", ANN, 1, "2030-01-03", NOW)
+    assert visitor.rows("SELECT user_id FROM issue_assignee WHERE issue_id = 8") == [(ANN,)]
+    assert visitor.rows("SELECT user_id, kind FROM todo WHERE issue_id = 8") == [(BO, "mentioned")]
+    assert "Jan 3, 2030" in visitor.text
+
+
+def test_a_stranger_may_open_an_issue_but_not_plan_it(visitor):
+    visitor.become(CY).open(ISSUES).click("New issue")
+    assert "Milestone" not in visitor.text.split("<h1>")[1]
+    visitor.post(ISSUES, title="Help", label="1", assignee=str(BO), milestone="1", due_date="2030-01-01", assign_to_me="on")
+    assert visitor.rows("SELECT title, milestone_id, due_on FROM issue WHERE iid = 5") == [("Help", None, None)]
+    assert visitor.rows("SELECT * FROM issue_label WHERE issue_id = 8") == []
+
+
+def test_signed_out_visitors_are_asked_to_sign_in_and_come_back(visitor):
+    visitor.become(None).open(ISSUES).click("New issue")
+    assert visitor.path == "/users/sign_in"
+    visitor.fill({"Username or email": "cy@mail.test", "Password": "secret-cy1"}).click("Sign in [2]")
+    assert visitor.path == f"{ISSUES}/new"
+
+
+def test_an_edit_tells_its_story(visitor):
+    visitor.open(f"{ISSUES}/1").click("Edit issue").fill({"Title": "Broken links"})
+    visitor.choose("Assignee", "Unassigned").choose("Assignee 2", "Ann Arbor (@ann)").choose("Milestone", "No milestone")
+    visitor.click("bug", "help wanted", "This issue is confidential").fill({"Due date (optional)": ""}).click("Save changes")
+    assert notes(visitor) == [
+        'changed title from "Broken link" to "Broken links"', "assigned to @ann", "unassigned @bo.cole", "added the label help wanted",
+        "removed the label bug", "removed milestone", "removed due date", "made the issue confidential",
+    ]  # fmt: skip
+    assert visitor.value("SELECT updated_at FROM issue WHERE issue_id = 1") == NOW
+
+
+def test_saving_an_unchanged_issue_tells_nothing(visitor):
+    visitor.open(f"{ISSUES}/1").click("Edit issue", "Save changes")
+    assert notes(visitor) == []
+    assert visitor.value("SELECT updated_at FROM issue WHERE issue_id = 1") == "2023-02-09 10:00:00"
+
+
+def test_an_author_without_a_role_changes_the_text_alone(visitor):
+    visitor.become(CY).open(f"{ISSUES}/1").click("Edit issue").fill({"Title": "Dead link"}).click("Save changes")
+    visitor.post(f"{ISSUES}/1/edit", title="Dead link", label="2", assignee="")
+    assert visitor.rows("SELECT title, milestone_id FROM issue WHERE issue_id = 1") == [("Dead link", 1)]
+    assert visitor.rows("SELECT user_id FROM issue_assignee WHERE issue_id = 1") == [(BO,)]
+    assert visitor.post(f"{ISSUES}/1/assign_to_me").status_code == 403
+    assert visitor.status(f"{ISSUES}/2/edit") == 403
+    assert visitor.post(f"{ISSUES}/2/state", state="closed").status_code == 403
+    assert visitor.post(f"{ISSUES}/2/notes", body="Away with it", state="closed").status_code == 403
+    assert notes(visitor, item_id=2) == []
+
+
+def test_comments_close_and_reopen(visitor):
+    visitor.open(f"{ISSUES}/1").fill({"Write a comment": "Done, @cy-d <i>now</i>"}).click("Comment and close issue")
+    assert notes(visitor) == ["Done, @cy-d <i>now</i>", "closed"]
+    assert "<i>now</i>" not in "".join(visitor.browser.page().root.itertext("i"))
+    assert visitor.rows("SELECT state, closed_at FROM issue WHERE issue_id = 1") == [("closed", NOW)]
+    assert visitor.rows("SELECT user_id, kind FROM todo WHERE issue_id = 1 AND created_at = ?", NOW) == [(CY, "mentioned")]
+    visitor.click("Reopen issue")
+    assert visitor.rows("SELECT state, closed_at FROM issue WHERE issue_id = 1") == [("opened", None)]
+    assert visitor.post(f"{ISSUES}/1/state", state="opened").status_code == 409
+    assert visitor.post(f"{ISSUES}/1/state", state="merged").status_code == 409
+
+
+def test_an_empty_comment_is_refused_and_a_stranger_may_comment(visitor):
+    visitor.become(CY).open(f"{ISSUES}/2").click("Comment")
+    assert "can't be blank" in visitor.text
+    visitor.fill({"Write a comment": "Me too"}).click("Comment")
+    assert visitor.path.startswith(f"{ISSUES}/2#note_")
+    assert notes(visitor, item_id=2) == ["Me too"]
+
+
+def test_archived_projects_take_nothing_new(visitor):
+    visitor.become(CY)
+    assert "comments are closed" in visitor.open("/cy-d/old/-/issues/1").text
+    for path in ("issues", "issues/1/notes", "issues/1/edit", "milestones", "labels", "issues/1/assign_to_me"):
+        assert visitor.post(f"/cy-d/old/-/{path}", title="x", body="x", name="x", color="#000000").status_code == 403
+
+
+def test_assign_to_me_and_add_a_to_do(visitor):
+    visitor.open(f"{ISSUES}/1").click("Assign to me")
+    assert visitor.rows("SELECT user_id FROM issue_assignee WHERE issue_id = 1 ORDER BY 1") == [(ANN,), (BO,)]
+    assert "Assign to me" not in visitor.text
+    visitor.click("Add a to do")
+    visitor.post(f"{ISSUES}/1/todo")
+    assert visitor.rows("SELECT kind FROM todo WHERE user_id = ? AND issue_id = 1 AND state = 'pending'", ANN) == [("marked",)]
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_input_for_an_issue_gets_an_answer(visitor, odd):
+    for path in (ISSUES, f"{ISSUES}/1/edit"):
+        answer = visitor.post(path, title=odd, description=odd, label=odd, assignee=odd, milestone=odd, due_date=odd)
+        assert answer.status_code in (200, 302)
+    assert visitor.post(f"{ISSUES}/1/notes", body=odd, state=odd).status_code in (200, 302, 409)
+    assert visitor.status(ISSUES, **{"search": odd, "label_name[]": odd, "page": odd, "state": odd}) == 200
+
+
+# Merge requests.
+
+
+def test_a_merge_request_is_made_of_two_branches(visitor):
+    visitor.become(BO).open(REQUESTS).click("New merge request").click("Compare branches and continue")
+    assert "Select a source branch." in visitor.text
+    visitor.choose("Source branch", "idle").choose("Target branch", "fix-link").click("Compare branches and continue")
+    assert visitor.path == f"{REQUESTS}/new?source_branch=idle&target_branch=fix-link"
+    visitor.choose("Reviewer", "Ann Arbor (@ann)").click("help wanted", "Mark as draft", "Create merge request")
+    row = visitor.rows("SELECT title, source_branch, target_branch, is_draft, author_id FROM merge_request WHERE iid = 3")
+    assert row == [("Idle", "idle", "fix-link", 1, BO)]
+    assert visitor.rows("SELECT user_id, kind FROM todo WHERE merge_request_id = 3") == [(ANN, "review_requested")]
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "complaint"),
+    [
+        ("fix-link", "main", "already an open merge request"),
+        ("main", "main", "different branches"),
+        ("gone", "main", "does not exist"),
+        ("", "main", "Select a source branch"),
+    ],
+)
+def test_some_branches_make_no_merge_request(visitor, source, target, complaint):
+    assert complaint in visitor.open(f"{REQUESTS}/new?source_branch={source}&target_branch={target}").text
+    assert complaint in visitor.post(REQUESTS, source_branch=source, target_branch=target, title="x").text
+
+
+def test_a_merge_request_shows_its_commits_and_changes(visitor):
+    visitor.open(f"{REQUESTS}/1").click("Commits [2]")
+    assert visitor.titles == ["Fix the link"]
+    visitor.click("Changes")
+    assert visitor.path == f"{REQUESTS}/1/diffs"
+    assert "+<a>two</a>" in visitor.browser.page().root.text_content()
+    assert "2 changed files" in visitor.text
+
+
+def test_merging_brings_files_and_commits_into_the_target(visitor):
+    visitor.open(f"{REQUESTS}/1").click("Merge")
+    assert visitor.rows("SELECT state, merged_at FROM merge_request WHERE iid = 1") == [("merged", NOW)]
+    assert visitor.rows("SELECT path, content FROM file WHERE branch_id = 1") == [
+        ("index.html", "<a>two</a>\n"),
+        ("notes.md", "Done.\n"),
+    ]
+    assert visitor.rows("SELECT commit_id FROM commit_branch WHERE branch_id = 1") == [(1,), (2,), (4,)]
+    assert "2 changed files" in visitor.click("Changes").text
+    assert "Both branches changed index.html" in visitor.open(f"{REQUESTS}/2").text
+    assert visitor.post(f"{REQUESTS}/2/merge").status_code == 409
+    assert visitor.post(f"{REQUESTS}/1/state", state="closed").status_code == 409
+
+
+def test_only_maintainers_merge_into_a_protected_branch(visitor):
+    visitor.become(BO)
+    assert "the role Maintainer" in visitor.open(f"{REQUESTS}/1").text
+    assert visitor.post(f"{REQUESTS}/1/merge").status_code == 409
+    visitor.db.execute("UPDATE branch SET is_protected = 0")
+    assert visitor.post(f"{REQUESTS}/1/merge").status_code == 302
+
+
+def test_a_draft_is_made_ready_before_it_is_merged(visitor):
+    visitor.open(f"{REQUESTS}/1").click("Edit merge request", "Mark as draft", "Save changes")
+    assert "is a draft" in visitor.text
+    assert notes(visitor, "merge_request_id") == ["marked this merge request as draft"]
+
+
+def test_merge_requests_are_for_developers(visitor):
+    for somebody in (CY, DI):
+        visitor.become(somebody)
+        assert visitor.status(f"{REQUESTS}/new") == 403
+        assert visitor.post(REQUESTS, source_branch="idle", target_branch="try", title="x").status_code == 403
+        assert visitor.status(f"{REQUESTS}/1/edit") == 403
+        assert visitor.status(f"{REQUESTS}/1/diffs") == 200
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_input_for_a_merge_request_gets_an_answer(visitor, odd):
+    assert visitor.post(REQUESTS, source_branch=odd, target_branch=odd, title=odd, reviewer=odd).status_code == 200
+    assert visitor.post(f"{REQUESTS}/1/edit", title=odd, reviewer=odd, draft=odd).status_code in (200, 302)
+    assert visitor.status(f"{REQUESTS}/new", source_branch=odd, target_branch=odd) == 200
+    assert visitor.status(f"{REQUESTS}/999999999999999") == 404
+
+
+# Milestones and labels.
+
+
+def test_a_milestone_is_made_changed_closed_and_deleted(visitor):
+    visitor.open("/ann/site").click("Milestones", "New milestone").fill(
+        {"Title": "Beta", "Start date (optional)": "2023-07-10"}
+    )
+    visitor.fill({"Due date (optional)": "2023-07-01"}).click("Create milestone")
+    assert "Due date must be after the start date." in visitor.text
+    assert "already been taken" in visitor.text
+    visitor.fill({"Title": "Launch", "Due date (optional)": "2023-07-20"}).click("Create milestone")
+    assert visitor.path == "/ann/site/-/milestones/3"
+    visitor.click("Edit milestone").fill({"Description (optional)": "Soon"}).click("Save changes", "Close milestone")
+    row = visitor.rows("SELECT title, description, starts_on, due_on, state FROM milestone WHERE iid = 3")
+    assert row == [("Launch", "Soon", "2023-07-10", "2023-07-20", "closed")]
+    visitor.click("Reopen milestone").click("Delete milestone")
+    assert visitor.titles == ["Beta"]
+
+
+def test_a_deleted_milestone_leaves_its_issues_alone(visitor):
+    assert "Broken link" in visitor.open("/ann/site/-/milestones/1").titles
+    visitor.click("Delete milestone")
+    assert visitor.rows("SELECT milestone_id FROM issue WHERE issue_id = 1") == [(None,)]
+    assert visitor.open("/dashboard/milestones?state=all").titles == ["Alpha"]
+
+
+def test_a_label_is_made_changed_and_deleted(visitor):
+    visitor.open("/ann/site").click("Labels", "New label").fill({"Name": "bug", "Color": "red"}).click("Create label")
+    assert "already been taken" in visitor.text
+    assert "hexadecimal" in visitor.text
+    visitor.fill({"Name": "urgent", "Color": "#ff0000"}).click("Create label", "Edit urgent")
+    visitor.fill({"Description (optional)": "Now!"}).click("Save changes")
+    assert visitor.rows("SELECT name, description, color FROM label WHERE label_id = 4") == [("urgent", "Now!", "#ff0000")]
+    visitor.click("Delete bug")
+    assert visitor.rows("SELECT * FROM issue_label") == [(3, 2)]
+    assert visitor.titles == ["help wanted", "urgent"]
+    assert visitor.click("Issues with help wanted").path == f"{ISSUES}?state=opened&label_name%5B%5D=help+wanted"
+
+
+def test_planning_is_for_reporters(visitor):
+    for somebody in (CY, DI):
+        visitor.become(somebody)
+        for place in ("milestones/new", "milestones/1/edit", "labels/new", "labels/1/edit"):
+            assert visitor.status(f"/ann/site/-/{place}") == 403
+        for place in ("milestones", "milestones/1/delete", "milestones/1/state", "labels", "labels/1/delete"):
+            assert visitor.post(f"/ann/site/-/{place}", title="x", name="x", color="#000000").status_code == 403
+    assert visitor.become(ANN).status("/labs/tool/-/labels/1/edit") == 404  # a label of another project
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_input_for_milestones_and_labels_gets_an_answer(visitor, odd):
+    assert visitor.post("/ann/site/-/milestones", title=odd, starts_on=odd, due_on=odd).status_code in (200, 302)
+    assert visitor.post("/ann/site/-/labels", name=odd, color=odd).status_code == 200
+    assert visitor.status("/ann/site/-/milestones", state=odd, page=odd) == 200
+
+
+# The pure parts.
+
+
+def test_nothing_changes_when_plans_are_equal():
+    plan = Plan("A", labels=(Named(1, "bug"),), due_on="2023-01-01")
+    assert changes(plan, plan) == []
+    assert changes(Plan("A", target_branch="x"), Plan("A", target_branch="y")) == ["changed target branch from x to y"]
+
+
+def test_mentions_are_user_names_alone():
+    assert mentions("@a @b.c, mail@d.e /@f @@g @a") == ["a", "b.c"]
+
+
+def test_filters_survive_their_own_address():
+    filters = Filters(MERGE_REQUEST, "merged", "a b", ("x", "y z"), {"reviewer": "ann"}, "None", "updated_asc")
+    assert "label_name%5B%5D=y+z" in filters.query()
+    assert [label for label, _ in filters.removals()] == [
+        'Search "a b"', "Label x", "Label y z", "Reviewer ann", "Milestone None",
+    ]  # fmt: skip
+    assert "due_date" in Filters.sorts(ISSUE)
+    assert "due_date" not in Filters.sorts(MERGE_REQUEST)
+
+
+def test_a_long_diff_is_cut():
+    lines = diff_lines(Change("a", "added", "", "\n".join("x" * 3 for _ in range(1000))))
+    assert len(lines) == 401
+    assert lines[-1][1].endswith("more lines")

@@ -1,0 +1,683 @@
+"""The code host's projects, repositories, members and groups, used by their labels and judged by what is in the database."""
+
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+from lxml.html import document_fromstring
+from werkzeug.test import Client, TestResponse
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.sites import gitlab
+from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.world import build
+
+HOST = "http://code.test"
+ODD = (
+    "",
+    " ",
+    "x" * 5000,
+    "<b>&\"'",
+    "'; DROP TABLE project; --",
+    "\u202e\U0001f600\x00",
+    "-1",
+    "9" * 30,
+    "../../etc",
+    "a//b",
+    "%",
+)
+
+
+@cache
+def content() -> bytes:
+    return build("gitlab", 1)
+
+
+class Visitor:
+    """Somebody at the code host; `db` is what it keeps."""
+
+    def __init__(self) -> None:
+        database = Database(content())
+        self.db = database.connection
+        self.app = gitlab.create_app(database)
+        self.browser = InProcessBrowser(Network({"code.test": self.app}))
+        self.me = self.row("SELECT * FROM user WHERE user_id = 1")
+        self.become(1)
+
+    def become(self, user_id: int | None) -> "Visitor":
+        self.sid = sign_in(self.db, **({"user_id": user_id} if user_id else {}))
+        self.browser.start([f"{HOST}/"], {"code.test": {"sid": self.sid}})
+        self.client = Client(self.app)
+        self.client.set_cookie("sid", self.sid, domain="code.test")
+        return self
+
+    def post(self, address: str, /, **fields: Any) -> TestResponse:
+        """Post what no page may offer, with the right key."""
+        key = hashlib.sha256(f"form/{self.sid}".encode()).hexdigest()[:16]
+        return self.client.post(address, data={"form_key": key, **fields}, base_url=HOST)
+
+    def open(self, path: str) -> "Visitor":
+        self.browser.goto(HOST + path)
+        return self
+
+    def find(self, label: str) -> Any:
+        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
+
+    def click(self, *labels: str) -> "Visitor":
+        for label in labels:
+            self.browser.click(self.find(label))
+        return self
+
+    def fill(self, texts: dict[str, str]) -> "Visitor":
+        for label, text in texts.items():
+            self.browser.type(self.find(label), text)
+        return self
+
+    def choose(self, label: str, option: str) -> "Visitor":
+        self.browser.select(self.find(label), option)
+        return self
+
+    @property
+    def text(self) -> str:
+        return observe(self.browser.page(), elements="label", window=10**6).text
+
+    @property
+    def title(self) -> str:
+        return self.browser.page().title
+
+    @property
+    def path(self) -> str:
+        return self.browser.page().url.removeprefix(HOST)
+
+    @property
+    def names(self) -> list[str]:
+        return [link.text_content().strip() for link in self.browser.page().root.find_class("name")]
+
+    def row(self, query: str, *parameters: object) -> dict[str, Any]:
+        return dict(self.db.execute(query, parameters).fetchone())
+
+    def value(self, query: str, *parameters: object) -> Any:
+        row = self.db.execute(query, parameters).fetchone()
+        return None if row is None else row[0]
+
+
+@pytest.fixture
+def visitor() -> Iterator[Visitor]:
+    visitor = Visitor()
+    yield visitor
+    visitor.db.close()
+
+
+def project(
+    visitor: Visitor, condition: str = "owner_id = 1 AND visibility = 'public' AND license != '' AND forked_from_id IS NULL"
+) -> dict[str, Any]:
+    return visitor.row(f"SELECT *, namespace || '/' || path AS full FROM project p WHERE {condition} ORDER BY project_id")
+
+
+FOREIGN = """visibility = 'public' AND owner_id > 1 AND NOT is_archived
+    AND NOT EXISTS (SELECT 1 FROM membership m WHERE m.project_id = p.project_id AND user_id = 1)"""
+
+
+# Lists of projects.
+
+
+def test_my_home_page_shows_the_projects_that_i_am_a_member_of(visitor):
+    assert visitor.title == "Projects · Codeyard"
+    count = visitor.value("SELECT count(DISTINCT project_id) FROM membership WHERE user_id = 1")
+    assert f"{count} projects" in visitor.text
+    visitor.click("Personal")
+    assert "8 projects" in visitor.text
+    assert visitor.path == "/dashboard/projects/personal"
+
+
+def test_strangers_see_public_projects_and_are_asked_to_sign_in_before_they_do_anything(visitor):
+    visitor.become(None)
+    count = visitor.value("SELECT count(*) FROM project WHERE visibility = 'public'")
+    assert f"{count} projects" in visitor.text
+    visitor.open(f"/{project(visitor)['full']}").click("Star")
+    assert visitor.path == "/users/sign_in"
+
+
+def test_the_list_is_sorted_filtered_and_paged(visitor):
+    visitor.click("Explore").choose("Sort by", "Most stars").click("Apply")
+    assert visitor.path == "/explore?name=&sort=stars_desc"
+    stars = [int(text.split(" star")[0]) for text in visitor.browser.page().root.xpath("//p[@class='figures']/text()[1]")]
+    assert stars == sorted(stars, reverse=True)
+    assert len(stars) == 20
+    first = visitor.names
+    visitor.click("Next")
+    assert set(first).isdisjoint(visitor.names)
+    word = visitor.value("SELECT path FROM project WHERE visibility = 'public' AND forked_from_id IS NULL ORDER BY 1")
+    visitor.open("/explore").fill({"Filter by name": word}).click("Apply")
+    assert all(name.endswith(word) for name in visitor.names)
+
+
+def test_a_topic_leads_to_the_projects_that_have_it(visitor):
+    row = project(visitor, "topics != '' AND visibility = 'public'")
+    topic = row["topics"].split(", ")[0]
+    visitor.open(f"/{row['full']}").click(topic)
+    count = visitor.value(
+        "SELECT count(*) FROM project WHERE ', ' || topics || ',' LIKE ? AND visibility != 'private'", f"%, {topic},%"
+    )
+    assert f"{count} project" in visitor.text
+
+
+# A project at a glance.
+
+
+def test_a_project_shows_what_it_is_and_its_readme(visitor):
+    row = project(visitor)
+    text = visitor.open(f"/{row['full']}").text
+    for part in (
+        row["description"],
+        row["license"],
+        f"git@code.test:{row['full']}.git",
+        f"https://code.test/{row['full']}.git",
+    ):
+        assert part in text
+    assert "Features" in text
+    assert f"Default branch: {row['default_branch']}" in text
+
+
+def test_a_private_project_is_not_there_for_others(visitor):
+    row = project(visitor, "visibility = 'private' AND owner_id = 1")
+    outsider = visitor.value(
+        "SELECT user_id FROM user WHERE user_id NOT IN (SELECT user_id FROM membership WHERE project_id = ?)", row["project_id"]
+    )
+    for user_id in (None, outsider):
+        visitor.become(user_id)
+        for page in ("", "/-/tree/main", "/-/commits/main", "/-/branches", "/-/project_members", "/-/starrers", "/-/forks"):
+            assert visitor.client.get(f"/{row['full']}{page}", base_url=HOST).status_code == 404
+        assert visitor.post(f"/{row['full']}/-/unstar").status_code in (302, 404)
+
+
+def test_an_internal_project_is_there_for_all_who_are_signed_in(visitor):
+    row = project(visitor, "visibility = 'internal' AND owner_id = 1")
+    assert visitor.become(9).client.get(f"/{row['full']}", base_url=HOST).status_code == 200
+    assert visitor.become(None).client.get(f"/{row['full']}", base_url=HOST).status_code == 404
+
+
+def test_a_star_is_given_and_taken_back(visitor):
+    row = project(visitor, FOREIGN + " AND project_id NOT IN (SELECT project_id FROM star WHERE user_id = 1)")
+    mine = "SELECT count(*) FROM star WHERE user_id = 1 AND project_id = ?"
+    visitor.open(f"/{row['full']}").click("Star")
+    assert visitor.value(mine, row["project_id"]) == 1
+    visitor.click("Unstar")
+    assert visitor.value(mine, row["project_id"]) == 0
+    assert visitor.path == f"/{row['full']}"
+
+
+def test_starrers_are_listed_the_latest_first(visitor):
+    row = project(visitor, "visibility = 'public' AND (SELECT count(*) FROM star s WHERE s.project_id = p.project_id) > 35")
+    visitor.open(f"/{row['full']}/-/starrers")
+    last = visitor.value(
+        "SELECT name FROM star JOIN user USING (user_id) WHERE project_id = ? ORDER BY star.created_at DESC", row["project_id"]
+    )
+    assert last in visitor.text
+    visitor.click("Next")
+    assert "Previous" in visitor.text
+
+
+# Forks and new projects.
+
+
+def test_a_fork_has_the_repository_of_its_source(visitor):
+    row = project(visitor, FOREIGN)
+    visitor.open(f"/{row['full']}").click("Fork", "Fork project")
+    assert visitor.path == f"/{visitor.me['username']}/{row['path']}"
+    assert "Forked from" in visitor.text
+    copy = project(visitor, "project_id = (SELECT max(project_id) FROM project)")
+    commits = "SELECT group_concat(sha) FROM (SELECT sha FROM commit_branch JOIN git_commit USING (commit_id) JOIN branch USING (branch_id) WHERE branch.project_id = ? AND name = ? ORDER BY sha)"
+    assert visitor.value(commits, copy["project_id"], row["default_branch"]) == visitor.value(
+        commits, row["project_id"], row["default_branch"]
+    )
+    assert (copy["forked_from_id"], copy["owner_id"], copy["license"]) == (row["project_id"], 1, row["license"])
+    visitor.open(f"/{row['full']}").click("Fork", "Fork project")
+    assert "has already been taken" in visitor.text
+
+
+def test_a_fork_goes_only_where_i_may_create_projects(visitor):
+    row = project(visitor, FOREIGN)
+    before = visitor.value("SELECT count(*) FROM project")
+    foreign = visitor.value(
+        "SELECT path FROM user_group WHERE group_id NOT IN (SELECT group_id FROM group_member WHERE user_id = 1)"
+    )
+    response = visitor.post(f"/{row['full']}/-/forks/new", namespace=foreign, visibility="public")
+    assert "Select a namespace" in response.text
+    internal = project(visitor, "visibility = 'internal' AND owner_id IS NOT NULL")
+    response = visitor.post(f"/{internal['full']}/-/forks/new", namespace=visitor.me["username"], visibility="public")
+    assert "cannot be more visible" in response.text
+    assert visitor.value("SELECT count(*) FROM project") == before
+
+
+def test_a_blank_project_begins_with_a_readme_or_with_nothing(visitor):
+    visitor.click("New project", "Create blank project").fill({"Project name": "Do it myself"})
+    visitor.click("Public", "Create project")
+    assert visitor.path == f"/{visitor.me['username']}/do-it-myself"
+    assert visitor.value("SELECT content FROM file ORDER BY branch_id DESC") == "# Do it myself\n"
+    visitor.open("/projects/new/blank").fill({"Project name": "empty_one"})
+    visitor.click("Initialize repository with a README", "Create project")
+    assert "The repository for this project is empty" in visitor.text
+    made = visitor.row("SELECT * FROM project ORDER BY project_id DESC")
+    assert (made["visibility"], made["owner_id"]) == ("private", 1)
+    for page in ("tree/main", "commits/main", "graphs/main", "branches", "project_members"):
+        assert visitor.client.get(f"/{visitor.me['username']}/empty_one/-/{page}", base_url=HOST).status_code in (200, 302)
+    visitor.click("New file").fill({"File name": "docs/a b.md", "File content": "hello"}).click("Commit changes")
+    assert visitor.value("SELECT content FROM file WHERE path = 'docs/a b.md'") == "hello"
+
+
+def test_a_project_begins_with_the_files_of_a_template(visitor):
+    visitor.click("New project", "Create from template", "Use Android template").fill({"Project name": "pocket"}).click(
+        "Create project"
+    )
+    assert "app" in visitor.text
+    assert (
+        visitor.value(
+            "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = (SELECT max(project_id) FROM project)"
+        )
+        == 3
+    )
+
+
+def test_odd_names_of_projects_and_groups_are_refused_or_harmless(visitor):
+    for name in ODD:
+        response = visitor.post("/projects/new/blank", name=name, namespace=visitor.me["username"], visibility="public")
+        assert response.status_code in (200, 302)
+        assert visitor.post(
+            "/projects/new/blank", name="fine", path=name or "-", namespace=visitor.me["username"], visibility="public"
+        ).status_code in (200, 302)
+        assert visitor.post("/groups/new", name=name, visibility="public").status_code in (200, 302)
+        for row in visitor.db.execute("SELECT namespace, path FROM project").fetchall():
+            assert "/" not in row["path"]
+        assert visitor.client.get("/dashboard/projects/personal", base_url=HOST).status_code == 200
+
+
+# Repositories.
+
+
+def test_folders_files_and_raw_texts(visitor):
+    row = project(visitor, "owner_id = 1 AND path LIKE '%-dotfiles'")
+    visitor.open(f"/{row['full']}").click("shell", "aliases.sh")
+    content = visitor.value(
+        "SELECT content FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND file.path = 'shell/aliases.sh' AND name = ?",
+        row["project_id"],
+        row["default_branch"],
+    )
+    assert content.strip() in visitor.browser.page().root.find(".//main//pre").text_content()
+    visitor.click("History")
+    assert "Initial commit" in visitor.text
+    raw = visitor.client.get(f"/{row['full']}/-/raw/{row['default_branch']}/shell/aliases.sh", base_url=HOST)
+    assert (raw.text, raw.mimetype) == (content, "text/plain")
+
+
+def test_a_branch_with_a_slash_has_pages_of_its_own(visitor):
+    row = visitor.row(
+        "SELECT p.namespace || '/' || p.path AS full, b.name, b.branch_id FROM branch b JOIN project p USING (project_id) WHERE b.name LIKE '%/%' AND visibility = 'public' ORDER BY branch_id"
+    )
+    for page in ("tree", "commits", "graphs"):
+        assert visitor.client.get(f"/{row['full']}/-/{page}/{row['name']}", base_url=HOST).status_code == 200
+    visitor.open(f"/{row['full']}").choose("Branch", row["name"]).click("Switch branch")
+    assert visitor.path == f"/{row['full']}/-/tree/{row['name']}"
+
+
+def test_editing_a_file_makes_one_commit(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("README.md", "Edit file")
+    visitor.fill({"File content": "# New\n\nText with  blanks\n", "Commit message": "Rewrite it"}).click("Commit changes")
+    commit = visitor.row("SELECT * FROM git_commit ORDER BY commit_id DESC")
+    assert (commit["title"], commit["author_id"], commit["project_id"]) == ("Rewrite it", 1, row["project_id"])
+    assert visitor.row("SELECT * FROM file_change WHERE commit_id = ?", commit["commit_id"])["kind"] == "modified"
+    assert (
+        visitor.value("SELECT head_id FROM branch WHERE project_id = ? AND name = ?", row["project_id"], row["default_branch"])
+        == commit["commit_id"]
+    )
+    assert (
+        visitor.row("SELECT * FROM file WHERE commit_id = ?", commit["commit_id"])["content"] == "# New\n\nText with  blanks\n"
+    )
+    visitor.open(f"/{row['full']}/-/commit/{commit['sha'][:8]}")
+    assert "Rewrite it" in visitor.text
+    visitor.open(f"/{row['full']}").click("README.md", "Edit file", "Commit changes")
+    assert "There is nothing to commit" in visitor.text
+
+
+def test_a_commit_can_go_to_a_new_branch(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("New file").fill(
+        {"File name": "notes/today.txt", "File content": "x", "Target branch": "side/way"}
+    )
+    visitor.click("Commit changes")
+    assert visitor.path == f"/{row['full']}/-/blob/side/way/notes/today.txt"
+    assert visitor.value("SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE file.path = 'notes/today.txt'") == 1
+    visitor.click("Branches")
+    assert "1 commit ahead, 0 behind" in visitor.text
+
+
+def test_files_and_folders_cannot_be_in_each_other_s_place(visitor):
+    row = project(visitor, "owner_id = 1 AND path LIKE '%-dotfiles'")
+    address = f"/{row['full']}/-/new/{row['default_branch']}"
+    for name, message in (
+        ("shell", "A folder called shell already exists"),
+        ("README.md", "already exists"),
+        ("README.md/x", "is a file"),
+        ("", "can't be blank"),
+        ("../x", "not valid"),
+        ("a//b", "not valid"),
+        ("x" * 300, "not valid"),
+    ):
+        response = visitor.post(address, file_name=name, content="x", message="m", branch="")
+        assert message.replace("'", "&#39;") in response.text
+    assert "can&#39;t be blank" in visitor.post(address, file_name="fine", content="x", message=" ").text
+    assert "too long" in visitor.post(address, file_name="fine", content="x" * 100_001, message="m").text
+
+
+def test_deleting_a_file(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("LICENSE", "Delete file")
+    assert "LICENSE" not in visitor.names
+    assert visitor.value("SELECT license FROM project WHERE project_id = ?", row["project_id"]) == ""
+
+
+def test_a_license_comes_from_a_template(visitor):
+    row = project(visitor)
+    wanted = "MIT License" if row["license"] != "MIT License" else "BSD 3-Clause License"
+    visitor.open(f"/{row['full']}").click("LICENSE", "Edit file").choose("License template", wanted).click(
+        "Apply template", "Commit changes"
+    )
+    assert visitor.value("SELECT license FROM project WHERE project_id = ?", row["project_id"]) == wanted
+    assert visitor.me["name"] in visitor.text
+
+
+def test_only_developers_change_repositories(visitor):
+    row = project(visitor, FOREIGN)
+    place = f"/{row['full']}/-"
+    branch = row["default_branch"]
+    for path in (
+        f"new/{branch}",
+        f"edit/{branch}/README.md",
+        f"delete/{branch}/README.md",
+        "branches/new",
+        "branches/delete",
+        "edit",
+        "archive",
+        "delete",
+        "project_members",
+        "project_members/invite",
+    ):
+        assert visitor.post(f"{place}/{path}", file_name="x", content="x", message="x", name="x").status_code == 403, path
+    text = visitor.open(f"/{row['full']}").text
+    assert "New file" not in text
+    assert "Settings" not in text
+    visitor.become(None)
+    assert visitor.post(f"{place}/new/{branch}").location == "/users/sign_in"
+
+
+def test_nobody_writes_to_an_archived_project_until_it_is_taken_back(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("Settings", "Archive project")
+    assert "This project is archived" in visitor.text
+    assert (
+        visitor.post(f"/{row['full']}/-/new/{row['default_branch']}", file_name="x", content="x", message="x").status_code
+        == 403
+    )
+    visitor.click("Settings", "Unarchive project")
+    assert visitor.value("SELECT is_archived FROM project WHERE project_id = ?", row["project_id"]) == 0
+
+
+# Commits, contributors, branches.
+
+
+def test_commits_are_narrowed_by_author_and_text(visitor):
+    row = visitor.row(
+        """SELECT p.namespace || '/' || p.path AS full, c.author_name, count(*) AS found FROM git_commit c
+        JOIN project p USING (project_id) JOIN commit_branch USING (commit_id) JOIN branch b USING (branch_id)
+        WHERE b.name = p.default_branch AND visibility = 'public' GROUP BY p.project_id, author_email HAVING found > 4 ORDER BY 1, 2"""
+    )
+    visitor.open(f"/{row['full']}").click("Commits").choose("Author", row["author_name"]).click("Filter commits")
+    assert f"{row['found']} commits" in visitor.text
+    visitor.fill({"Search by message": "zzz"}).click("Filter commits")
+    assert "No commits were found." in visitor.text
+    visitor.open(f"/{row['full']}").click("Contributors")
+    assert f"{row['author_name']}" in visitor.text
+    counts = [int(cell.text_content().split()[0]) for cell in visitor.browser.page().root.xpath("//tbody/tr/td[3]")]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_a_commit_page_shows_the_lines_that_changed(visitor):
+    row = visitor.row(
+        """SELECT p.namespace || '/' || p.path AS full, c.* FROM git_commit c JOIN project p USING (project_id)
+        WHERE visibility = 'public' AND c.title LIKE 'Raise a limit%' ORDER BY commit_id"""
+    )
+    visitor.open(f"/{row['full']}/-/commit/{row['sha']}")
+    root = visitor.browser.page().root
+    assert len(root.find_class("added")) == len(root.find_class("removed")) == 1
+    for odd in ("123", "zzzzzzzz", "0" * 40, "%25%25%25%25%25%25%25"):
+        assert visitor.client.get(f"/{row['full']}/-/commit/{odd}", base_url=HOST).status_code == 404
+
+
+def test_branches_are_made_and_deleted(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("Branches", "New branch").fill({"Branch name": "idea"}).click("Create branch")
+    assert "The branch idea was created." in visitor.text
+    files = "SELECT count(*) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ?"
+    assert visitor.value(files, row["project_id"], "idea") == visitor.value(files, row["project_id"], row["default_branch"])
+    visitor.click("Delete branch idea")
+    assert visitor.value(files, row["project_id"], "idea") == 0
+    assert visitor.post(f"/{row['full']}/-/branches/delete", name=row["default_branch"]).status_code == 403
+    assert visitor.post(f"/{row['full']}/-/branches/delete", name="idea").status_code == 404
+
+
+@pytest.mark.parametrize("name", [*ODD, "main", "a..b", "-x", "x.lock", "main/x"])
+def test_odd_names_of_branches_are_refused(visitor, name):
+    row = project(visitor, "owner_id = 1 AND default_branch = 'main'")
+    before = visitor.value("SELECT count(*) FROM branch")
+    assert visitor.post(f"/{row['full']}/-/branches/new", name=name, source="main").status_code in (200, 302)
+    assert visitor.value("SELECT count(*) FROM branch") - before == (name in ("9" * 30,))
+
+
+# Members and groups.
+
+
+def test_several_people_are_invited_at_once(visitor):
+    row = project(visitor)
+    people = visitor.db.execute(
+        "SELECT * FROM user WHERE user_id NOT IN (SELECT user_id FROM project_member WHERE project_id = ?) ORDER BY user_id LIMIT 3",
+        (row["project_id"],),
+    ).fetchall()
+    visitor.open(f"/{row['full']}").click("Members", "Invite members")
+    wanted = f"{people[0]['username']}, {people[1]['name']}, {people[2]['email']}"
+    visitor.fill({"Username, name or email address": wanted, "Access expiration date (optional)": "2030-01-05"})
+    visitor.choose("Select a role", "Developer").click("Invite")
+    for person in people:
+        place = visitor.row(
+            "SELECT * FROM project_member WHERE project_id = ? AND user_id = ?", row["project_id"], person["user_id"]
+        )
+        assert (place["role"], place["expires_on"]) == ("Developer", "2030-01-05")
+
+
+def test_a_name_that_several_people_have_is_chosen_from(visitor):
+    row = project(visitor)
+    first = visitor.value(
+        "SELECT substr(name, 1, instr(name, ' ') - 1) AS first FROM user WHERE user_id > 1 GROUP BY first HAVING count(*) > 1 ORDER BY 1"
+    )
+    visitor.open(f"/{row['full']}/-/project_members/invite").fill({"Username, name or email address": first})
+    visitor.choose("Select a role", "Reporter").click("Invite")
+    assert "Several people match" in visitor.text
+    person = visitor.row(
+        "SELECT * FROM user WHERE name LIKE ? AND user_id NOT IN (SELECT user_id FROM project_member WHERE project_id = ?)",
+        f"{first} %",
+        row["project_id"],
+    )
+    visitor.click(f"{person['name']} (@{person['username']})", "Invite")
+    assert (
+        visitor.value(
+            "SELECT role FROM project_member WHERE project_id = ? AND user_id = ?", row["project_id"], person["user_id"]
+        )
+        == "Reporter"
+    )
+
+
+@pytest.mark.parametrize("fields", [
+    {"names": ""}, {"names": "nobody at all"}, {"names": ", ,"}, {"names": "x" * 3000}, {"role": "King"}, {"role": ""},
+    {"expires_on": "2001-01-01"}, {"expires_on": "soon"}, {"expires_on": "2030-02-31"}, {"user_id": "abc", "names": ""},
+])  # fmt: skip
+def test_odd_invitations_are_refused_with_a_message(visitor, fields):
+    row = project(visitor)
+    before = visitor.value("SELECT count(*) FROM project_member")
+    username = visitor.value("SELECT username FROM user WHERE user_id = 50")
+    response = visitor.post(f"/{row['full']}/-/project_members/invite", **{"names": username, "role": "Guest", **fields})
+    assert 'role="alert"' in response.text
+    assert visitor.value("SELECT count(*) FROM project_member") == before
+
+
+def test_roles_and_days_change_and_members_go(visitor):
+    row = project(visitor, "owner_id = 1 AND (SELECT count(*) FROM project_member m WHERE m.project_id = p.project_id) > 2")
+    person = visitor.row(
+        "SELECT u.* FROM project_member JOIN user u USING (user_id) WHERE project_id = ? AND user_id > 1 ORDER BY 1",
+        row["project_id"],
+    )
+    held = "SELECT role || coalesce(expires_on, '') FROM project_member WHERE project_id = ? AND user_id = ?"
+    visitor.open(f"/{row['full']}").click("Members").choose(f"Role of {person['name']}", "Maintainer")
+    visitor.fill({f"Expiration date of {person['name']}": "2031-02-03"}).click(f"Update {person['name']}")
+    assert visitor.value(held, row["project_id"], person["user_id"]) == "Maintainer2031-02-03"
+    visitor.click(f"Remove {person['name']}")
+    assert visitor.value(held, row["project_id"], person["user_id"]) is None
+
+
+def test_the_last_owner_stays_and_maintainers_make_no_owners(visitor):
+    row = project(visitor)
+    members = f"/{row['full']}/-/project_members"
+    assert visitor.post(f"{members}/leave").status_code == 403
+    assert visitor.post(members, user_id="1", role="Guest", action="update").status_code == 403
+    assert visitor.post(members, user_id="999", role="Guest", action="update").status_code == 404
+    visitor.db.execute(
+        "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Maintainer', NULL, '2020-01-01')", (row["project_id"],)
+    )
+    visitor.become(40)
+    assert (
+        "Select a role"
+        in visitor.post(
+            f"{members}/invite", names=visitor.value("SELECT username FROM user WHERE user_id = 41"), role="Owner"
+        ).text
+    )
+    assert visitor.post(members, user_id="1", action="remove").status_code == 403
+    assert visitor.post(f"/{row['full']}/-/delete", confirmation=row["full"]).status_code == 403
+
+
+def test_a_membership_ends_on_its_day(visitor):
+    row = project(visitor, "visibility = 'private' AND owner_id = 1")
+    visitor.db.execute(
+        "INSERT OR REPLACE INTO project_member VALUES (?, 40, 'Guest', '2001-01-01', '2000-01-01')", (row["project_id"],)
+    )
+    assert visitor.become(40).client.get(f"/{row['full']}", base_url=HOST).status_code == 404
+    visitor.db.execute("UPDATE project_member SET expires_on = '2099-01-01' WHERE user_id = 40")
+    assert visitor.client.get(f"/{row['full']}", base_url=HOST).status_code == 200
+
+
+def test_a_group_is_made_filled_and_renamed(visitor):
+    username = visitor.value("SELECT username FROM user WHERE user_id = 12")
+    visitor.click("New group").fill({"Group name": "N Lab"}).click("Public", "Create group")
+    assert visitor.path == "/groups/n-lab"
+    visitor.click("Group members", "Invite members").fill({"Username, name or email address": username}).choose(
+        "Select a role", "Guest"
+    ).click("Invite")
+    assert "Members were successfully added" in visitor.text
+    visitor.open("/groups/n-lab").click("New project in this group").fill({"Project name": "inside"}).click("Create project")
+    assert visitor.path == "/n-lab/inside"
+    visitor.open("/groups/n-lab").click("Group settings").fill({"Group URL (optional)": "other-lab"}).click("Save changes")
+    assert visitor.value("SELECT namespace FROM project WHERE path = 'inside'") == "other-lab"
+    assert visitor.post("/groups/other-lab/-/group_members/leave").status_code == 403
+    taken = visitor.post("/groups/new", name="x", path=visitor.me["username"].upper(), visibility="public")
+    assert "has already been taken" in taken.text
+    assert "a word of the site" in visitor.post("/groups/new", name="Explore", visibility="public").text
+
+
+def test_only_owners_manage_a_group(visitor):
+    path = visitor.value(
+        "SELECT path FROM user_group JOIN group_member USING (group_id) WHERE user_id = 1 AND role = 'Developer' ORDER BY group_id"
+    )
+    for page in ("edit", "group_members", "group_members/invite"):
+        assert visitor.post(f"/groups/{path}/-/{page}", names="x", role="Guest", user_id="2").status_code == 403
+
+
+# Settings.
+
+
+def test_settings_change_what_a_project_says_of_itself(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}").click("Settings")
+    visitor.fill({"Project description (optional)": "Shorter.", "Topics (optional)": "a, b,, a "}).click(
+        "Internal", "Save changes"
+    )
+    after = visitor.row("SELECT * FROM project WHERE project_id = ?", row["project_id"])
+    assert (after["description"], after["topics"], after["visibility"]) == ("Shorter.", "a, b", "internal")
+    visitor.fill({"Project name": ""}).click("Save changes")
+    assert "Project name can't be blank." in visitor.text
+    visitor.open(f"/{row['full']}/-/edit").fill({"Path": "moved"}).click("Change path")
+    assert visitor.path == f"/{row['namespace']}/moved"
+
+
+def test_a_project_is_deleted_only_when_its_path_is_typed(visitor):
+    row = project(visitor)
+    visitor.open(f"/{row['full']}/-/edit").fill({"Full path to confirm": "yes"}).click("Delete project")
+    assert "to confirm" in visitor.text
+    visitor.fill({"Full path to confirm": row["full"]}).click("Delete project")
+    assert visitor.value("SELECT count(*) FROM project WHERE project_id = ?", row["project_id"]) == 0
+    assert visitor.db.execute("PRAGMA foreign_key_check").fetchall() == []
+    assert visitor.client.get(f"/{row['full']}", base_url=HOST).status_code == 404
+
+
+# Robustness.
+
+
+def test_odd_queries_and_addresses_never_break_a_page(visitor):
+    row = project(visitor)
+    for odd in ODD:
+        for path in (
+            "/explore",
+            "/explore/groups",
+            "/dashboard/projects",
+            f"/{row['full']}/-/commits/{row['default_branch']}",
+            f"/{row['full']}/-/branches",
+            f"/{row['full']}/-/project_members",
+            f"/{row['full']}/-/starrers",
+        ):
+            query = dict.fromkeys(("name", "sort", "topic", "page", "search", "author"), odd)
+            assert visitor.client.get(path, query_string=query, base_url=HOST).status_code == 200
+        for page in ("tree", "blob", "raw", "edit", "new", "commits", "graphs"):
+            assert visitor.client.get(f"/{row['full']}/-/{page}/nowhere/{odd}", base_url=HOST).status_code == 404
+        assert (
+            visitor.client.get(
+                f"/{row['full']}/-/refs/switch", query_string={"branch": odd, "kind": odd}, base_url=HOST
+            ).status_code
+            == 404
+        )
+
+
+def test_every_page_is_small_has_one_heading_unique_ids_and_labelled_controls(visitor):
+    row = project(visitor)
+    branch = row["default_branch"]
+    group = visitor.value("SELECT path FROM user_group JOIN group_member USING (group_id) WHERE user_id = 1 AND role = 'Owner'")
+    inner = ("", "/-/tree/" + branch, f"/-/blob/{branch}/README.md", f"/-/edit/{branch}/LICENSE", f"/-/new/{branch}", f"/-/commits/{branch}",
+             "/-/branches", "/-/branches/new", f"/-/graphs/{branch}", "/-/project_members", "/-/project_members/invite", "/-/edit",
+             "/-/starrers", "/-/forks", "/-/forks/new")  # fmt: skip
+    outer = ("/", "/explore", "/explore/groups", "/dashboard/groups", "/dashboard/projects/starred", "/projects/new", "/projects/new/blank",
+             "/projects/new/template", "/groups/new", f"/groups/{group}", f"/groups/{group}/-/group_members", f"/groups/{group}/-/edit", "/nowhere/at/all")  # fmt: skip
+    for path in (*(f"/{row['full']}{page}" for page in inner), *outer):
+        html = visitor.client.get(path, base_url=HOST).text
+        root = document_fromstring(html)
+        assert len(html) < 60_000, path
+        assert len(root.findall(".//h1")) == 1, path
+        ids = root.xpath("//@id")
+        assert len(ids) == len({*ids}), path
+        for control in root.xpath("//main//input[not(@type='hidden')] | //main//select | //main//textarea"):
+            labelled = (
+                control.get("aria-label")
+                or control.xpath("ancestor::label")
+                or root.xpath(f"//label[@for='{control.get('id')}']")
+            )
+            assert labelled, (path, control.get("name"))
+        assert not root.xpath("//form//form | //a//a | //p//div | //p//form//p"), path

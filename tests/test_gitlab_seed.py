@@ -1,0 +1,190 @@
+"""The code host's generator: the same integer gives the same bytes, and every world is consistent in itself."""
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from webarena_gym.sites.common.people import population
+from webarena_gym.sites.gitlab.access import VISIBLE
+from webarena_gym.sites.gitlab.base import RESERVED
+from webarena_gym.sites.gitlab.slugs import is_slug
+from webarena_gym.sites.world import build
+
+SEEDS = (0, 1, 7, 1000, 1003)
+
+
+@cache
+def content(seed):
+    return build("gitlab", seed)
+
+
+def opened(seed):
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(content(seed))
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+@pytest.fixture(params=SEEDS)
+def db(request):
+    connection = opened(request.param)
+    yield connection
+    connection.close()
+
+
+def column(db, query, *values):
+    return [row[0] for row in db.execute(query, values)]
+
+
+def value(db, query, *values):
+    return column(db, query, *values)[0]
+
+
+def none(db, query, *values):
+    """Assert that a query for faults finds nothing."""
+    assert [tuple(row) for row in db.execute(query, values).fetchmany(3)] == []
+
+
+def test_same_integer_same_bytes_in_any_process():
+    script = "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('gitlab', 7)).hexdigest())"
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for hash_seed in ("1", "4711")
+    }
+    assert found == {hashlib.sha256(content(7)).hexdigest()}
+
+
+def test_worlds_share_no_project_no_group_and_held_out_ones_no_title():
+    seen, titles = {}, {False: set(), True: set()}
+    for seed in SEEDS:
+        connection = opened(seed)
+        names = column(connection, "SELECT DISTINCT name FROM project UNION SELECT path FROM user_group")
+        assert [name for name in names if seen.setdefault(name, seed) != seed] == []
+        titles[seed >= 1000] |= {*column(connection, "SELECT title FROM issue UNION SELECT title FROM merge_request")}
+        connection.close()
+    assert titles[False].isdisjoint(titles[True])
+
+
+def test_size(db):
+    assert len(db.serialize()) < 6_000_000
+    assert value(db, "SELECT count(*) FROM user") == 60
+    assert value(db, "SELECT count(*) FROM user_group") == 9
+    assert 80 <= value(db, "SELECT count(*) FROM project") <= 110
+    assert 1500 <= value(db, "SELECT count(*) FROM git_commit") <= 2700
+    assert 350 <= value(db, "SELECT count(*) FROM issue") <= 700
+    assert 110 <= value(db, "SELECT count(*) FROM merge_request") <= 240
+
+
+def test_foreign_keys_hold_and_texts_are_filled(db):
+    none(db, "PRAGMA foreign_key_check")
+    for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table' AND name != 'session'"):
+        for row in db.execute(f"SELECT * FROM {table}"):
+            assert not [cell for cell in row if isinstance(cell, str) and ("@o@" in cell or "@n@" in cell or "@c@" in cell)]
+
+
+def test_i_am_the_first_person_and_signed_in(db):
+    seed = int(value(db, "SELECT value FROM world WHERE key = 'seed'"))
+    assert value(db, "SELECT name FROM user WHERE user_id = 1") == population(seed)[0].name
+    assert value(db, "SELECT data ->> '$.user_id' FROM session") == 1
+
+
+def test_users_and_groups_share_no_name_and_take_none_of_the_site_s_own(db):
+    names = column(db, "SELECT lower(username) FROM user UNION ALL SELECT lower(path) FROM user_group")
+    assert len(names) == len({*names})
+    assert not {*names} & {*RESERVED}
+    assert all(is_slug(name) for name in names)
+
+
+def test_every_project_has_an_owner_and_the_namespace_of_this_owner(db):
+    none(db, "SELECT 1 FROM project p JOIN user u ON u.user_id = p.owner_id WHERE p.namespace != u.username OR group_id")
+    none(db, "SELECT 1 FROM project p JOIN user_group g USING (group_id) WHERE p.namespace != g.path OR p.owner_id")
+    none(db, "SELECT 1 FROM project WHERE owner_id IS NULL AND group_id IS NULL")
+    none(
+        db,
+        "SELECT 1 FROM project p WHERE NOT EXISTS (SELECT 1 FROM membership m WHERE m.project_id = p.project_id AND role = 'Owner')",
+    )
+    assert value(db, "SELECT count(*) FROM project WHERE owner_id = 1") == 8
+    none(db, "SELECT description FROM project WHERE forked_from_id IS NULL GROUP BY description HAVING count(*) > 1")
+
+
+def test_the_most_starred_projects_have_different_numbers_of_stars(db):
+    top = column(db, "SELECT count(*) FROM star GROUP BY project_id ORDER BY 1 DESC LIMIT 12")
+    assert len({*top}) == len(top)
+    query = f"SELECT count(*) FROM star s JOIN project p USING (project_id) WHERE s.user_id = :me AND NOT {VISIBLE}"
+    assert [db.execute(query, {"me": user}).fetchone()[0] for user in range(1, 61)] == [0] * 60
+
+
+def test_branches_point_at_their_newest_commit_and_hold_it(db):
+    none(
+        db,
+        "SELECT 1 FROM branch WHERE head_id NOT IN (SELECT commit_id FROM commit_branch c WHERE c.branch_id = branch.branch_id)",
+    )
+    none(db, """SELECT 1 FROM branch b JOIN git_commit h ON h.commit_id = b.head_id JOIN commit_branch r USING (branch_id)
+        JOIN git_commit c ON c.commit_id = r.commit_id WHERE c.created_at > h.created_at""")  # fmt: skip
+    none(
+        db,
+        "SELECT 1 FROM project p WHERE NOT EXISTS (SELECT 1 FROM branch b WHERE b.project_id = p.project_id AND b.name = default_branch)",
+    )
+    none(
+        db,
+        "SELECT 1 FROM git_commit c JOIN git_commit p ON p.commit_id = c.parent_id WHERE p.created_at > c.created_at OR p.project_id != c.project_id",
+    )
+    none(db, "SELECT sha FROM git_commit GROUP BY project_id, sha HAVING count(*) > 1")
+
+
+def test_replaying_the_commits_of_a_branch_gives_its_files(db):
+    for branch in db.execute("SELECT branch_id FROM branch ORDER BY branch_id").fetchall():
+        files = {}
+        for row in db.execute(
+            """SELECT f.* FROM commit_branch b JOIN git_commit c USING (commit_id) JOIN file_change f USING (commit_id)
+            WHERE b.branch_id = ? ORDER BY c.commit_id""",
+            (branch["branch_id"],),
+        ):
+            assert files.get(row["path"], "") == row["before"]
+            files[row["path"]] = row["after"]
+        stored = db.execute("SELECT path, content FROM file WHERE branch_id = ?", (branch["branch_id"],))
+        assert {row["path"]: row["content"] for row in stored} == files
+
+
+def test_nothing_happens_before_its_project_or_after_now(db):
+    now = value(db, "SELECT value FROM world WHERE key = 'now'")
+    for table in ("git_commit", "issue", "merge_request"):
+        none(db, f"SELECT 1 FROM {table} t JOIN project p USING (project_id) WHERE t.created_at > ? OR t.created_at < ("
+                 "SELECT min(created_at) FROM git_commit c WHERE c.project_id = p.project_id)", now)  # fmt: skip
+    none(db, "SELECT 1 FROM note WHERE created_at > ?", now)
+
+
+def test_titles_are_unique_and_states_agree_with_their_times(db):
+    none(
+        db,
+        "SELECT lower(title) FROM (SELECT title FROM issue UNION ALL SELECT title FROM merge_request) GROUP BY 1 HAVING count(*) > 1",
+    )
+    none(db, "SELECT 1 FROM issue WHERE (state = 'closed') != (closed_at IS NOT NULL)")
+    none(
+        db,
+        "SELECT 1 FROM merge_request WHERE (state = 'merged') != (merged_at IS NOT NULL) OR (state = 'closed') != (closed_at IS NOT NULL)",
+    )
+    none(db, "SELECT 1 FROM merge_request m WHERE state = 'opened' AND NOT EXISTS "
+             "(SELECT 1 FROM branch b WHERE b.project_id = m.project_id AND b.name = source_branch)")  # fmt: skip
+
+
+def test_there_is_work_for_me(db):
+    for query in (
+        "SELECT count(*) FROM issue_assignee JOIN issue USING (issue_id) WHERE user_id = 1 AND state = 'opened'",
+        "SELECT count(*) FROM merge_request_reviewer JOIN merge_request USING (merge_request_id) WHERE user_id = 1 AND state = 'opened'",
+        "SELECT count(*) FROM merge_request_assignee JOIN merge_request USING (merge_request_id) WHERE user_id = 1 AND state = 'opened'",
+        "SELECT count(*) FROM todo WHERE user_id = 1 AND state = 'pending'",
+        "SELECT count(*) FROM issue WHERE author_id = 1",
+    ):
+        assert value(db, query) >= 3

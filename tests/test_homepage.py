@@ -1,0 +1,131 @@
+"""The start page, used as a person would."""
+
+import re
+from decimal import Decimal
+
+import pytest
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.sites import homepage
+from webarena_gym.sites.common.people import population
+from webarena_gym.sites.homepage.arithmetic import calculate, read
+from webarena_gym.sites.kit import Database
+from webarena_gym.sites.world import HOSTS, build
+
+HOST = "http://home.test"
+
+
+class Visitor:
+    """Somebody at the start page of world 1."""
+
+    def __init__(self):
+        database = Database(build("homepage", 1))
+        self.db = database.connection
+        self.browser = InProcessBrowser(Network({"home.test": homepage.create_app(database)}))
+        self.browser.start([f"{HOST}/"], {})
+
+    def open(self, path):
+        self.browser.goto(HOST + path)
+        return self
+
+    def find(self, label):
+        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
+
+    def click(self, label):
+        self.browser.click(self.find(label))
+        return self
+
+    def fill(self, label, text):
+        self.browser.type(self.find(label), text)
+        return self
+
+    @property
+    def text(self):
+        return observe(self.browser.page(), elements="label", window=10**6).text
+
+
+@pytest.fixture
+def visitor():
+    visitor = Visitor()
+    yield visitor
+    visitor.db.close()
+
+
+def test_the_start_page_leads_to_every_site(visitor):
+    assert population(1)[0].name in visitor.text
+    links = visitor.browser.page().root.xpath("//main//a/@href")
+    hosts = {re.sub(r"https?://([^/]+).*", r"\1", link) for link in links}
+    assert hosts == {host for site, host in HOSTS.items() if site != "homepage"}
+
+
+def test_accounts_name_the_user_but_no_password(visitor):
+    person = population(1)[0]
+    visitor.click("Accounts")
+    assert f"{person.first}.{person.last}@example.com".lower() in visitor.text
+    assert "assword" not in visitor.text
+
+
+@pytest.mark.parametrize(
+    ("first", "operation", "second", "result"),
+    [
+        ("0.1", "plus", "0.2", "0.3"),
+        ("1,200", "minus", "1300", "-100"),
+        ("-2", "times", "3.50", "-7"),
+        ("1", "divided by", "3", "0.333333333333"),
+        ("999999999999", "times", "10", "9999999999990"),
+    ],
+)
+def test_the_calculator(visitor, first, operation, second, result):
+    visitor.click("Calculator").fill("First number", first).fill("Second number", second)
+    visitor.browser.select(visitor.find("Operation"), operation)
+    assert f"Result: {result}" in visitor.click("Calculate").text
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ("first=a&operation=add&second=1", "two numbers"),
+        ("first=1&operation=add", "two numbers"),
+        ("first=1e9999999&operation=add&second=1", "two numbers"),
+        ("first=%D9%A3&operation=add&second=1", "two numbers"),
+        ("first=" + "9" * 5000 + "&operation=multiply&second=2", "two numbers"),
+        ("first=1&operation=divide&second=0", "divided by zero"),
+        ("first=0&operation=divide&second=0", "divided by zero"),
+        ("first=1&operation=__import__&second=2", "choose one of the operations"),
+        ("operation=add", ""),
+    ],
+)
+def test_the_calculator_refuses_what_is_no_sum(visitor, query, complaint):
+    visitor.open(f"/calculator?{query}")
+    assert complaint in visitor.text
+    assert "Result" not in visitor.text
+
+
+def test_numbers_are_read_and_written_plainly():
+    assert read(".5") == Decimal("0.5")
+    assert [read(text) for text in ("", "1,2,3", "--1", "1 2", "NaN", "Infinity")] == [None] * 6
+    assert calculate(Decimal(5), "subtract", Decimal(5)) == "0"
+    assert calculate(Decimal(100), "multiply", Decimal(10)) == "1000"
+
+
+def test_the_scratchpad_keeps_one_note(visitor):
+    visitor.click("Scratchpad").fill("Note", "<milk> & eggs\nbread").click("Save note")
+    assert "The note was saved." in visitor.text
+    assert [tuple(row) for row in visitor.db.execute("SELECT text FROM note")] == [("<milk> & eggs\nbread",)]
+    visitor.open("/").click("Scratchpad")
+    assert "&lt;milk> & eggs bread" in visitor.text
+    assert "The scratchpad was cleared." in visitor.fill("Note", "  ").click("Save note").text
+    assert visitor.db.execute("SELECT count(*) FROM note").fetchone()[0] == 0
+
+
+def test_a_note_that_is_too_long_is_not_lost(visitor):
+    visitor.click("Scratchpad").fill("Note", "x" * 10_001).click("Save note")
+    assert "The note is too long" in visitor.text
+    assert visitor.find("Note").text.strip() == "x" * 10_001
+    assert visitor.db.execute("SELECT count(*) FROM note").fetchone()[0] == 0
+
+
+def test_unknown_pages(visitor):
+    assert "Not Found" in visitor.open("/nowhere").text

@@ -1,0 +1,258 @@
+"""Other layouts re-shape pages, and leave every way through them open."""
+
+import pickle
+from collections import defaultdict
+from urllib.parse import unquote
+
+import gymnasium
+import pytest
+from werkzeug.test import Client
+
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import Action, Kind
+from webarena_gym.audit import replay
+from webarena_gym.browsers import forms
+from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.env import WebArenaLite
+from webarena_gym.observation.reading import clean
+from webarena_gym.observation.writers import MAX_LABEL, HtmlWriter
+from webarena_gym.sites.kit import Site
+from webarena_gym.sites.layout import PLAIN, Layout, layout_of
+from webarena_gym.sites.layout.wording import table
+from webarena_gym.sites.world import HOSTS, load_site, load_world
+from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
+
+TRAINING, HELD_OUT = (1, 2, 7), (1000, 1003, 1005)
+PATHS = {
+    "shopping": (
+        "/",
+        "/customer/account/",
+        "/customer/account/edit/",
+        "/customer/address/",
+        "/sales/order/history/",
+        "/wishlist/",
+        "/review/customer/",
+        "/catalogsearch/result/?q=the",
+        "/catalogsearch/advanced/",
+        "/contact/",
+        "/nowhere/",
+    ),
+    "shopping_admin": (
+        "/admin/admin/dashboard/",
+        "/admin/sales/order/?filters=1",
+        "/admin/sales/order/view/order_id/3/",
+        "/admin/catalog/product/",
+        "/admin/catalog/product/edit/id/2/",
+        "/admin/customer/index/edit/id/1/",
+        "/admin/review/product/index/",
+        "/admin/reports/report_sales/sales/?period_type=month&from=01/01/2022&to=12/31/2022",
+        "/admin/admin/system_config/",
+    ),
+    "reddit": ("/", "/forums", "/submit", "/login"),
+    "gitlab": ("/", "/explore", "/projects/new", "/dashboard/issues"),
+    "map": ("/", "/directions", "/notes"),
+    "wikipedia": ("/",),
+    "homepage": ("/", "/calculator"),
+}
+
+
+@pytest.fixture(scope="module")
+def pages():
+    """Plain pages of one world."""
+    world = load_world(1000)
+    databases = world.open()
+    found = []
+    for name, paths in PATHS.items():
+        client = Client(load_site(name).app(databases[name]))
+        for host, cookies in world.cookies([name]).items():
+            client.set_cookie(Site.cookie, cookies[Site.cookie], domain=host)
+        found += [
+            client.get(path, base_url=f"http://{HOSTS[name]}", follow_redirects=True).get_data(as_text=True) for path in paths
+        ]
+    yield found
+    databases.close()
+
+
+def tree(html):
+    return Document(SavedDocument(html.encode())).root
+
+
+def signature(element):
+    """Return what an element does, however it looks."""
+    form = next(element.iterancestors("form"), None)
+    values = [element.get(name) for name in ("name", "value", "type", "form")]
+    options = [forms.option_value(option) for option in element.iter("option")]
+    return element.tag, unquote(element.get("href", "")), values, options, None if form is None else form.get("action")
+
+
+def squeezed(element):
+    return " ".join(element.text_content().split())
+
+
+def usable(root):
+    """Return what can be used on a page, in order, by name."""
+    writer = HtmlWriter("label", False)
+    writer.document(root)
+    found = defaultdict(list)
+    for node in writer.nodes.values():
+        found[writer.label(node.element)].append(signature(node.element))
+    return dict(found)
+
+
+def sent(root):
+    """Return what the forms of a page hold."""
+    return sorted(
+        (form.get("action", ""), [(field.get("name") or "", forms.value(field)) for field in forms.controls(form)])
+        for form in root.iter("form")
+    )
+
+
+def labels(html):
+    """Return what is named on a page, usable or not."""
+    root = tree(html)
+    return {*usable(root), *map(squeezed, root.iter("h1", "h2", "h3", "th", "dt", "legend"))}
+
+
+def test_the_plain_layout_changes_nothing(pages):
+    assert layout_of(1, "content") is PLAIN
+    assert [PLAIN.rebuild(page) for page in pages] == pages
+    assert (PLAIN.page_size(10), PLAIN.label("Sign In")) == (10, "Sign In")
+
+
+@pytest.mark.parametrize("seed", [*TRAINING, *HELD_OUT])
+def test_whatever_can_be_used_keeps_its_function_and_its_place_among_its_namesakes(pages, seed):
+    layout = Layout(seed)
+    for page in pages:
+        before, after = usable(tree(page)), usable(tree(layout.rebuild(page)))
+        assert {clean(layout.label(name), MAX_LABEL): uses for name, uses in before.items()} == after
+
+
+@pytest.mark.parametrize("seed", [*TRAINING, *HELD_OUT])
+def test_forms_send_what_they_sent(pages, seed):
+    layout = Layout(seed)
+    for page in pages:
+        assert sent(tree(layout.rebuild(page))) == sent(tree(page))
+
+
+@pytest.mark.parametrize("seed", [*TRAINING, *HELD_OUT])
+def test_a_page_is_rebuilt_once_and_always_alike(pages, seed):
+    layout, same = Layout(seed), Layout(seed)
+    for page in pages:
+        rebuilt = layout.rebuild(page)
+        assert rebuilt != page
+        assert same.rebuild(page) == same.rebuild(rebuilt) == rebuilt
+
+
+def test_the_text_of_cells_stays_when_tables_become_lists(pages):
+    layouts = [Layout(seed) for seed in (*TRAINING, *HELD_OUT)]
+    for page in pages:
+        cells = [cell for cell in tree(page).iter("td") if next(cell.iter("a", "button"), None) is None]
+        for layout in layouts:
+            text = squeezed(tree(layout.rebuild(page)))
+            assert [cell for cell in map(squeezed, cells) if cell not in text] == []
+
+
+def test_no_two_labels_ever_become_one(pages):
+    wordings = [wording.casefold() for others in table().values() for wording in others]
+    assert len(wordings) == len(set(wordings))
+    assert not set(wordings) & {plain.casefold() for plain in table()}
+    assert not set(wordings) & {label.casefold() for page in pages for label in labels(page)}
+    for plain, others in table().items():
+        assert len(others) >= 3, plain
+        assert {(wording.count("{}"), wording.count("{#}")) for wording in others} == {(plain.count("{}"), plain.count("{#}"))}
+
+
+def test_held_out_layouts_use_words_that_no_layout_for_training_has():
+    plain = [label for label in table() if "{" not in label]
+    trained = {layout.label(label) for layout in map(Layout, range(40)) for label in plain}
+    assert not trained & {layout.label(label) for layout in map(Layout, range(1000, 1010)) for label in plain}
+    assert set(plain) <= trained
+
+
+def test_labels_with_a_part_that_varies_and_content_are_told_apart():
+    layout = Layout(1000)
+    assert layout.label("Price from").endswith(", not below")
+    assert layout.label("Price from").startswith(layout.label("Price"))
+    assert layout.label("Select 12").endswith(" 12")
+    assert layout.label("Select an old lamp") == "Select an old lamp"
+    assert layout.label("Old Search Lamp") == "Old Search Lamp"
+
+
+def test_lists_have_pages_of_another_size():
+    trained, held_out = ({Layout(first + index).page_size(20) for index in range(40)} for first in (0, 1000))
+    assert (trained, held_out) == ({14, 16, 24, 26}, {12, 28})
+    assert all(0 < abs(Layout(seed).page_size(usual) - usual) < usual for seed in range(20) for usual in (5, 10, 12, 25))
+
+
+def test_layouts_differ_in_more_than_words(pages):
+    shapes = {tuple(part.tag for part in tree(Layout(seed).rebuild(pages[4])).iter("*")) for seed in range(30)}
+    assert len(shapes) > 10
+    assert len({Layout(seed).rebuild(pages[0]).partition("<style>")[2].partition("</style>")[0] for seed in range(30)}) > 25
+
+
+@pytest.mark.parametrize("html", ["", " ", "<!-- -->", "text", "<p>text", "<html></html>", "\0\x0b<body>\ud7ff</body>"])
+def test_odd_pages_do_no_harm(html):
+    assert squeezed(tree(Layout(1).rebuild(html)).find("body")) == squeezed(tree(html).find("body"))
+
+
+def test_text_fields_keep_their_line_breaks_and_options_what_they_send():
+    html = "<!doctype html><form><textarea name=a>\n\nfirst\n second</textarea><select name=b><option>Price</option></select></form>"
+    assert sent(tree(Layout(1000).rebuild(html))) == sent(tree(html)) == [("", [("a", "\nfirst\n second"), ("b", "Price")])]
+    assert "Asking Price" in Layout(1000).rebuild(html)
+
+
+def test_a_solution_names_what_stands_in_its_layout():
+    def draw(_):
+        long = "Edit " + "x" * 100
+        steps = [click("Sign In"), click("Sign In [3]"), click("Sign In there"), choose("Sort By", "Price"), click(long)]
+        return Draw({}, at_url("/"), [*steps, click("Qty of " + "x" * 100)])
+
+    layout = Layout(1000)
+    task = Template("t", ("shopping",), "?", draw).instantiate(Sampler({}, None, "shopping", layout), "t", 1000, 0)
+    actions = [step.action for step in task.solution]
+    assert actions[0] == Action(Kind.CLICK, layout.label("Sign In"))
+    assert actions[1] == Action(Kind.CLICK, layout.label("Sign In") + " [3]")
+    assert actions[2] == Action(Kind.CLICK, "Sign In there")
+    assert actions[3] == Action(Kind.SELECT, layout.label("Sort By"), layout.label("Price"))
+    assert len(actions[4].element) == len(actions[5].element) == MAX_LABEL
+    assert actions[5].element.startswith(layout.label("Qty of y")[:-1])
+
+
+@pytest.mark.parametrize("world_seed", [1, 1000])
+def test_solutions_lead_through_the_sites_of_another_layout(world_seed):
+    names = list(task_suite.templates())[world_seed % 12 :: 12]
+    tasks = task_suite.draw(names, world_seed=world_seed, count=1, variation="layout")
+    env = WebArenaLite(tasks=tasks, variation="layout", max_steps=60)
+    assert {task.task_id: failure for task in tasks if (failure := replay(env, task))} == {}
+    env.close()
+
+
+def test_the_suite_s_tasks_keep_their_ids_and_intents_in_another_layout():
+    plain, other = task_suite.load("test"), task_suite.load("test", variation="layout")
+    assert [(task.task_id, task.intent, task.eval) for task in plain] == [
+        (task.task_id, task.intent, task.eval) for task in other
+    ]
+    assert sum(first.solution != second.solution for first, second in zip(plain, other, strict=True)) > len(plain) / 2
+    assert task_suite.find(other[0].task_id, "layout") == other[0]
+    assert task_suite.select([other[0].task_id], "layout") == other[:1]
+
+
+def test_a_snapshot_carries_on_in_its_layout():
+    task = task_suite.load("test")[0]
+    env = gymnasium.make("WebArenaLite-v0", tasks=[task], variation="layout", elements="label").unwrapped
+    plain = gymnasium.make("WebArenaLite-v0", tasks=[task], elements="label").unwrapped
+    text, _ = env.reset()
+    assert plain.reset()[0] != text
+    snapshot = pickle.loads(pickle.dumps(env.snapshot()))
+    assert plain.restore(snapshot)[0] == text
+    label = layout_of(task.world_seed, "layout").label("My Account")
+    steps = [each.step(f'do(action="Click", element="{label}")') for each in (env, plain)]
+    assert steps[0] == steps[1]
+    assert steps[0][4]["action_error"] == ""
+    env.close()
+    plain.close()
+
+
+def test_an_unknown_variation_is_refused():
+    with pytest.raises(ValueError, match="variation is 'size'; expected one of 'content', 'layout'"):
+        WebArenaLite(variation="size")

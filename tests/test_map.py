@@ -1,0 +1,457 @@
+"""The map, seen by a visitor: search, pages, routes, saved places, notes, and what odd input does."""
+
+import itertools
+import sqlite3
+from functools import cache
+from typing import Any
+
+import pytest
+from werkzeug.test import Client
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.sites import map as site
+from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.map import finding, queries
+from webarena_gym.sites.map.geometry import Point, metres_between
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
+from webarena_gym.sites.map.steps import directions, line
+from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.sites.world import build
+
+HOST = "http://map.test"
+ODD = (
+    "",
+    " ",
+    "x" * 5000,
+    "\x00",
+    "'; DROP TABLE place; --",
+    "<script>alert(1)</script>",
+    "%",
+    "_",
+    "ÄÖ ß 中文",
+    "-1",
+    "1e9",
+    "12 ",
+    "near",
+    "cafes near",
+    "🙂",
+)
+
+
+@cache
+def content() -> bytes:
+    return build("map", 1)
+
+
+class Visitor:
+    """Somebody at the map; `db` is what the map keeps."""
+
+    def __init__(self) -> None:
+        database = Database(content())
+        self.db = database.connection
+        self.network = Network({"map.test": site.create_app(database)})
+        self.browser = InProcessBrowser(self.network)
+        self.browser.start([f"{HOST}/"], {})
+
+    def sign_in(self, user_id: int = 1) -> "Visitor":
+        self.browser.start([f"{HOST}/"], {"map.test": {"sid": sign_in(self.db, user_id=user_id)}})
+        return self
+
+    def open(self, path: str) -> "Visitor":
+        self.browser.goto(HOST + path)
+        return self
+
+    def find(self, label: str) -> Any:
+        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
+
+    def click(self, *labels: str) -> "Visitor":
+        for label in labels:
+            self.browser.click(self.find(label))
+        return self
+
+    def type(self, **texts: str) -> "Visitor":
+        for label, text in texts.items():
+            self.browser.type(self.find(label.replace("_", " ")), text)
+        return self
+
+    def search(self, text: str) -> "Visitor":
+        return self.type(Search_the_map=text).click("Search")
+
+    def directions(self, start: str, goal: str, mode: str = "Car") -> "Visitor":
+        self.open("/directions").type(From=start, To=goal)
+        self.browser.select(self.find("Travel by"), mode)
+        return self.click("Get directions")
+
+    @property
+    def text(self) -> str:
+        return observe(self.browser.page(), elements="label", window=10**6).text
+
+    @property
+    def path(self) -> str:
+        return self.browser.page().url.removeprefix(HOST)
+
+    @property
+    def links(self) -> list[str]:
+        """The names in a list of results, in order."""
+        return [link.text for link in self.browser.page().root.cssselect(".found a, table a")]
+
+    def rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        return queries.rows(self.db, query, *values)
+
+
+@pytest.fixture
+def visitor():
+    visitor = Visitor()
+    yield visitor
+    visitor.db.close()
+
+
+@pytest.fixture
+def me(visitor):
+    return visitor.sign_in()
+
+
+@pytest.fixture
+def roads(visitor):
+    return queries.roads(visitor.db)
+
+
+def spot(row):
+    return Spot(row["edge_id"], row["metres"])
+
+
+def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
+    assert visitor.browser.page().title.startswith("Map of ")
+    visitor.click("Zoom in", "Move north")
+    assert visitor.path.startswith("/?zoom=9&lat=42.")
+    assert "at zoom 9" in visitor.text
+    visitor.click("What is here?")
+    assert visitor.path.startswith("/query?lat=42.")
+
+
+def test_pictures_are_drawings_that_show_more_from_nearby(visitor):
+    client = Client(site.create_app(Database(content())))
+    (town,) = visitor.rows("SELECT * FROM towns ORDER BY population DESC LIMIT 1")
+    far = client.get("/export/map.svg?zoom=8").get_data(as_text=True)
+    near = client.get(f"/export/map.svg?zoom=14&lat={town['latitude']}&lon={town['longitude']}")
+    assert near.mimetype == "image/svg+xml"
+    assert town["name"] in far
+    assert near.get_data(as_text=True).count("<path") > 40
+    a, b = visitor.rows("SELECT * FROM places WHERE town_id = 1 LIMIT 2")
+    route = client.get("/export/map.svg", query_string={"from": a["name"], "to": b["name"], "mode": "foot"})
+    assert "#2b62c9" in route.get_data(as_text=True)
+
+
+def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
+    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
+    visitor.search(town["name"].lower())
+    assert visitor.links[0] == town["name"]
+    assert visitor.links[1].startswith(town["name"])
+    for row in visitor.rows("SELECT * FROM places WHERE place_id % 97 = 0"):
+        assert visitor.search(row["name"]).links[0] == row["name"]
+        assert row["address"] in visitor.text
+
+
+def test_kinds_of_places_near_something_come_by_distance(visitor):
+    (centre,) = visitor.rows("SELECT * FROM places WHERE category = 'stadium' LIMIT 1")
+    for words in ("cafes near", "Coffee shop around", "cafe close to"):
+        visitor.search(f"{words} {centre['name']}")
+        assert visitor.browser.page().root.cssselect("main h1")[0].text == f"Cafes near {centre['name']}"
+        away = [one.metres for one in finding.search(visitor.db, f"{words} {centre['name']}").found]
+        assert away == sorted(away)
+        assert visitor.links == [one.label for one in finding.search(visitor.db, f"cafes near {centre['name']}").found[:10]]
+
+
+def test_kinds_of_places_in_a_town_are_all_in_that_town(visitor):
+    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 2")
+    found = finding.search(visitor.db, f"pharmacies in {town['name']}").found
+    assert {one.label for one in found} == {
+        row["name"] for row in visitor.rows("SELECT * FROM places WHERE town_id = 2 AND category = 'pharmacy'")
+    }
+    state = finding.search(visitor.db, f"hotels in {town['state']}")
+    assert state.title == f"hotels in {town['state']}"
+    assert all(town["state"] in one.address for one in state.found)
+
+
+def test_branches_of_a_chain_are_found_near_a_place(visitor):
+    (branch,) = visitor.rows("SELECT * FROM places WHERE category = 'supermarket' AND town_id = 1 LIMIT 1")
+    visitor.search(f"{branch['brand']} near {branch['town']}")
+    assert branch["name"] in visitor.links or "Next" in visitor.text
+    assert all(name.startswith(branch["brand"]) for name in visitor.links)
+
+
+def test_search_for_nothing_and_for_what_is_not_there(visitor):
+    visitor.search("   ")
+    assert "Please enter what to search for." in visitor.text
+    visitor.search("zzzyx")
+    assert "Nothing was found for zzzyx" in visitor.text
+
+
+def test_results_are_paged(visitor):
+    visitor.search("restaurant")
+    first = visitor.links
+    visitor.click("Next")
+    assert "Items 11-20 of " in visitor.text
+    assert not set(first) & set(visitor.links)
+    visitor.click("Previous")
+    assert visitor.links == first
+
+
+def test_any_house_number_of_a_street_is_found_on_it_and_leads_back(visitor, roads):
+    for row in visitor.rows("SELECT * FROM streets WHERE street_id % 90 = 1"):
+        last = None
+        for number in (1, 700, 1733, 2400):
+            (found,) = [one for one in finding.find(visitor.db, f"{number} {row['name']}, {row['town']}") if one.is_exact]
+            assert found.address == f"{number} {row['name']}, {row['town']}, {row['state']} {row['postcode']}"
+            assert roads.edges[found.spot.edge_id].street_id == row["street_id"]
+            assert last is None or metres_between(last, found.point) > 0.02 * row["length"]
+            last = found.point
+            back = finding.nearest_address(visitor.db, found.point)
+            assert back.metres < 3
+    assert not finding.find(visitor.db, f"2401 {row['name']}, {row['town']}")
+
+
+def test_an_apartment_does_not_hide_the_address(visitor):
+    (row,) = visitor.rows("SELECT * FROM streets WHERE street_id = 9")
+    found = finding.find(visitor.db, f"120 {row['name']}, Apt 12, {row['town']}, {row['state']} {row['postcode']}")
+    assert [one.label for one in found if one.is_exact] == [f"120 {row['name']}, {row['town']}"]
+
+
+def test_coordinates_are_looked_up(visitor):
+    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'zoo' LIMIT 1")
+    visitor.search(f"{row['latitude']:.5f}, {row['longitude']:.5f}")
+    assert visitor.path == f"/query?lat={row['latitude']:.5f}&lon={row['longitude']:.5f}"
+    assert row["town"] in visitor.text
+    assert "Nearest address" in visitor.text
+
+
+def test_the_page_of_a_place_says_all_about_it(visitor):
+    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'hotel' AND phone != '' AND brand != '' LIMIT 1")
+    visitor.search(row["name"]).click(row["name"])
+    assert visitor.path == f"/place/{row['place_id']}"
+    for column in ("name", "address", "postcode", "brand", "phone", "town", "state", "weekdays"):
+        assert row[column] in visitor.text
+    assert f"{row['latitude']:.5f}, {row['longitude']:.5f}" in visitor.text
+    visitor.click("Directions from here")
+    assert visitor.find("From").get("value") == row["name"]
+
+
+def test_nearby_gives_straight_and_walking_distances(visitor, roads):
+    (row,) = visitor.rows("SELECT * FROM places WHERE category = 'concert hall' LIMIT 1")
+    visitor.open(f"/place/{row['place_id']}").click("Restaurants nearby")
+    cells = [[cell.text_content() for cell in line] for line in visitor.browser.page().root.cssselect("tbody tr")]
+    assert len(cells) == 10
+    for name, _, straight, walk, time in cells:
+        (other,) = visitor.rows("SELECT * FROM places WHERE name = ?", name)
+        route = roads.route(FOOT, spot(row), spot(other))
+        assert (walk, time) == (distance(route.metres), duration(route.minutes))
+        assert distance(metres_between(roads.point(spot(row)), roads.point(spot(other)))) == straight
+
+
+def test_no_walk_is_shorter_than_the_straight_line(visitor, roads):
+    rows = visitor.rows("SELECT * FROM places WHERE town_id = 1 AND place_id % 5 = 0")
+    for a in rows[:6]:
+        for b in rows:
+            assert roads.route(FOOT, spot(a), spot(b)).metres >= metres_between(roads.point(spot(a)), roads.point(spot(b))) - 5
+
+
+def test_towns_states_and_streets_have_pages(visitor):
+    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
+    visitor.open("/town/1")
+    assert f"{town['population']:,}" in visitor.text
+    visitor.click(town["state"])
+    (state,) = visitor.rows("SELECT * FROM state WHERE name = ?", town["state"])
+    neighbours = visitor.rows(
+        "SELECT n.name FROM state_border b JOIN state n ON n.state_id = neighbour_id WHERE b.state_id = ?", state["state_id"]
+    )
+    assert all(row["name"] in visitor.text for row in neighbours)
+    visitor.click(neighbours[0]["name"])
+    assert visitor.browser.page().title.startswith(neighbours[0]["name"])
+    (place,) = visitor.rows("SELECT * FROM places WHERE place_id = 3")
+    visitor.open("/place/3").click(place["street"])
+    assert place["name"] in visitor.text
+
+
+def test_directions_show_distance_time_and_steps(visitor, roads):
+    a, b = visitor.rows("SELECT * FROM places WHERE category = 'airport' LIMIT 2")
+    for mode in (CAR, BICYCLE, FOOT):
+        visitor.directions(a["name"], b["name"], mode.name)
+        route = roads.route(mode, spot(a), spot(b))
+        assert distance(route.metres) in visitor.text
+        assert duration(route.minutes) in visitor.text
+        assert f"Arrive at {b['name']}" in visitor.text
+    assert f"mode={mode.key}" in visitor.path
+
+
+def test_directions_can_be_reversed(visitor):
+    a, b = visitor.rows("SELECT * FROM places WHERE category = 'airport' LIMIT 2")
+    visitor.directions(a["name"], b["name"]).click("Reverse directions")
+    assert visitor.find("From").get("value") == b["name"]
+    assert f"Arrive at {a['name']}" in visitor.text
+
+
+def test_directions_offer_a_choice_between_streets_of_a_name(visitor):
+    (row,) = visitor.rows(
+        "SELECT *, count(*) AS n FROM streets WHERE kind = 'street' GROUP BY name ORDER BY n DESC, name LIMIT 1"
+    )
+    (town,) = visitor.rows("SELECT * FROM towns WHERE town_id = 1")
+    visitor.directions(row["name"], town["name"])
+    assert "From: which one?" in visitor.text
+    visitor.click(f"{row['name']}, {row['town']}")
+    assert f"Arrive at {town['name']}" in visitor.text
+
+
+def test_directions_say_what_is_wrong(visitor):
+    (state,) = visitor.rows("SELECT * FROM state LIMIT 1")
+    visitor.directions("zzzyx", state["name"])
+    assert "From: nothing is called zzzyx." in visitor.text
+    assert "is a whole state" in visitor.text
+    visitor.directions("", "zzzyx")
+    assert "From: please enter" in visitor.text
+
+
+def test_routes_may_begin_at_addresses_and_coordinates(visitor):
+    (street,) = visitor.rows("SELECT * FROM streets WHERE street_id = 5")
+    visitor.directions(f"12 {street['name']}, {street['town']}", "42.0, -29.5", "Bicycle")
+    assert "Arrive at 42.00000, -29.50000" in visitor.text
+
+
+def test_routes_are_the_same_both_ways_and_pass_no_road_that_is_barred(visitor, roads):
+    rows = visitor.rows("SELECT * FROM places WHERE place_id % 120 = 0")
+    barred = {CAR: "path", BICYCLE: "motorway", FOOT: "motorway"}
+    for mode, barrier in barred.items():
+        for a, b in itertools.pairwise(rows):
+            there, back = roads.route(mode, spot(a), spot(b)), roads.route(mode, spot(b), spot(a))
+            assert (there.metres, there.minutes) == (back.metres, back.minutes)
+            assert barrier not in {leg.edge.kind for leg in there.legs}
+            assert sum(step.metres for step in directions(roads, there)) == there.metres
+            points = line(roads, there)
+            assert sum(metres_between(*pair) for pair in itertools.pairwise(points)) == pytest.approx(
+                there.metres, rel=0.02, abs=10
+            )
+
+
+def test_a_route_to_where_one_is_takes_a_minute_at_most(visitor):
+    (row,) = visitor.rows("SELECT * FROM places WHERE place_id = 7")
+    visitor.directions(row["name"], row["name"])
+    assert "0 m" in visitor.text
+
+
+def test_places_are_saved_with_a_note_and_removed(me):
+    me.db.execute("DELETE FROM saved_place WHERE user_id = 1")
+    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
+    me.open("/place/4").type(Note="Bring <cash>").click("Save place")
+    assert tuple(me.db.execute("SELECT place_id, note FROM saved_place WHERE user_id = 1").fetchone()) == (4, "Bring <cash>")
+    me.type(Note="No").click("Update note", "Saved places")
+    assert "Note: No" in me.text
+    me.click(f"Remove {row['name']}")
+    assert me.path == "/saved"
+    assert "You have not saved any places." in me.text
+
+
+def test_notes_are_put_on_the_map_commented_resolved_and_deleted(me):
+    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
+    me.open("/place/4").click("Add a note here").type(Note="There is a new door.").click("Add note")
+    note = me.db.execute("SELECT * FROM map_note ORDER BY note_id DESC").fetchone()
+    assert (note["latitude"], note["longitude"], note["status"]) == (row["latitude"], row["longitude"], "open")
+    me.type(Comment="It is red.").click("Add comment", "Resolve note")
+    assert "It is red." in me.text
+    assert me.db.execute("SELECT status FROM map_note ORDER BY note_id DESC").fetchone()[0] == "resolved"
+    me.click("Delete note")
+    assert me.db.execute("SELECT count(*) FROM map_note WHERE note_id = ?", (note["note_id"],)).fetchone()[0] == 0
+
+
+def test_a_note_needs_a_place_that_is_known_and_only_one(me):
+    me.open("/note/new").type(Note="Hello").click("Add note")
+    assert "Where is it? is a required field." in me.text
+    me.open("/note/new?where=zzzyx").type(Note="Hello").click("Add note")
+    assert "there is no such place on the map" in me.text
+    assert me.find("Note").text.strip() == "Hello"
+
+
+def test_only_the_author_may_delete_a_note_or_withdraw_a_suggestion():
+    client = Client(site.create_app(Database(content())))
+    db = client.application.database.connection
+    sid = sign_in(db, user_id=2)
+    client.set_cookie("sid", sid, domain="localhost")
+    key = client.get("/note/new").text.partition('name="form_key" value="')[2].partition('"')[0]
+    note = db.execute("SELECT note_id FROM map_note WHERE user_id != 2").fetchone()[0]
+    assert client.post(f"/note/{note}/delete", data={"form_key": key}).status_code == 403
+    db.execute("INSERT INTO suggestion VALUES (1, 1, 1, 'Name', 'x', '', 'waiting', '2023')")
+    assert client.post("/suggestion/1/withdraw", data={"form_key": key}).status_code == 403
+    assert client.post("/suggestion/2/withdraw", data={"form_key": key}).status_code == 404
+    assert client.post(f"/note/{note}/delete").status_code == 400
+    db.close()
+
+
+def test_edits_are_suggested_and_withdrawn(me):
+    (row,) = me.rows("SELECT * FROM places WHERE place_id = 4")
+    me.open("/place/4").click("Suggest an edit").type(It_should_read="  ").click("Send suggestion")
+    assert "It should read is a required field." in me.text
+    me.type(It_should_read="Elsewhere").click("Send suggestion")
+    assert me.path == "/suggestions"
+    me.click(f"Withdraw the suggestion for {row['name']}")
+    assert me.db.execute("SELECT status FROM suggestion").fetchone()[0] == "withdrawn"
+
+
+def test_writing_asks_to_sign_in_and_leads_back(visitor):
+    user = visitor.db.execute("SELECT * FROM user WHERE user_id = 3").fetchone()
+    visitor.open("/note/new?where=x")
+    assert visitor.path == "/login"
+    visitor.type(Email=user["email"], Password="wrong").click("Sign in to Trailmark")
+    assert "is not correct" in visitor.text
+    visitor.type(Email=user["email"], Password=user["password"]).click("Sign in to Trailmark")
+    assert visitor.path == "/note/new?where=x"
+    visitor.click("Sign out")
+    assert "You are signed out." in visitor.text
+
+
+def test_signing_up_makes_an_account(visitor):
+    visitor.open("/signup").type(Name="Ann", Email="ann@mail.test", Password="12345678", Confirm_password="1234567").click(
+        "Sign up"
+    )
+    assert "The two passwords are not the same." in visitor.text
+    visitor.type(Password="12345678", Confirm_password="12345678").click("Sign up")
+    assert visitor.path == "/saved"
+    assert "Welcome to Trailmark, Ann." in visitor.text
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_input_is_answered_with_a_page(odd):
+    client = Client(site.create_app(Database(content())))
+    sid = sign_in(client.application.database.connection, user_id=1)
+    client.set_cookie("sid", sid, domain="localhost")
+    key = client.get("/note/new").text.partition('name="form_key" value="')[2].partition('"')[0]
+    for path, names in (
+        ("/search", ("query", "p")), ("/directions", ("from", "to", "mode")), ("/query", ("lat", "lon")), ("/", ("lat", "lon", "zoom", "layer")),
+        ("/nearby", ("place", "category", "p")), ("/notes", ("status", "p")), ("/note/new", ("where", "lat", "lon")),
+        ("/export/map.svg", ("lat", "lon", "zoom", "from", "to", "mode", "marker", "layer")),
+    ):  # fmt: skip
+        answer = client.get(path, query_string=dict.fromkeys(names, odd))
+        assert answer.status_code in (200, 302, 404), path
+        assert "<script>alert" not in answer.text
+    for path in ("/note/new", "/place/1/edit", "/place/1/save", "/login", "/signup", "/note/1/comment"):
+        form = dict.fromkeys(("where", "text", "field", "value", "comment", "note", "email", "password", "name"), odd)
+        answer = client.post(path, data=form | {"form_key": key})
+        assert answer.status_code in (200, 302), path
+        assert "<script>alert" not in answer.text
+    client.application.database.close()
+
+
+@pytest.mark.parametrize(
+    "path", ["/place/0", "/town/99", "/state/9", "/street/99999", "/note/999", "/nearby", "/place/999999999999999", "/none"]
+)
+def test_what_is_not_there_is_a_page_of_its_own(path):
+    client = Client(site.create_app(Database(content())))
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert "Off the map" in answer.text
+
+
+def test_far_points_are_answered_too(visitor):
+    for point in ("0,0", "90, 180", "-90 -180"):
+        assert "What is at" in visitor.search(point).text
+    assert finding.find(visitor.db, "91.5, 10.5") == []
+    assert isinstance(finding.nearest_address(visitor.db, Point(42.0, -29.5)).metres, float)

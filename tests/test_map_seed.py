@@ -1,0 +1,186 @@
+"""The map's generator: the same integer gives the same bytes, and every world is consistent in itself."""
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+from functools import cache
+from itertools import pairwise
+
+import networkx
+import pytest
+
+from webarena_gym.sites.common.country import KINDS, country
+from webarena_gym.sites.map import queries
+from webarena_gym.sites.map.addresses import NUMBERS, metres_of
+from webarena_gym.sites.map.categories import CATEGORIES
+from webarena_gym.sites.map.geometry import Point, metres_between
+from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
+from webarena_gym.sites.world import build
+
+SEEDS = (-1, 1, 2, 7, 1000)
+
+
+@cache
+def content(seed):
+    return build("map", seed)
+
+
+@pytest.fixture(params=SEEDS[1:5])
+def db(request):
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(content(request.param))
+    connection.row_factory = sqlite3.Row
+    yield connection
+    connection.close()
+
+
+def column(db, query, *values):
+    return [row[0] for row in db.execute(query, values)]
+
+
+def none(db, query):
+    """Assert that a query for faults finds nothing."""
+    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+
+
+def land(db):
+    return country(int(column(db, "SELECT value FROM world WHERE key = 'seed'")[0]))
+
+
+def test_same_integer_same_bytes_in_any_process():
+    script = "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('map', 1)).hexdigest())"
+    environment = os.environ | {"PYTHONHASHSEED": "4711"}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True, text=True)
+    assert done.stdout.strip() == hashlib.sha256(content(1)).hexdigest()
+
+
+def test_size_and_foreign_keys(db):
+    assert len(content(1)) < 2_000_000
+    none(db, "PRAGMA foreign_key_check")
+    assert 880 <= column(db, "SELECT count(*) FROM place")[0] <= 960
+    for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        assert all(str(cell).isascii() for row in db.execute(f"SELECT * FROM {table}") for cell in row)
+
+
+def test_towns_streets_and_states_are_those_of_the_country(db):
+    known = land(db)
+    assert column(db, "SELECT name FROM town ORDER BY town_id") == [town.name for town in known.towns]
+    assert column(db, "SELECT name FROM state ORDER BY state_id") == [state.name for state in known.states]
+    for index, town in enumerate(known.towns, 1):
+        streets = set(column(db, "SELECT name FROM street WHERE town_id = ?", index))
+        assert streets >= set(town.streets)
+    none(
+        db, "SELECT town_id FROM street WHERE kind != 'path' AND town_id IS NOT NULL GROUP BY town_id, name HAVING count(*) > 1"
+    )
+    none(db, "SELECT 1 FROM state s JOIN town t ON t.name = s.capital WHERE t.state_id != s.state_id")
+
+
+def test_each_state_borders_two_others_and_borders_go_both_ways(db):
+    assert column(db, "SELECT count(*) FROM state_border GROUP BY state_id") == [2, 2, 2, 2]
+    none(
+        db,
+        """SELECT 1 FROM state_border a WHERE NOT EXISTS
+        (SELECT 1 FROM state_border b WHERE b.state_id = a.neighbour_id AND b.neighbour_id = a.state_id)""",
+    )
+
+
+def test_all_landmarks_stand_where_the_country_says(db):
+    known = land(db)
+    for landmark in known.landmarks:
+        row = queries.row(db, "SELECT * FROM places WHERE name = ?", landmark.name)
+        assert (row["category"], row["town"], row["state"]) == (landmark.kind, landmark.town, landmark.state)
+        assert (row["latitude"], row["longitude"]) == (landmark.latitude, landmark.longitude)
+        door = queries.roads(db).point(Spot(row["edge_id"], row["metres"]))
+        assert metres_between(door, Point(row["latitude"], row["longitude"])) < 400
+
+
+def test_kinds_of_places_are_known_and_names_and_addresses_are_different(db):
+    names = [each.name for each in CATEGORIES]
+    assert set(column(db, "SELECT DISTINCT category FROM place")) <= set(names)
+    assert set(KINDS) <= set(names)
+    none(db, "SELECT street_id, number FROM place GROUP BY 1, 2 HAVING count(*) > 1")
+    none(db, "SELECT phone FROM place WHERE phone != '' GROUP BY 1 HAVING count(*) > 1")
+    none(db, "SELECT name FROM place JOIN town USING (name)")
+    assert column(db, "SELECT count(DISTINCT brand) FROM place WHERE category = 'hotel' AND brand != ''") == [4]
+    assert column(db, "SELECT count(*) FROM place WHERE phone = ''")[0] > 30
+
+
+def test_no_name_is_the_beginning_of_another(db):
+    names = sorted(column(db, "SELECT name FROM place"))
+    assert [pair for pair in pairwise(names) if pair[1].startswith(pair[0])] == []
+
+
+def test_doors_are_where_the_house_numbers_say(db):
+    for row in db.execute(
+        """SELECT p.number, p.metres, e.start, e.length AS piece, s.length, e.street_id = p.street_id AS same
+        FROM place p JOIN edge e USING (edge_id) JOIN street s ON s.street_id = p.street_id"""
+    ):
+        assert row["same"]
+        assert 1 <= row["number"] <= NUMBERS
+        assert 0 <= row["metres"] <= row["piece"]
+        assert row["start"] + row["metres"] == metres_of(row["number"], row["length"])
+
+
+def test_streets_are_chains_of_pieces_as_long_as_the_way_between_their_ends(db):
+    points = {row["node_id"]: Point(row["latitude"], row["longitude"]) for row in db.execute("SELECT * FROM node")}
+    end = {}
+    for row in db.execute("SELECT * FROM edge ORDER BY street_id, start"):
+        assert row["length"] == pytest.approx(metres_between(points[row["node_a"]], points[row["node_b"]]), abs=1)
+        node, start = end.get(row["street_id"], (row["node_a"], 0))
+        assert (row["node_a"], row["start"]) == (node, start)
+        end[row["street_id"]] = (row["node_b"], row["start"] + row["length"])
+    assert {key: metres for key, (_, metres) in end.items()} == dict(
+        map(tuple, db.execute("SELECT street_id, length FROM street"))
+    )
+
+
+def test_roads_hang_together_for_everybody(db):
+    edges = [tuple(row) for row in db.execute("SELECT node_a, node_b, kind FROM edge JOIN street USING (street_id)")]
+    for barred in ("path", "motorway"):
+        graph = networkx.Graph((a, b) for a, b, kind in edges if kind != barred)
+        doors = column(db, "SELECT DISTINCT node_a FROM edge JOIN place USING (edge_id)")
+        assert set(doors) <= max(networkx.connected_components(graph), key=len)
+
+
+def test_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
+    roads = queries.roads(db)
+    cities = [roads.crossing(node) for node in column(db, "SELECT node_id FROM town WHERE kind = 'city' ORDER BY town_id")]
+    for a, b in ((0, 1), (0, 2), (1, 2)):
+        drive, ride, walk = (roads.route(mode, cities[a], cities[b]).minutes for mode in (CAR, BICYCLE, FOOT))
+        assert 20 <= drive <= 240
+        assert drive < ride < walk
+
+
+def test_worlds_share_no_chain():
+    seen = {}
+    for seed in SEEDS:
+        connection = sqlite3.connect(":memory:")
+        connection.deserialize(content(seed))
+        for brand in column(connection, "SELECT DISTINCT brand FROM place WHERE brand != ''"):
+            assert seen.setdefault(brand, seed) == seed
+        connection.close()
+
+
+def test_training_and_held_out_worlds_share_no_invented_pair_of_words():
+    def bakeries(seed):
+        connection = sqlite3.connect(":memory:")
+        connection.deserialize(content(seed))
+        return set(column(connection, "SELECT name FROM place WHERE category IN ('bakery', 'bookshop', 'dentist')"))
+
+    assert not {name.rpartition(" ")[0] for name in bakeries(1)} & {name.rpartition(" ")[0] for name in bakeries(1000)}
+
+
+def test_time_runs_forward_and_the_user_has_saved_places(db):
+    (now,) = column(db, "SELECT value FROM world WHERE key = 'now'")
+    for table, name in (
+        ("map_note", "created_at"),
+        ("user", "created_at"),
+        ("note_comment", "created_at"),
+        ("saved_place", "saved_at"),
+    ):
+        assert max(column(db, f"SELECT {name} FROM {table}")) < now
+    none(db, "SELECT 1 FROM note_comment c JOIN map_note n USING (note_id) WHERE c.created_at <= n.created_at")
+    assert 6 <= column(db, "SELECT count(*) FROM saved_place WHERE user_id = 1")[0] <= 9
+    assert column(db, "SELECT data FROM session") == ['{"site": "map", "user_id": 1}']

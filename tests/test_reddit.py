@@ -1,0 +1,603 @@
+"""The forum, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+import pytest
+from werkzeug.test import Client
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.sites import reddit
+from webarena_gym.sites.kit import Database, sign_in
+
+HOST = "http://forum.test"
+NOW = "2023-06-10 12:00:00"
+MUSES = "/f/books/1/who-are-the-muses"
+
+# One row a line reads as the table it is.
+# fmt: off
+ROWS: dict[str, list[tuple[Any, ...]]] = {
+    "world": [("now", NOW), ("seed", "1")],
+    "user": [
+        (1, "Emma", "emma@mail.test", "secret-1", "Reads.", "auto", "subscribed", "2020-01-01 00:00:00"),
+        (2, "Paul", "paul@mail.test", "secret-2", "", "auto", "all", "2020-01-01 00:00:00"),
+        (3, "Zed", "zed@mail.test", "secret-3", "", "on", "moderated", "2020-01-01 00:00:00"),
+    ],
+    "forum": [
+        (1, "books", "Books and Reading", "For readers.", "Rules\n1. <Be> kind.", "2020-02-01 00:00:00"),
+        (2, "Space", "Outer Space", "For stargazers.", "None.", "2020-02-02 00:00:00"),
+        (3, "quiet", "A Quiet Place", "Nothing here.", "None.", "2020-02-03 00:00:00"),
+    ],
+    "forum_tag": [(1, "reading"), (2, "science"), (3, "reading")],
+    "moderator": [(1, 1, "2020-02-01 00:00:00"), (2, 2, "2020-02-01 00:00:00")],
+    "subscription": [(1, 1), (1, 2), (2, 2), (2, 3), (2, 1)],
+    "image": [(1, "A comet over a lake")],
+    # id, forum, user, title, slug, url, image, body, created, edited, state, locked, sticky, up, down
+    "submission": [
+        (1, 1, 2, "Who are the muses?", "who-are-the-muses", None, None, "Nine & counting.\n\nOr ten?", "2023-06-10 09:00:00", None, "visible", 0, 0, 0, 0),
+        (2, 1, 1, "My reading list", "my-reading-list", None, None, "One book.", "2023-06-01 12:00:00", None, "visible", 0, 0, 0, 0),
+        (3, 2, 2, "Comet seen", "comet-seen", None, 1, "", "2023-05-20 12:00:00", None, "visible", 0, 0, 0, 0),
+        (4, 2, 3, "Launch delayed", "launch-delayed", "https://news.example/launch", None, "", "2022-09-01 12:00:00", None, "visible", 1, 0, 0, 0),
+        (5, 1, 3, "Rules of books", "rules-of-books", None, None, "Read them.", "2021-01-01 12:00:00", None, "visible", 0, 1, 0, 0),
+        (6, 1, 3, "Buy my pills", "buy-my-pills", None, None, "Cheap.", "2023-06-09 12:00:00", None, "removed", 0, 0, 0, 0),
+    ],
+    # id, submission, parent, user, body, created, edited, state, up, down
+    "comment": [
+        (1, 1, None, 2, "I meant the poets.", "2023-06-10 10:00:00", None, "visible", 0, 0),
+        (2, 1, 1, 1, "Then say so.", "2023-06-10 10:30:00", None, "visible", 0, 0),
+        (3, 1, None, 3, "Nonsense.", "2023-06-10 11:00:00", None, "visible", 0, 0),
+    ],
+    "submission_vote": [(1, 2, 1), (1, 3, -1), (2, 1, 1), (3, 2, 1), (3, 1, 1), (3, 3, 1), (4, 3, 1), (4, 2, -1), (4, 1, -1)],
+    "comment_vote": [(1, 2, 1), (2, 1, 1), (3, 3, 1), (3, 1, -1), (3, 2, -1)],
+    "message_thread": [(1, 2, 1)],
+    "message": [(1, 1, 2, "Hello <Emma>", "2023-06-09 12:00:00", 0)],
+}
+# fmt: on
+
+
+@pytest.fixture(scope="module")
+def base() -> bytes:
+    db = sqlite3.connect(":memory:")
+    db.executescript((Path(reddit.__file__).parent / "schema.sql").read_text())
+    for table, rows in ROWS.items():
+        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db.commit()
+    return db.serialize()
+
+
+class Visitor:
+    """Somebody in the forum; `db` is what the forum keeps."""
+
+    def __init__(self, base: bytes) -> None:
+        database = Database(base)
+        self.db = database.connection
+        self.app = reddit.create_app(database)
+        self.network = Network({"forum.test": self.app})
+        self.browser = InProcessBrowser(self.network)
+        self.browser.start([f"{HOST}/"], {})
+
+    def sign_in(self, user_id: int = 1) -> "Visitor":
+        self.sid = sign_in(self.db, user_id=user_id)
+        self.browser.start([f"{HOST}/"], {"forum.test": {"sid": self.sid}})
+        return self
+
+    def answer(self, path: str, **form: str) -> Any:
+        """Post a form without a page, and return the response."""
+        client = Client(self.app, use_cookies=False)
+        key = hashlib.sha256(f"form/{self.sid}".encode()).hexdigest()[:16]
+        body = urlencode({"form_key": key, **form}, errors="surrogatepass")
+        headers = {"Cookie": f"sid={self.sid}"}
+        return client.post(path, HOST, data=body, headers=headers, content_type="application/x-www-form-urlencoded")
+
+    def post(self, path: str, **form: str) -> int:
+        """Post a form without a page, and return the status."""
+        return int(self.answer(path, **form).status_code)
+
+    def open(self, path: str) -> "Visitor":
+        self.browser.goto(HOST + path)
+        return self
+
+    def find(self, label: str) -> Any:
+        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
+
+    def click(self, *labels: str) -> "Visitor":
+        for label in labels:
+            self.browser.click(self.find(label))
+        return self
+
+    def fill(self, texts: dict[str, str]) -> "Visitor":
+        for label, text in texts.items():
+            self.browser.type(self.find(label), text)
+        return self
+
+    def choose(self, label: str, option: str) -> "Visitor":
+        self.browser.select(self.find(label), option)
+        return self
+
+    @property
+    def text(self) -> str:
+        return observe(self.browser.page(), elements="label", window=10**6).text
+
+    @property
+    def path(self) -> str:
+        return self.browser.page().url.removeprefix(HOST)
+
+    @property
+    def h1(self) -> str:
+        (heading,) = self.browser.page().root.iter("h1")
+        return heading.text_content()
+
+    @property
+    def titles(self) -> list[str]:
+        """The submissions of the list, in order."""
+        return [link.text_content() for link in self.browser.page().root.cssselect("article.card h2 a")]
+
+    def value(self, query: str, *parameters: object) -> Any:
+        row = self.db.execute(query, parameters).fetchone()
+        return None if row is None else row[0]
+
+    def rows(self, query: str) -> list[tuple[Any, ...]]:
+        return [tuple(row) for row in self.db.execute(query)]
+
+
+@pytest.fixture
+def visitor(base: bytes) -> Iterator[Visitor]:
+    visitor = Visitor(base)
+    yield visitor
+    visitor.db.close()
+
+
+@pytest.fixture
+def emma(visitor: Visitor) -> Visitor:
+    return visitor.sign_in()
+
+
+def test_guests_see_all_forums_and_members_their_own(visitor):
+    assert visitor.h1 == "All forums"
+    assert len(visitor.titles) == 5
+    visitor.db.execute("DELETE FROM subscription WHERE user_id = 1 AND forum_id = 2")
+    visitor.sign_in()
+    assert visitor.h1 == "Subscribed forums"
+    assert visitor.titles == ["Who are the muses?", "My reading list", "Rules of books"]
+    visitor.click("All")
+    assert len(visitor.titles) == 5
+    visitor.click("Moderated")
+    assert visitor.path == "/moderated"
+    assert "Comet seen" not in visitor.titles
+
+
+def test_orders_of_a_forum(visitor):
+    visitor.open("/f/books")
+    assert visitor.titles[0] == "Rules of books"  # sticky
+    visitor.click("New")
+    assert visitor.titles == ["Who are the muses?", "My reading list", "Rules of books"]
+    visitor.open("/all").click("Top")
+    assert visitor.path == "/all/top"
+    assert visitor.titles == ["Who are the muses?"]
+    visitor.click("Month")
+    assert visitor.titles == ["Comet seen", "My reading list", "Who are the muses?"]
+    visitor.click("All time")
+    assert visitor.path == "/all/top?t=all"
+    assert visitor.titles[-1] == "Launch delayed"
+    visitor.click("Most commented", "All time")
+    assert visitor.titles[0] == "Who are the muses?"
+    visitor.click("Controversial", "All time")
+    assert visitor.titles[:2] == ["Launch delayed", "Who are the muses?"]
+    visitor.click("Active")
+    assert visitor.titles[0] == "Who are the muses?"
+
+
+def test_lists_are_cut_into_pages_that_keep_their_order(visitor):
+    visitor.db.executemany(
+        """INSERT INTO submission (forum_id, user_id, title, slug, body, created_at)
+        VALUES (3, 2, ?, '-', '', '2023-01-01 00:00:00')""",
+        [(f"Number {n:02d}",) for n in range(60)],
+    )
+    visitor.open("/f/quiet/top?t=all")
+    assert visitor.titles[0] == "Number 59"
+    visitor.click("Next", "Next")
+    assert visitor.path == "/f/quiet/top?t=all&p=3"
+    assert visitor.titles[-1] == "Number 00"
+    assert "Page 3 of 3" in visitor.click("Previous").open("/f/quiet/top?t=all&p=99").text
+
+
+def test_a_thread_shows_text_comments_scores_and_times(visitor):
+    visitor.open(MUSES)
+    for text in (
+        "Nine & counting.",
+        "3 hours ago",
+        "Jun 10, 2023, 9:00:00 AM",
+        "0 points",
+        "-1 points",
+        "3 comments",
+        "Then say so.",
+    ):
+        assert text in visitor.text
+    assert visitor.open("/f/books/1").path == MUSES
+    assert visitor.open("/f/Space/1/other").path == MUSES
+    assert visitor.open("/f/BOOKS/new").path == "/f/books/new"
+    assert "&lt;Be> kind." in visitor.open("/f/books").text
+
+
+def test_an_image_has_an_address_and_a_description(visitor):
+    visitor.open("/f/Space/3/comet-seen")
+    assert "A comet over a lake" in visitor.text
+    assert f"Image address: <a>{HOST}/submission_images/1.svg</a>" in visitor.text
+    response = Client(visitor.app).get("/submission_images/1.svg")
+    assert (response.status_code, response.mimetype) == (200, "image/svg+xml")
+    assert visitor.open("/submission_images/2.svg").h1 == "Not Found"
+
+
+def test_a_vote_is_taken_back_by_voting_again(emma):
+    emma.open("/f/books").click("Upvote Who are the muses?")
+    assert emma.path == "/f/books"
+    assert emma.value("SELECT choice FROM submission_vote WHERE submission_id = 1 AND user_id = 1") == 1
+    assert "1 point" in emma.text
+    emma.click("Downvote Who are the muses?")
+    assert emma.rows("SELECT up, down FROM submission WHERE submission_id = 1") == [(1, 2)]
+    emma.click("Retract downvote of Who are the muses?")
+    assert emma.rows("SELECT up, down FROM submission WHERE submission_id = 1") == [(1, 1)]
+    emma.open(MUSES).click("Upvote Paul's comment", "Retract downvote of Zed's comment")
+    assert emma.rows("SELECT comment_id, up, down FROM comment") == [(1, 2, 0), (2, 1, 0), (3, 1, 1)]
+
+
+def test_commenting_answering_editing_and_deleting(emma):
+    emma.open(MUSES).fill({"Comment": "Calliope, for one."}).click("Post")
+    assert emma.path == f"{MUSES}#comment_4"
+    emma.click("Reply to Zed").fill({"Reply to Zed's comment": "Why?"}).click("Post")
+    assert emma.rows("SELECT parent_id, user_id, body, created_at, up FROM comment WHERE comment_id > 3") == [
+        (None, 1, "Calliope, for one.", NOW, 1),
+        (3, 1, "Why?", NOW, 1),
+    ]
+    emma.open(f"{MUSES}/comment/4/edit").fill({"Comment": "Calliope."}).click("Save")
+    assert "Your comment was edited." in emma.text
+    assert emma.value("SELECT body FROM comment WHERE comment_id = 4") == "Calliope."
+    emma.open(f"{MUSES}/comment/4").click("Delete comment")
+    assert emma.value("SELECT state FROM comment WHERE comment_id = 4") == "deleted"
+    assert "Calliope" not in emma.text
+    emma.open(MUSES).fill({"Comment": "  "}).click("Post")
+    assert "must not be empty" in emma.text
+
+
+def test_a_deleted_comment_leaves_a_gap_while_something_answers_it(emma):
+    emma.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = 1")
+    assert "[deleted]" in emma.open(MUSES).text
+    assert "I meant the poets." not in emma.text
+    emma.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = 2")
+    assert "[deleted]" not in emma.open(MUSES).text
+
+
+def test_long_chains_of_answers_go_on_elsewhere(emma):
+    for number in range(4, 30):
+        emma.db.execute(
+            "INSERT INTO comment (comment_id, submission_id, parent_id, user_id, body, created_at) VALUES (?, 1, ?, 2, ?, ?)",
+            (number, number - 1, f"Depth {number}.", NOW),
+        )
+    emma.open(MUSES)
+    assert "Depth 29." not in emma.text
+    emma.click("Continue this thread", "Continue this thread", "Continue this thread")
+    assert "Depth 29." in emma.text
+
+
+def test_posting_text_a_link_and_a_picture(emma):
+    emma.open("/f/quiet").click("Submit").fill({"Title": "  Silence, please ", "Body": "Thanks."}).click("Create submission")
+    assert emma.path == "/f/quiet/7/silence-please"
+    emma.open("/submit").fill({"URL": "https://a.example/b?c", "Title": "A link"}).choose("Forum", "Space").click(
+        "Create submission"
+    )
+    emma.open("/submit/books").fill(
+        {"Image address": f"{HOST}/submission_images/1.svg", "Title": "Comet", "Body": "from /f/Space"}
+    )
+    emma.click("Create submission")
+    assert emma.rows("SELECT forum_id, title, url, image_id, body, up FROM submission WHERE submission_id > 6") == [
+        (3, "Silence, please", None, None, "Thanks.", 1),
+        (2, "A link", "https://a.example/b?c", None, "", 1),
+        (1, "Comet", None, 1, "from /f/Space", 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    "typed, complaint",
+    [
+        ({"Title": ""}, "Title: this field must not be empty."),
+        ({"Title": "x" * 301}, "300 at most"),
+        ({"Title": "x", "URL": "javascript:alert(1)"}, "begins with http"),
+        ({"Title": "x", "Image address": "http://evil.test/submission_images/1.svg"}, "no such picture"),
+        ({"Title": "x", "Image address": "/submission_images/99.svg"}, "no such picture"),
+        ({"Title": "x", "Image address": "/a.svg"}, "only pictures of this site"),
+        ({"Title": "x", "URL": "https://a.example/", "Image address": "/submission_images/1.svg"}, "not both"),
+    ],
+)
+def test_what_cannot_be_posted(emma, typed, complaint):
+    emma.open("/submit/books").fill(typed).click("Create submission")
+    assert complaint in emma.text
+    assert emma.value("SELECT count(*) FROM submission") == 6
+    emma.open("/submit").fill({"Title": "Nowhere"}).click("Create submission")
+    assert "Forum: this field must not be empty." in emma.text
+
+
+def test_editing_and_deleting_one_s_own_submission(emma):
+    emma.open("/f/books/2/my-reading-list").click("Edit").fill({"Body": "One book.\nAnd another."}).click("Save")
+    assert emma.rows("SELECT body, edited_at FROM submission WHERE submission_id = 2") == [("One book.\nAnd another.", NOW)]
+    emma.click("Delete")
+    assert emma.path == "/f/books"
+    assert "My reading list" not in emma.titles
+    assert emma.open("/f/books/2/my-reading-list").h1 == "Not Found"
+
+
+def test_what_belongs_to_others_is_refused(visitor):
+    visitor.sign_in(3)
+    for path in ("/f/books/2/my-reading-list/edit", f"{MUSES}/comment/1/edit", "/f/books/edit", "/user/Emma/account"):
+        assert visitor.open(path).h1 == "Forbidden"
+    assert visitor.open("/f/books/6/buy-my-pills").h1 == "Buy my pills"  # its author may see it
+    assert visitor.sign_in(2).open("/f/books/6/buy-my-pills").h1 == "Not Found"
+    before = visitor.db.serialize()
+    for path in (
+        "/f/books/2/my-reading-list/delete", f"{MUSES}/comment/2/delete", f"{MUSES}/comment/2/remove", "/submission/1/lock",
+        "/f/books/moderators", "/user/Emma/edit_biography", "/messages/99", "/f/books/edit", "/vote/submission/6",
+    ):  # fmt: skip
+        assert visitor.post(path, biography="x", username="Zed", choice="1") in (403, 404), path
+    assert visitor.post("/vote/submission/1", choice="7") == 400
+    assert visitor.post("/user/Paul/block") == 403
+    assert visitor.db.serialize() == before
+
+
+def test_guests_are_asked_to_log_in_and_led_back(visitor):
+    visitor.open("/f/books").click("Upvote My reading list")
+    assert visitor.path == "/login"
+    visitor.fill({"Username": "emma", "Password": "wrong"}).click("Log in [2]")
+    assert "not correct" in visitor.text
+    visitor.fill({"Username": "emma", "Password": "secret-1"}).click("Log in [2]")
+    assert visitor.path == "/f/books"
+    visitor.click("Log out")
+    assert visitor.open("/messages").path == "/login"
+    assert visitor.open("/submit/books").path == "/login"
+
+
+def test_signing_up(visitor):
+    visitor.click("Sign up").fill(
+        {"Username": "paul", "Email": "p@mail.test", "Password": "long-enough", "Repeat password": "long-enough"}
+    )
+    visitor.click("Sign up [2]")
+    assert "this name is taken" in visitor.text
+    visitor.fill({"Username": "Paula", "Password": "long-enough", "Repeat password": "other"}).click("Sign up [2]")
+    assert "not the same" in visitor.text
+    visitor.fill({"Password": "long-enough", "Repeat password": "long-enough"}).click("Sign up [2]")
+    assert "Welcome to Plaza, Paula!" in visitor.text
+    assert visitor.rows("SELECT username, email FROM user WHERE user_id > 3") == [("Paula", "p@mail.test")]
+
+
+def test_subscribing(emma):
+    emma.open("/f/Space").click("Unsubscribe from Space")
+    assert emma.path == "/f/Space"
+    assert "2 subscribers" in emma.text
+    emma.click("Forums").click("Subscribe to quiet")
+    assert emma.path == "/forums"
+    assert emma.rows("SELECT forum_id FROM subscription WHERE user_id = 1") == [(1,), (3,)]
+
+
+def test_finding_forums(visitor):
+    def names():
+        return [link.text_content() for link in visitor.browser.page().root.cssselect("ul.forums h2 a")]
+
+    visitor.click("Forums")
+    assert names() == ["quiet", "books", "Space"]  # by title
+    visitor.click("By subscribers")
+    assert names() == ["Space", "books", "quiet"]
+    visitor.click("By submissions")
+    assert names() == ["books", "Space", "quiet"]
+    visitor.open("/forums?q=READ")
+    assert names() == ["quiet", "books"]
+    visitor.click("Tags", "science")
+    assert names() == ["Space"]
+    assert "No forum fits" in visitor.open("/forums?q=%25").text
+    assert visitor.open("/tag/none").h1 == "Not Found"
+
+
+def test_making_and_changing_a_forum(emma):
+    emma.click("Create forum").fill({"Name": "BOOKS", "Title": "t", "Description": "d", "Sidebar": "s"}).click("Create forum")
+    assert "already a forum of this name" in emma.text
+    emma.fill({"Name": "no blanks", "Forum tags": "<b>"}).click("Create forum")
+    assert "letters, digits and underscores" in emma.text
+    assert "Forum tags: 10 words at most" in emma.text
+    emma.fill(
+        {"Name": "sea_air", "Title": "Sea Air", "Description": "Salt.", "Sidebar": "Waves\nWind", "Forum tags": "Nature, sea"}
+    )
+    emma.click("Create forum")
+    assert emma.path == "/f/sea_air"
+    assert emma.rows("SELECT name, title, description, sidebar, created_at FROM forum WHERE forum_id = 4") == [
+        ("sea_air", "Sea Air", "Salt.", "Waves\nWind", NOW)
+    ]
+    assert emma.rows("SELECT tag FROM forum_tag WHERE forum_id = 4") == [("nature",), ("sea",)]
+    emma.click("Edit forum").fill({"Description": "Salt & sun."}).click("Save changes")
+    assert emma.path == "/f/sea_air/edit"
+    assert "Salt & sun." in emma.open("/f/sea_air").text
+    assert emma.value("SELECT count(*) FROM subscription WHERE forum_id = 4 AND user_id = 1") == 1
+
+
+def test_what_moderators_do(emma):
+    emma.open(MUSES).click("Lock", "Make sticky")
+    assert emma.rows("SELECT is_locked, is_sticky FROM submission WHERE submission_id = 1") == [(1, 1)]
+    emma.click("Unlock", "Make not sticky", "Remove")
+    assert emma.rows("SELECT state, is_locked, is_sticky FROM submission WHERE submission_id = 1") == [("removed", 0, 0)]
+    assert "Who are the muses?" not in emma.open("/f/books").titles
+    emma.open(MUSES).click("Restore", "Remove Zed's comment")
+    assert emma.value("SELECT state FROM comment WHERE comment_id = 3") == "removed"
+    emma.click("Moderators").fill({"Username": "nobody"}).click("Add moderator")
+    assert "no user of this name" in emma.text
+    emma.fill({"Username": "zed"}).click("Add moderator")
+    assert emma.rows("SELECT user_id FROM moderator WHERE forum_id = 1") == [(1,), (3,)]
+
+
+def test_a_locked_submission_takes_no_comments(emma):
+    emma.open("/f/Space/4/launch-delayed")
+    assert "This submission is locked." in emma.text
+    assert emma.post("/f/Space/4/launch-delayed/comment", comment="Hello?") == 200
+    assert emma.value("SELECT count(*) FROM comment WHERE submission_id = 4") == 0
+
+
+def test_profiles(emma):
+    emma.open(MUSES).click("Paul")
+    assert emma.path == "/user/Paul"
+    assert "I meant the poets." in emma.text
+    emma.click("Submissions (2)")
+    assert emma.titles == ["Who are the muses?", "Comet seen"]
+    emma.click("Comments (1)")
+    assert "1 point" in emma.text
+    assert emma.open("/user/paul").h1 == "Paul"
+    assert emma.open("/user/Nobody").h1 == "Not Found"
+
+
+def test_biography_and_settings(emma):
+    emma.click("Emma", "Edit biography").fill({"Biography": "Writes <now>."}).click("Save")
+    assert emma.path == "/user/Emma"
+    assert "Writes &lt;now>." in emma.text
+    emma.click("Account settings").fill({"Email": "e@mail.test"}).choose("Night mode", "On").choose("Front page", "All forums")
+    emma.click("Save changes")
+    assert emma.rows("SELECT biography, email, password, night_mode, front_page FROM user WHERE user_id = 1") == [
+        ("Writes <now>.", "e@mail.test", "secret-1", "on", "all")
+    ]
+    assert emma.open("/").h1 == "All forums"
+    emma.open("/user/Emma/account").fill({"Email": "none", "New password": "short"}).click("Save changes")
+    assert "this is no email address" in emma.text
+    assert "8 characters or more" in emma.text
+
+
+def test_blocking_hides_what_somebody_writes_until_they_are_unblocked(emma):
+    emma.open("/user/Paul").click("Block Paul")
+    assert "Comet seen" not in emma.open("/all").titles
+    assert "[a comment by somebody you have blocked]" in emma.open(MUSES).text
+    assert emma.open("/search?q=muses").titles == []
+    emma.open("/user/Paul/compose_message").fill({"Message": "Hi"}).click("Send message")
+    assert "You have blocked this user." in emma.text
+    emma.click("Emma", "Block list", "Unblock Paul")
+    assert "Comet seen" in emma.open("/all").titles
+    emma.db.execute("INSERT INTO user_block VALUES (2, 1, ?)", (NOW,))
+    emma.open("/messages/1").fill({"Message": "Hi"}).click("Reply")
+    assert "does not take messages from you" in emma.text
+
+
+def test_hiding_takes_a_submission_off_lists(emma):
+    emma.open(MUSES).click("Hide")
+    assert emma.path == MUSES
+    assert "Who are the muses?" not in emma.open("/f/books").titles
+    emma.click("Emma", "Hidden submissions", "Unhide Who are the muses?")
+    assert emma.path == "/user/Emma/hidden_submissions"
+    assert "Who are the muses?" in emma.open("/f/books").titles
+
+
+def test_messages(emma):
+    emma.click("Messages (1)")
+    assert "1 unread" in emma.text
+    emma.click("Conversation with Paul")
+    assert "Hello &lt;Emma>" in emma.text
+    assert emma.value("SELECT is_read FROM message") == 1
+    emma.fill({"Message": "Hello Paul"}).click("Reply")
+    emma.open("/user/Zed").click("Send message").fill({"Message": "Hi Zed"}).click("Send message")
+    assert emma.path == "/messages/2"
+    assert emma.rows("SELECT thread_id, sender_id, body FROM message WHERE message_id > 1") == [
+        (1, 1, "Hello Paul"),
+        (2, 1, "Hi Zed"),
+    ]
+    assert "Messages (1)" in emma.sign_in(3).text
+    assert emma.open("/messages/1").h1 == "Not Found"
+
+
+def test_searching(visitor):
+    visitor.fill({"Search query": "COMET seen"}).click("Search")
+    assert visitor.titles == ["Comet seen"]
+    visitor.open("/search?q=poets")
+    assert "I meant the poets." in visitor.text
+    visitor.open("/search?q=pau")
+    assert visitor.click("Paul").path == "/user/Paul"
+    assert visitor.open("/search?q=Space").click("Space").path == "/f/Space"
+    assert "No submission and no comment" in visitor.open("/search?q=%25").text
+    assert visitor.open("/search?q=pills").titles == []
+    assert "Type some words" in visitor.open("/search?q=").text
+
+
+ODD = (
+    "",
+    " ",
+    "x" * 5000,
+    "<script>alert(1)</script>",
+    "'; DROP TABLE user; --",
+    "-1",
+    "0",
+    "9" * 30,
+    "é漢😀\u202e",
+    "a\x00b",
+    "%",
+    "\ud800",
+)
+
+
+def test_odd_addresses_are_answered_without_a_failure(emma):
+    for text in ODD:
+        part = quote(text, safe="", errors="surrogatepass") or "-"
+        for path in (
+            f"/f/{part}", f"/f/books/{part}", f"/f/books/1/{part}", f"/user/{part}", f"/user/{part}/comments", f"/tag/{part}",
+            f"/search?q={part}", f"/forums?q={part}&p={part}", f"/all/top?t={part}&p={part}", f"/submit/{part}", f"/{part}",
+            f"/messages/{part}", f"/user/{part}/compose_message", f"/submission_images/{part}.svg", f"{MUSES}/comment/{part}",
+        ):  # fmt: skip
+            emma.open(path)
+            assert emma.browser.page().root.cssselect("script") == []
+
+
+def test_odd_texts_are_kept_or_refused_without_a_failure(emma):
+    forms = {
+        "/submit": ("title", "body", "url", "image", "forum"),
+        f"{MUSES}/comment": ("comment",),
+        f"{MUSES}/comment/1": ("comment",),
+        "/create_forum": ("name", "title", "description", "sidebar", "tags"),
+        "/f/books/edit": ("name", "title", "description", "sidebar", "tags"),
+        "/f/books/moderators": ("username",),
+        "/user/Emma/edit_biography": ("biography",),
+        "/user/Emma/account": ("email", "night_mode", "front_page", "password", "password_confirmation"),
+        "/user/Paul/compose_message": ("message",),
+        "/messages/1": ("message",),
+        "/vote/submission/1": ("choice",),
+        "/vote/comment/1": ("choice",),
+        "/submission/1/hide": ("return_url",),
+        "/user/Paul/block": ("return_url",),
+        "/login": ("username", "password"),
+        "/registration": ("username", "email", "password", "password_confirmation"),
+    }
+    for path, names in forms.items():
+        assert emma.post(path) < 500
+        for text in ODD:
+            assert emma.post(path, **dict.fromkeys(names, text)) < 500
+    for path in ("/", MUSES, "/f/books", "/forums", "/user/Emma", "/messages"):
+        emma.open(path)
+        assert emma.browser.page().root.cssselect("script") == []
+
+
+def test_forms_lead_back_to_this_site_only(emma):
+    for address in ("//evil.test/", "https://evil.test/", "/\\evil.test"):
+        assert emma.answer("/f/quiet/subscribe", return_url=address).location == "/f/quiet"
+    assert emma.answer("/f/quiet/subscribe", return_url="/forums").location == "/forums"
+    assert emma.post("/f/quiet/subscribe", form_key="wrong") == 400
+
+
+def test_pages_have_one_heading_labelled_fields_and_unique_ids(emma):
+    for path in (
+        "/", "/all/top?t=all", "/forums", "/tags", "/f/books", "/f/books/edit", "/f/books/moderators", "/create_forum", MUSES,
+        f"{MUSES}/comment/1", f"{MUSES}/comment/2/edit", "/f/books/2/my-reading-list/edit", "/submit", "/search?q=a", "/messages",
+        "/messages/1", "/user/Emma", "/user/Paul", "/user/Emma/account", "/user/Emma/edit_biography", "/user/Emma/block_list",
+        "/user/Emma/hidden_submissions", "/user/Paul/compose_message", "/registration", "/nowhere",
+    ):  # fmt: skip
+        root = emma.open(path).browser.page().root
+        assert len(list(root.iter("h1"))) == 1, path
+        ids = [element.get("id") for element in root.iter() if element.get("id")]
+        assert len(ids) == len(set(ids)), path
+        labelled = {label.get("for") for label in root.iter("label")}
+        for field in root.iter("input", "select", "textarea"):
+            assert field.get("type") == "hidden" or field.get("aria-label") or field.get("id") in labelled, path
+        assert [form for form in root.iter("form") if next(form.iterancestors("form"), None) is not None] == []
+        assert root.cssselect("a a, a button, button a, p p, p form, p ul") == []

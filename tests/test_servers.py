@@ -1,0 +1,348 @@
+"""Real servers: their addresses, accounts, helper functions and logins, and what the doctor says about them."""
+
+import json
+
+import pytest
+from werkzeug.wrappers import Request, Response
+
+from tests.official_pages import Shop
+from tests.serving import outcome_of, serving
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.cli import main
+from webarena_gym.doctor import examine
+from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
+from webarena_gym.evaluators import evaluate
+from webarena_gym.network import Network
+from webarena_gym.servers.accounts import PUBLISHED, Account, account_of
+from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses
+from webarena_gym.servers.helpers import HELPERS, Scene
+from webarena_gym.servers.logins import LOGINS, Login, is_signed_in, log_in
+from webarena_gym.servers.placeholders import resolve_all
+from webarena_gym.servers.rest import RefusedError, request_json
+from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
+from webarena_gym.servers.venue import ServerVenue, login_sites
+from webarena_gym.tasks.task import SITES, parse_task
+
+
+class TestAddresses:
+    def test_given(self):
+        given = {"shopping": "http://a.test:7770/", "shopping_admin": "https://a.test/admin"}
+        assert read_addresses(given) == {"shopping": "http://a.test:7770", "shopping_admin": "https://a.test/admin"}
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"shop": "http://a.test"}, "no site 'shop'"),
+            ({"map": "a.test:3000"}, "expected http://host:port"),
+            ({"map": "ftp://a.test"}, "expected http://host:port"),
+            ({"map": "http://"}, "expected http://host:port"),
+            ({"map": "http://[x"}, "expected http://host:port"),
+            ({"map": "http://a.test:99999"}, "expected http://host:port"),
+            ({"map": None}, "expected http://host:port"),
+            ({}, "no servers are named"),
+        ],
+    )
+    def test_wrong(self, given, said):
+        with pytest.raises(ServerError) as caught:
+            read_addresses(given)
+        assert said in str(caught.value)
+
+    def test_from_the_environment(self):
+        values = {
+            "SHOPPING": "http://a.test:1/",
+            "WA_SHOPPING": "http://b.test:2",
+            "HOMEPAGE": "index.html",
+            "PATH": "http://x",
+        }
+        assert from_environment(values) == {"shopping": "http://b.test:2"}
+        assert from_environment({}) == {}
+        every = {site.upper(): f"http://{number}.test" for number, site in enumerate(SITES)}
+        assert list(from_environment(every)) == list(SITES)
+
+    def test_what_follows(self):
+        addresses = {"shopping": "http://a.test:7770", "map": "http://b.test/map"}
+        assert placeholders(addresses) == {"__SHOPPING__": "http://a.test:7770", "__MAP__": "http://b.test/map"}
+        assert hosts(addresses) == {"a.test:7770", "b.test:80"}
+        block = {"url": "__MAP__/x", "n": [1, None, "__SHOPPING__"]}
+        assert resolve_all(block, placeholders(addresses)) == {
+            "url": "http://b.test/map/x",
+            "n": [1, None, "http://a.test:7770"],
+        }
+
+
+class TestAccounts:
+    def test_the_nearest_wins(self):
+        values = {"WEBARENA_GYM_REDDIT_USER": "bo", "WEBARENA_GYM_REDDIT_PASSWORD": "pw", "WEBARENA_GYM_MAP_USER": "cy"}
+        assert account_of("reddit", environment={}) == PUBLISHED["reddit"]
+        assert account_of("reddit", environment=values) == Account("bo", "pw")
+        assert account_of("reddit", {"reddit": Account("di", "x")}, values) == Account("di", "x")
+        assert account_of("map", environment={}) is None
+        assert account_of("map", environment=values) == Account("cy", "")
+
+    def test_passwords_do_not_show(self):
+        assert "secret" not in f"{Account('ann', 'secret')!r} {[Account('ann', 'secret')]}"
+
+    def test_every_application_with_a_login_has_a_published_account(self):
+        assert list(LOGINS) == list(PUBLISHED)
+
+
+class TestHelpers:
+    @pytest.fixture
+    def shop(self):
+        shop = Shop()
+        with serving(shop) as address:
+            yield shop, Scene(lambda _: "", {"__SHOPPING__": address}, {})
+
+    def test_the_newest_order(self, shop):
+        _, scene = shop
+        assert HELPERS["shopping_get_latest_order_url"](scene) == scene.urls["__SHOPPING__"] + "/sales/order/view/order_id/170/"
+
+    def test_the_newest_review(self, shop):
+        made, scene = shop
+        assert HELPERS["shopping_get_sku_latest_review_author"](scene, "B01") == ""
+        assert HELPERS["shopping_get_sku_latest_review_rating"](scene, "B01") == ""
+        rated = {"nickname": "Ann", "ratings": [{"rating_name": "Rating", "percent": 80}]}
+        made.reviews["B01"] = [{"nickname": "Bo", "ratings": []}, rated]
+        assert HELPERS["shopping_get_sku_latest_review_author"](scene, "B01") == "Ann"
+        assert HELPERS["shopping_get_sku_latest_review_rating"](scene, "B01") == "80"
+
+    @pytest.mark.parametrize("broken", ["down", "<html>", "{}", '{"items": []}', "[3]"])
+    def test_a_shop_that_does_not_tell_is_no_verdict(self, shop, broken):
+        made, scene = shop
+        made.broken = broken
+        with pytest.raises(EvaluationError, match="the shop"):
+            HELPERS["shopping_get_latest_order_url"](scene)
+
+    def test_the_wrong_administrator(self, shop):
+        _, scene = shop
+        with pytest.raises(EvaluationError, match="401"):
+            HELPERS["shopping_get_latest_order_url"](scene._replace(accounts={"shopping_admin": Account("a", "b")}))
+
+    def test_no_shop(self):
+        with pytest.raises(EvaluationError, match="names no shopping"):
+            HELPERS["shopping_get_latest_order_url"](Scene(lambda _: "", {}, {}))
+
+    @pytest.mark.parametrize(
+        ("url", "expected"),
+        [
+            ("http://f.test/f/books/12/title", "http://f.test/f/books/12/"),
+            ("http://f.test/f/books", "http://f.test/f/books"),
+            ("http://f.test/u/ann/12/x", "http://f.test/u/ann/12/x"),
+            ("about:blank", "about:blank"),
+        ],
+    )
+    def test_posts(self, url, expected):
+        assert HELPERS["reddit_get_post_url"](None, url) == expected
+
+
+class TestRequests:
+    def test_a_redirect_is_not_followed_with_a_token(self):
+        asked = []
+
+        @Request.application
+        def app(request):
+            asked.append(request.path)
+            return Response("", status=302, headers={"Location": "/other"})
+
+        with serving(app) as address, pytest.raises(RefusedError, match="302"):
+            request_json(address, token="secret")
+        assert asked == ["/"]
+
+    def test_other_than_http(self):
+        with pytest.raises(ServerError, match="expected http"):
+            request_json("file:///etc/passwd")
+
+
+FORM = "<form method=post action=/in><input name=user><input name=password type=password><button>In</button></form><p>{}"
+LOGIN = Login("/in", "[name=user]", "[name=password]", "/me")
+ANN = Account("ann", "pw")
+
+
+@Request.application
+def portal(request):
+    """An application with a form, a cookie, and a page for those who have it."""
+    if request.path == "/in" and request.form:
+        if request.form.to_dict() != {"user": "ann", "password": "pw"}:
+            return Response(FORM.format("That is not right."), mimetype="text/html")
+        answer = Response("", status=303, headers={"Location": "/"})
+        answer.set_cookie("who", "ann")
+        return answer
+    if request.path == "/me" and request.cookies.get("who") != "ann":
+        return Response("", status=302, headers={"Location": "/in"})
+    return Response(FORM.format("") if request.path == "/in" else "<p>Hello", mimetype="text/html")
+
+
+@pytest.fixture
+def browser():
+    made = InProcessBrowser(Network({"portal.test": portal}))
+    made.start([], {})
+    yield made
+    made.close()
+
+
+class TestLogins:
+    def test_in(self, browser):
+        assert not is_signed_in(browser, LOGIN, "http://portal.test", ANN)
+        log_in(browser, LOGIN, "http://portal.test", ANN)
+        assert is_signed_in(browser, LOGIN, "http://portal.test", ANN)
+
+    def test_by_a_word(self, browser):
+        login = LOGIN._replace(word="Hello", proof="/me?of={user}")
+        assert not is_signed_in(browser, login, "http://portal.test", ANN)
+        log_in(browser, login, "http://portal.test", ANN)
+        assert browser.page().url == "http://portal.test/me?of=ann"
+
+    def test_refused(self, browser):
+        with pytest.raises(ServerError, match=r"bo could not sign in at http://portal.test/in.*That is not right"):
+            log_in(browser, LOGIN, "http://portal.test", Account("bo", "pw"))
+
+    @pytest.mark.parametrize(
+        ("address", "said"),
+        [("http://nowhere.test", "can't be reached"), ("http://portal.test/hello", "no field for the user")],
+    )
+    def test_no_form(self, browser, address, said):
+        with pytest.raises(ServerError, match=said):
+            log_in(browser, LOGIN._replace(path=""), address, ANN)
+
+    def test_a_form_that_cannot_be_used(self, browser):
+        with pytest.raises(ServerError, match="cannot be used"):
+            log_in(browser, LOGIN._replace(user="button"), "http://portal.test", ANN)
+
+
+class TestSessions:
+    def test_need_an_address_and_an_account(self, tmp_path):
+        sessions = Sessions({"map": "http://a.test"}, logins={"map": LOGIN}, folder=tmp_path)
+        with pytest.raises(ServerError, match="WEBARENA_GYM_MAP_USER"):
+            sessions.path("map")
+        with pytest.raises(ServerError, match="no address for reddit"):
+            sessions.path("reddit")
+
+    def test_differ_by_server_and_user(self, tmp_path):
+        paths = {
+            Sessions({"reddit": f"http://{host}"}, accounts={"reddit": Account(user, "")}, folder=tmp_path).path("reddit")
+            for host in ("a.test", "b.test")
+            for user in ("ann", "bo")
+        }
+        assert len(paths) == 4
+
+    @pytest.mark.parametrize("content", ["", "[", "[]", "{}", '{"cookies": 3}', '{"cookies": [3]}', None])
+    def test_what_makes_no_sense_holds_no_cookies(self, tmp_path, content):
+        if content is not None:
+            (tmp_path / "state").write_text(content)
+        assert read_cookies(tmp_path / "state") == []
+
+    def test_what_cannot_be_written(self, tmp_path):
+        (tmp_path / "file").write_text("")
+        with pytest.raises(ServerError, match="cannot be kept"):
+            write_cookies(tmp_path / "file" / "state", [])
+
+
+@pytest.mark.parametrize(
+    ("record", "sites"),
+    [
+        ({}, ("shopping", "reddit")),
+        ({"storage_state": None}, ("shopping", "reddit")),
+        ({"storage_state": ""}, ("shopping", "reddit")),
+        ({"storage_state": "./.auth/reddit_state.json"}, ("reddit",)),
+        ({"storage_state": "./.auth/gitlab.reddit_state.json"}, ("gitlab", "reddit")),
+        ({"storage_state": "mine.json"}, ("shopping", "reddit")),
+        ({"storage_state": "../../etc_state.json"}, ("shopping", "reddit")),
+        ({"require_login": False, "storage_state": "./.auth/reddit_state.json"}, ()),
+    ],
+)
+def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
+    block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
+    task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "", "intent": "", "eval": block}
+    assert login_sites(parse_task(task | record)) == sites
+
+
+def test_a_venue_of_servers_has_no_databases_and_no_snapshots():
+    venue = ServerVenue(lambda _: None, {"map": "http://a.test"})
+    with pytest.raises(KeyError):
+        venue.database("map")
+    with pytest.raises(SnapshotError):
+        venue.snapshot()
+    with pytest.raises(SnapshotError):
+        venue.restore(None)
+    with pytest.raises(LookupError):
+        _ = venue.browser
+    venue.close()
+
+
+def test_evaluators_read_what_helpers_say(browser):
+    shop = Shop()
+    shop.reviews["B01"] = [{"nickname": "Ann"}]
+    with serving(shop) as address:
+        browser.goto("http://portal.test/x")
+        target = {
+            "url": "last",
+            "locator": "func:shopping_get_sku_latest_review_author('B01')",
+            "required_contents": {"exact_match": "Ann"},
+        }
+        block = {"eval_types": ["program_html"], "program_html": [target]}
+        (verdict,) = evaluate(block, "", outcome_of(browser, {"__SHOPPING__": address}, scripts=False), rules="vab")
+    assert verdict.passed  # without scripts, too
+
+
+class TestDoctor:
+    def test_all_is_well(self, tmp_path):
+        with serving(portal) as address:
+            found = list(
+                examine(
+                    {"map": address, "reddit": address}, accounts={"reddit": ANN}, logins={"reddit": LOGIN}, folder=tmp_path
+                )
+            )
+        assert [(finding.what, finding.is_well) for finding in found] == [
+            ("cache", True),
+            ("browser", True),
+            ("map", True),
+            ("reddit", True),
+            ("reddit login", True),
+        ]
+
+    def test_what_is_wrong_and_what_to_do(self, tmp_path):
+        @Request.application
+        def failing(request):
+            return Response("no", status=502)
+
+        with serving(portal) as address, serving(failing) as other, serving(portal) as gone:
+            pass
+        (tmp_path / "file").write_text("")
+        with serving(portal) as address, serving(failing) as other:
+            addresses = {"map": gone, "reddit": address, "gitlab": other, "wikipedia": f"{address}/in"}
+            wrong = {"reddit": Account("bo", "pw")}
+            found = {
+                finding.what: finding
+                for finding in examine(addresses, accounts=wrong, logins={"reddit": LOGIN}, folder=tmp_path / "file")
+            }
+        ill = {what: finding for what, finding in found.items() if not finding.is_well}
+        assert list(ill) == ["cache", "map", "reddit login", "gitlab"]
+        assert "WEBARENA_GYM_CACHE" in ill["cache"].advice
+        assert "did not answer" in ill["map"].seen
+        assert "could not sign in" in ill["reddit login"].seen
+        assert "WEBARENA_GYM_REDDIT_USER" in ill["reddit login"].advice
+        assert "502" in ill["gitlab"].seen
+
+    def test_no_chromium(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", str(tmp_path / "none"))
+        cache, browser = examine({}, folder=tmp_path)
+        assert cache.is_well
+        assert not browser.is_well
+        assert browser.advice
+
+    def test_the_command(self, tmp_path, monkeypatch, capsys):
+        for site in SITES:
+            monkeypatch.delenv(site.upper(), raising=False)
+            monkeypatch.delenv(f"WA_{site.upper()}", raising=False)
+        monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path))
+        assert main(["doctor", "--browser", "inprocess"]) == 0
+        assert "well  cache" in capsys.readouterr().out
+        with serving(portal) as gone:
+            pass
+        assert main(["doctor", "--browser", "inprocess", "--json", "--sites", json.dumps({"map": gone})]) == 1
+        said = json.loads(capsys.readouterr().out)
+        assert not said["is_well"]
+        assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
+        for text in ("[", "[]", '{"shop": "http://a.test"}'):
+            assert main(["doctor", "--sites", text]) == 2
+            assert "webarena-gym: " in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""Tasks over several sites: every template can be done in its tabs, and near misses earn nothing."""
+
+from dataclasses import replace
+
+import pytest
+
+from webarena_gym.audit import replay
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Step, draw
+from webarena_gym.tasks.several import TEMPLATES
+from webarena_gym.tasks.several.routes import holds, is_clear, tabs
+
+WORLD = 1
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return {name: draw([name], world_seed=WORLD, count=1)[0] for name in TEMPLATES}
+
+
+@pytest.fixture(scope="module")
+def env(tasks):
+    env = WebArenaLite(tasks=list(tasks.values()), max_steps=60)
+    yield env
+    env.close()
+
+
+def with_text(task, label, change):
+    """Return the task with another text typed into a field."""
+    steps = [
+        Step(replace(step.action, argument=change(step.action.argument))) if step.action.element == label else step
+        for step in task.solution
+    ]
+    assert steps != list(task.solution)
+    return replace(task, solution=tuple(steps))
+
+
+def test_there_are_templates_of_every_kind(tasks):
+    kinds = [set(task.eval_types) for task in tasks.values()]
+    assert kinds.count({"string_match"}) >= 4
+    assert kinds.count({"state"}) >= 5
+    assert kinds.count({"url_match", "state"}) >= 4
+    assert all(len(template.sites) > 1 for template in TEMPLATES.values())
+
+
+def test_every_task_opens_a_tab_for_each_of_its_sites(tasks):
+    for task in tasks.values():
+        assert task.start_url == tabs(*task.sites)
+
+
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_the_reference_solution_earns_the_reward(env, tasks, name):
+    assert replay(env, tasks[name]) == ""
+
+
+@pytest.mark.parametrize(
+    "name", ["films_readme", "films_of_time_readme", "prized_films_readme", "winners_readme", "discussed_readme", "newest_urls"]
+)
+def test_a_file_must_hold_everything(env, tasks, name):
+    task = tasks[f"several.{name}"]
+    short = with_text(task, "File content", lambda text: text.rpartition("\n")[0] or "nothing")
+    assert "not rewarded" in replay(env, short)
+
+
+def test_a_file_must_hold_nothing_else(env, tasks):
+    task = tasks["several.films_readme"]
+    other = env.database("wikipedia").execute(
+        "SELECT title FROM article JOIN fact USING (article_id) WHERE label = 'Directed by' AND target != ? ORDER BY title",
+        (task.instantiation_dict["director"],),
+    )
+    title = other.fetchall()[0]["title"]
+    assert "not rewarded" in replay(env, with_text(task, "File content", lambda text: f"{text}\n- {title}"))
+    spaced = with_text(task, "File content", lambda text: "# Films\n\n" + text.replace("\n", "\n\n"))
+    assert replay(env, spaced) == ""
+
+
+@pytest.mark.parametrize("name", ["review_titles", "films_post"])
+def test_a_post_must_be_whole_and_under_its_title(env, tasks, name):
+    task = tasks[f"several.{name}"]
+    assert "not rewarded" in replay(env, with_text(task, "Title", lambda text: f"{text}!"))
+    assert "not rewarded" in replay(env, with_text(task, "Body", lambda text: text.rpartition("\n")[0]))
+
+
+def test_a_link_must_be_the_project_s(env, tasks):
+    for name in ("promote_project", "share_repository"):
+        task = tasks[f"several.{name}"]
+        assert "not rewarded" in replay(env, with_text(task, "URL", lambda text: f"{text}/-/issues"))
+
+
+def test_a_route_must_lead_to_the_stadium(env, tasks):
+    for name in ("stadium_route", "old_stadium_route"):
+        task = tasks[f"several.{name}"]
+        start = task.instantiation_dict["place"]
+        assert "not rewarded" in replay(env, with_text(task, "To", lambda _, start=start: start))
+
+
+def test_texts_are_counted_in_sql():
+    assert holds("body", ["a"], ["b", "c"])[1] == ["a", "b", "c"]
+    assert holds("body", [], []) == ("0, 0", [])
+    assert not is_clear(["Too loud"], ["oud"])

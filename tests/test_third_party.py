@@ -1,0 +1,226 @@
+"""A login and a whole episode on software that we did not write: the tracker Roundup, in both browsers.
+
+Chromium uses it over a socket as any real server; the in-process browser calls the same application under the same address.
+"""
+
+import json
+import stat
+
+import pytest
+
+from tests.serving import outcome_of, serving
+from tests.tracker import ANN, LOGIN, make_tracker
+from webarena_gym.acting import act
+from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ServerError
+from webarena_gym.evaluators import evaluate
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.logins import is_signed_in, log_in
+from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
+from webarena_gym.servers.venue import ServerVenue
+from webarena_gym.tasks.task import parse_task
+
+INTENT = "Report a bug with the title Broken lamp, and tell its number."
+TASK = {
+    "task_id": 1,
+    "sites": ["gitlab"],  # the key under which the tracker is known here
+    "start_url": "__GITLAB__/issue?@template=index",
+    "intent": INTENT,
+    "eval": {
+        "eval_types": ["string_match", "url_match", "program_html"],
+        "reference_answers": {"must_include": ["1"]},
+        "reference_url": "__GITLAB__/issue1",
+        "url_note": "GOLD in PRED",
+        "program_html": [
+            {
+                "url": "__GITLAB__/issue1",
+                "locator": "document.querySelector('[name=title]').value",
+                "required_contents": {"exact_match": "Broken lamp"},
+            },
+            {
+                "url": "__GITLAB__/issue1",
+                "locator": "document.querySelector('[name=priority]').selectedOptions[0].innerText",
+                "required_contents": {"exact_match": "bug"},
+            },
+        ],
+    },
+}
+ACTIONS = (
+    'do(action="Click", element="Create New")',
+    'do(action="Type", argument="Broken lamp", element="title")',
+    'do(action="Select Dropdown Option", argument="bug", element="priority")',
+    'do(action="Type", argument="It flickers & <hums>.", element="@note")',
+    'do(action="Click", element="Submit New Entry")',
+)
+
+
+class Late:
+    """An application that is known only once its address is."""
+
+    def __init__(self):
+        self.app = None
+
+    def __call__(self, environ, start_response):
+        return self.app(environ, start_response)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_chromium():
+    """Keep Chromium running between the tests."""
+    driver = SHARED.acquire(headless=True)
+    yield
+    SHARED.release(driver)
+
+
+@pytest.fixture
+def tracker(tmp_path):
+    late = Late()
+    with serving(late) as address:
+        late.app, open_database = make_tracker(tmp_path, address)
+        yield late.app, address, open_database
+
+
+def make_browser(kind, app, address):
+    host = address.removeprefix("http://")
+    return InProcessBrowser(Network({host: app})) if kind == "inprocess" else ChromiumBrowser(None, hosts=frozenset([host]))
+
+
+@pytest.fixture(params=["inprocess", "chromium"])
+def browser(request, tracker):
+    made = make_browser(request.param, *tracker[:2])
+    yield made
+    made.close()
+
+
+def play(browser, urls, actions):
+    """Do the actions of an agent that names elements by label; return what it saw."""
+    seen = []
+    for action in actions:
+        observation = observe(browser.page(), elements="label")
+        seen.append(observation.text)
+        parsed = DIALECTS["webrl"].parse(action)
+        assert parsed.kind is not Kind.EXIT
+        act(browser, parsed, None if parsed.element is None else observation.element(parsed.element))
+    return [*seen, observe(browser.page(), elements="label").text]
+
+
+def test_signing_in(browser, tracker):
+    _, address, _ = tracker
+    browser.start([address], {})
+    assert not is_signed_in(browser, LOGIN, address, ANN)
+    with pytest.raises(ServerError, match=r"ann could not sign in at .*Invalid login"):
+        log_in(browser, LOGIN, address, Account("ann", "wrong"))
+    log_in(browser, LOGIN, address, ANN)
+    assert is_signed_in(browser, LOGIN, address, ANN)
+    assert "Hello, ann" in observe(browser.page()).text
+    with pytest.raises(ServerError, match="there is no field for the user"):
+        log_in(browser, LOGIN._replace(user="#nobody"), address, ANN)
+
+
+def test_a_whole_episode(browser, tracker):
+    _, address, open_database = tracker
+    urls = {"__GITLAB__": address}
+    browser.start([address], {})
+    log_in(browser, LOGIN, address, ANN)
+    browser.goto(f"{address}/issue?@template=index")
+    scripts = isinstance(browser, ChromiumBrowser)
+    block = TASK["eval"] if scripts else {**TASK["eval"], "eval_types": ["string_match", "url_match"]}
+    before = evaluate(block, INTENT, outcome_of(browser, urls, "1", scripts=scripts), rules="vab")
+    assert [verdict.passed for verdict in before] == [True, *[False] * (len(before) - 1)]
+
+    seen = play(browser, urls, ACTIONS)
+    assert '<select label="priority">' in seen[1]
+    assert "issue 1 created" in seen[-1]
+    assert "It flickers & &lt;hums>." in seen[-1]
+
+    right, wrong = (outcome_of(browser, urls, answer, scripts=scripts) for answer in ("issue 1", "issue 2"))
+    for rules in ("webarena", "vab", "r1"):
+        assert all(verdict.passed for verdict in evaluate(block, INTENT, right, rules=rules))
+    assert [verdict.check for verdict in evaluate(block, INTENT, wrong, rules="r1") if not verdict.passed] == [
+        "string_match/must_include"
+    ]
+    database = open_database()
+    assert database.issue.get("1", "title") == "Broken lamp"
+    assert database.user.get(database.issue.get("1", "creator"), "username") == "ann"
+    database.close()
+
+
+def test_both_browsers_see_the_same(tmp_path):
+    seen = {}
+    for kind in ("inprocess", "chromium"):
+        (tmp_path / kind).mkdir()
+        late = Late()
+        with serving(late) as address:
+            late.app, _ = make_tracker(tmp_path / kind, address)
+            browser = make_browser(kind, late.app, address)
+            browser.start([address], {})
+            log_in(browser, LOGIN, address, ANN)
+            browser.goto(f"{address}/issue?@template=index")
+            seen[kind] = [text.replace(address, "") for text in play(browser, {}, ACTIONS[:4])]
+            browser.close()
+    assert seen["chromium"] == seen["inprocess"]
+
+
+class TestSessions:
+    @pytest.fixture
+    def chromium(self, tracker):
+        made = make_browser("chromium", *tracker[:2])
+        yield made
+        made.close()
+
+    @pytest.fixture
+    def sessions(self, tracker, tmp_path):
+        return Sessions({"gitlab": tracker[1]}, accounts={"gitlab": ANN}, logins={"gitlab": LOGIN}, folder=tmp_path / "kept")
+
+    def test_are_kept_for_their_owner_alone_and_used_again(self, sessions, chromium, tracker):
+        first = sessions.cookies(chromium, ["gitlab", "map"])  # the map needs no session
+        path = sessions.path("gitlab")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert json.loads(path.read_text())["cookies"] == first
+        assert {"name", "value", "domain", "path", "expires", "secure"} <= set(first[0])
+        again = sessions.cookies(chromium, ["gitlab"])
+        assert [cookie["value"] for cookie in again] == [cookie["value"] for cookie in first]
+        chromium.start([f"{tracker[1]}/"], {}, stored=again)
+        assert "Hello, ann" in observe(chromium.page()).text
+
+    def test_are_made_anew_when_they_are_over(self, sessions, chromium):
+        (first,) = sessions.cookies(chromium, ["gitlab"])
+        over = {**first, "value": "0" * len(first["value"])}
+        write_cookies(sessions.path("gitlab"), [over])
+        (second,) = sessions.cookies(chromium, ["gitlab"])
+        assert second["name"] == first["name"]
+        assert second["value"] not in {first["value"], over["value"]}
+        assert read_cookies(sessions.path("gitlab")) == [second]
+
+    def test_need_the_right_account(self, chromium, tracker, tmp_path):
+        wrong = Sessions({"gitlab": tracker[1]}, logins={"gitlab": LOGIN}, folder=tmp_path)
+        with pytest.raises(ServerError, match="byteblaze could not sign in"):
+            wrong.cookies(chromium, ["gitlab"])
+        assert list(tmp_path.glob("gitlab*")) == []
+
+    def test_a_venue_of_servers_begins_tasks_signed_in(self, tracker, tmp_path):
+        _, address, _ = tracker
+        venue = ServerVenue(
+            lambda hosts: ChromiumBrowser(None, hosts=hosts),
+            {"gitlab": address},
+            accounts={"gitlab": ANN},
+            logins={"gitlab": LOGIN},
+            folder=tmp_path / "kept",
+        )
+        task = parse_task({**TASK, "intent": "Look at __GITLAB__."})
+        assert venue.enter(task) == f"Look at {address}."
+        assert "Hello, ann" in observe(venue.browser.page()).text
+        play(venue.browser, venue.urls, ACTIONS)
+        assert all(
+            verdict.passed for verdict in evaluate(task.eval, "", outcome_of(venue.browser, venue.urls, "1"), rules="r1")
+        )
+        venue.browser.goto("http://127.0.0.1:9/")  # nothing else can be reached
+        assert venue.browser.has_failed
+        with pytest.raises(ServerError, match="needs shopping"):
+            venue.enter(parse_task({**TASK, "sites": ["shopping"]}))
+        venue.close()

@@ -1,0 +1,595 @@
+"""The vector env: Gymnasium's own results, at any pace, in any number of workers, and whatever befalls them."""
+
+import gc
+import os
+import random
+import select
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import gymnasium
+import numpy
+import pytest
+from gymnasium.error import AlreadyPendingCallError, ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
+
+from tests import needs
+from tests.odd_envs import give_up, make_odd
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import SnapshotError, TaskError, WorkerError
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer
+from webarena_gym.vector import WebArenaLiteVector
+
+TASKS = [
+    Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="done"), world_seed=0)
+    for number in range(6)
+]
+SAMPLE = {"tasks": TASKS, "elements": "label", "max_steps": 3}
+CART, LIST, DONE, WRONG, BACK = (
+    'do(action="Click", element="Add to Cart [2]")',
+    'do(action="Click", element="My Wish List")',
+    'exit(message="done")',
+    'exit(message="no")',
+    "go_backward()",
+)
+MODES = (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP)
+
+
+@contextmanager
+def vector(num_envs=2, *, workers=2, **options):
+    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=num_envs, workers=workers, **{**SAMPLE, **options})
+    try:
+        yield envs
+    finally:
+        envs.close()
+
+
+def odd(*arguments, **options):
+    return vector(*arguments, make_env=make_odd, **options)
+
+
+@contextmanager
+def reference(num_envs=2, mode=AutoresetMode.NEXT_STEP):
+    envs = SyncVectorEnv([lambda: WebArenaLite(**SAMPLE)] * num_envs, autoreset_mode=mode)
+    try:
+        yield envs
+    finally:
+        envs.close()
+
+
+def plain(value):
+    """What a batch holds, as lists and dictionaries that can be compared; NaN is equal to NaN."""
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, numpy.ndarray):
+        return [str(value.dtype), plain(value.tolist())]
+    return "NaN" if value != value else value  # noqa: PLR0124 - only NaN differs from itself
+
+
+def replies(rng):
+    return rng.choice(
+        [CART, LIST, DONE, WRONG, BACK, 'do(action="Search", argument="lamp", element="Search entire store")', "?"]
+    )
+
+
+def ends(pid, seconds=20):
+    """Whether a process ends within some time."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([handle], [], [], seconds)[0])
+    finally:
+        os.close(handle)
+
+
+def children(pid):
+    found = [int(child) for path in Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+    return found + [grandchild for child in found for grandchild in children(child)]
+
+
+@pytest.fixture
+def door(tmp_path):
+    """A named pipe: an env that is told to await it does so until the test opens it."""
+    path = tmp_path / "door"
+    os.mkfifo(path)
+    return path
+
+
+# Gymnasium's vector API.
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_everything_is_what_gymnasium_s_own_vector_env_returns(mode):
+    with vector(3, autoreset_mode=mode) as envs, reference(3, mode) as sync:
+        assert envs.observation_space == sync.observation_space
+        assert envs.action_space == sync.action_space
+        assert envs.metadata["autoreset_mode"] is mode
+        rng = random.Random(1)
+        assert plain(envs.reset(seed=5)) == plain(sync.reset(seed=5))
+        for _ in range(10):
+            actions = tuple(replies(rng) for _ in range(3))
+            got = envs.step(actions)
+            assert plain(got) == plain(sync.step(actions))
+            assert [column.dtype for column in got[1:4]] == [numpy.float64, numpy.bool_, numpy.bool_]
+        assert plain(envs.reset(seed=[3, None, 4])) == plain(sync.reset(seed=[3, None, 4]))
+        assert plain(envs.reset(options={"task": "4"})) == plain(sync.reset(options={"task": "4"}))
+
+
+def test_without_autoreset_a_mask_says_which_envs_begin_anew():
+    with vector(autoreset_mode="Disabled") as envs, reference(mode=AutoresetMode.DISABLED) as sync:
+        assert plain(envs.reset(seed=5)) == plain(sync.reset(seed=5))
+        assert plain(envs.step([DONE, LIST])) == plain(sync.step([DONE, LIST]))
+        with pytest.raises(ResetNeeded, match="env 0 is over"):
+            envs.step([LIST, LIST])
+        mask = numpy.array([True, False])
+        options = {"reset_mask": mask}
+        assert plain(envs.reset(options=options)) == plain(sync.reset(options={"reset_mask": mask}))
+        assert options == {"reset_mask": mask}
+        assert plain(envs.step([LIST, DONE])) == plain(sync.step([LIST, DONE]))
+        with pytest.raises(ValueError, match="2 booleans"):
+            envs.reset(options={"reset_mask": numpy.array([False, False])})
+
+
+def test_a_group_has_the_same_task_in_worlds_of_its_own():
+    with vector(3) as envs:
+        pages, infos = envs.reset(options=[{"task": TASKS[2]}] * 3)
+        assert len(set(pages)) == 1
+        assert infos["task_id"].tolist() == ["2", "2", "2"]
+        one, other, third = envs.step([CART, LIST, LIST])[0]
+        assert one != other == third
+
+
+def test_wrappers_of_gymnasium_accept_it():
+    with vector() as envs:
+        wrapped = DictInfoToList(RecordEpisodeStatistics(envs))
+        wrapped.reset(seed=1)
+        *_, infos = wrapped.step([DONE, LIST])
+        assert infos[0]["episode"]["r"] == 1.0
+        assert "episode" not in infos[1]
+
+
+def test_attributes_and_methods_of_the_envs_can_be_reached():
+    with vector(render_mode="ansi") as envs:
+        _, infos = envs.reset(seed=[8, 9])
+        assert envs.render() == tuple(infos["page"])
+        assert envs.np_random_seed == (8, 9)
+        assert envs.call("task") == envs.get_attr("task")
+        envs.set_attr("tag", ["a", "b"])
+        assert envs.get_attr("tag") == ("a", "b")
+        envs.set_attr("tag", "both")
+        assert envs.get_attr("tag") == ("both", "both")
+        with pytest.raises(ValueError, match="3 entries; expected one for each of 2"):
+            envs.set_attr("tag", [1, 2, 3])
+        with pytest.raises(AttributeError):
+            envs.get_attr("colour")
+        with pytest.raises(Exception, match="pickle"):
+            envs.call("database", "shopping")
+
+
+@pytest.mark.parametrize("context", ["forkserver", "spawn"])
+def test_workers_can_be_started_in_either_way(context):
+    with vector(1, workers=1, context=context) as envs:
+        assert plain(envs.reset(seed=1)[0]) == [WebArenaLite(**SAMPLE).reset(seed=1)[0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"num_envs": 0}, ValueError, "num_envs is 0; expected 1 or more"),
+        ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
+        ({"workers": -1}, ValueError, "workers is -1; expected 1 or more"),
+        ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
+        ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
+        ({"autoreset_mode": "Later"}, ValueError, "Later"),
+        ({"split": "validation", "tasks": None}, TaskError, "expected one of train, test"),
+        ({"colour": "red"}, TypeError, "colour"),
+    ],
+)
+def test_bad_keywords_are_refused_before_any_worker_starts(options, error, said):
+    with pytest.raises(error, match=said):
+        WebArenaLiteVector(**{"num_envs": 2, **SAMPLE, **options})
+
+
+# In any order.
+
+
+def play(num_envs, workers, batch_size, seed):
+    """Play for a while in the order that comes about, and return what each env has seen."""
+    order = random.Random(seed)
+    seen = {env: [] for env in range(num_envs)}
+    choices = {env: random.Random(env) for env in seen}
+    with vector(num_envs, workers=workers, batch_size=batch_size) as envs:
+        envs.async_reset(seed=7)
+        while any(len(history) < 9 for history in seen.values()):
+            pages, rewards, terminated, truncated, infos = envs.recv()
+            assert len(pages) == len(infos["env_id"]) <= batch_size
+            waiting = []
+            for row, env in enumerate(infos["env_id"].tolist()):
+                seen[env].append((pages[row], rewards[row], terminated[row], truncated[row], infos["messages"][row]))
+                if len(seen[env]) < 9:
+                    waiting.append(env)
+            order.shuffle(waiting)
+            envs.send([replies(choices[env]) for env in waiting], waiting)
+    return seen
+
+
+def test_equal_seeds_give_equal_episodes_in_any_number_of_workers_and_any_order():
+    expected = play(4, workers=1, batch_size=4, seed=0)
+    assert play(4, workers=2, batch_size=1, seed=1) == expected
+    assert play(4, workers=3, batch_size=2, seed=2) == expected
+
+
+def test_nobody_waits_for_the_slowest(door):
+    with odd(batch_size=1) as envs:
+        envs.reset(seed=1)
+        envs.send([f"await {door}", LIST])
+        for number in range(1, 4):
+            *_, infos = envs.recv()
+            assert infos["env_id"].tolist() == [1]
+            assert infos["step"].tolist() == [number]
+            if number < 3:
+                envs.send([LIST], [1])
+        door.write_text("")
+        assert envs.recv()[4]["env_id"].tolist() == [0]
+
+
+def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door):
+    with odd(3, workers=3, batch_size=2) as envs:
+        envs.reset(seed=1)
+        envs.send([f"await {door}", LIST, LIST])
+        pages, rewards, _, _, infos = envs.recv()
+        assert sorted(infos["env_id"].tolist()) == [1, 2]
+        assert (len(pages), rewards.shape, infos["step"].tolist(), infos["_step"].tolist()) == (2, (2,), [1, 1], [True, True])
+        door.write_text("")
+        assert envs.recv()[4]["env_id"].tolist() == [0]
+        with pytest.raises(NoAsyncCallError, match="nothing is under way"):
+            envs.recv()
+
+
+def test_an_env_does_one_thing_at_a_time():
+    with vector(3) as envs:
+        envs.reset(seed=1)
+        envs.send([LIST], [1])
+        for refused in (
+            lambda: envs.send([LIST], [1]),
+            lambda: envs.async_reset(env_ids=[1]),
+            lambda: envs.snapshot(1),
+            lambda: envs.step([LIST] * 3),
+            envs.reset,
+        ):
+            with pytest.raises(AlreadyPendingCallError, match="env 1 has something under way"):
+                refused()
+        envs.send([LIST], [2])
+        assert envs.snapshot(0)
+        assert sorted(envs.recv()[4]["env_id"].tolist()) == [1, 2]
+        assert envs.step([LIST] * 3)[4]["step"].tolist() == [1, 2, 2]
+
+
+@pytest.mark.parametrize("env_ids", [[0, 0], [2], [-1]])
+def test_envs_are_named_by_their_numbers(env_ids):
+    with vector() as envs, pytest.raises(ValueError, match="different numbers from 0 to 1"):
+        envs.send([LIST] * len(env_ids), env_ids)
+
+
+def test_there_is_one_action_and_one_seed_for_each_env():
+    with vector() as envs:
+        for refused in (
+            lambda: envs.send([LIST]),
+            lambda: envs.step(LIST),
+            lambda: envs.step([LIST] * 3),
+            lambda: envs.reset(seed=[1]),
+            lambda: envs.async_reset(seed=[1, 2], env_ids=[0]),
+            lambda: envs.reset(options=[{}]),
+        ):
+            with pytest.raises(ValueError, match="expected one for each of"):
+                refused()
+        assert len(envs.reset(seed=1)[0]) == 2
+
+
+def test_a_collector_begins_episodes_where_and_when_it_likes():
+    with vector(3, batch_size=1, autoreset_mode="Disabled") as envs:
+        waiting, results = [str(number % 6) for number in range(9)], []
+        for env in range(3):
+            envs.async_reset(seed=0, options=[{"task": waiting.pop()}], env_ids=[env])
+        while len(results) < 9:
+            _, rewards, terminated, _, infos = envs.recv()
+            (env,) = infos["env_id"]
+            if not terminated[0]:
+                envs.send([DONE], [env])
+                continue
+            results.append((infos["task_id"][0], rewards[0]))
+            if waiting:
+                envs.async_reset(seed=0, options=[{"task": waiting.pop()}], env_ids=[env])
+    assert sorted(results) == sorted((str(number % 6), 1.0) for number in range(9))
+
+
+def test_sending_does_not_block_when_a_worker_is_busy_and_its_pipe_is_full(door):
+    with odd(8, workers=1, batch_size=8) as envs:
+        envs.reset(seed=1)
+        envs.send([f"await {door}", *["x" * 90_000] * 7])
+        door.write_text("")
+        assert envs.recv()[4]["step"].tolist() == [1] * 8
+
+
+# Forking.
+
+
+def test_a_snapshot_goes_on_in_the_envs_of_all_workers():
+    with vector(3, workers=3) as envs:
+        envs.reset(seed=1)
+        envs.step([CART, LIST, DONE])
+        here = envs.snapshot(0)
+        for env in (1, 2):
+            _, info = envs.restore(env, here)
+            assert info["step"] == 1
+        pages, *_ = envs.step([LIST] * 3)
+        assert len(set(pages)) == 1
+        assert envs.step([DONE] * 3)[2].all()
+        with pytest.raises(SnapshotError, match="expected a Snapshot"):
+            envs.restore(1, "nothing")
+
+
+# Mistakes.
+
+
+def test_an_exception_in_a_worker_is_raised_here_with_its_traceback():
+    with odd() as envs:
+        envs.reset(seed=1)
+        with pytest.raises(ZeroDivisionError, match="a blunder") as caught:
+            envs.step(["blunder", LIST])
+        assert "in obey" in caught.value.__notes__[0]
+        with pytest.raises(RuntimeError, match="UnportableError: ab"):
+            envs.step(["mumble", LIST])
+        with pytest.raises(TypeError, match="got int"):
+            envs.step([1, 'do(action="Wait")'])
+        with pytest.raises(TaskError, match="no task 'nowhere'"):
+            envs.reset(options={"task": "nowhere"})
+        envs.reset(seed=1)
+        assert envs.step([DONE, DONE])[1].tolist() == [1.0, 1.0]
+
+
+def test_an_exception_does_not_cost_the_others_their_results():
+    with odd(3) as envs:
+        envs.reset(seed=1)
+        envs.send([LIST, "blunder", LIST])
+        received = []
+        for _ in range(2):
+            try:
+                received += envs.recv()[4]["env_id"].tolist()
+            except ZeroDivisionError:
+                received.append("raised")
+        assert sorted(map(str, received)) in (["0", "2", "raised"], ["0", "raised"], ["2", "raised"])
+
+
+def test_a_step_before_the_first_reset_is_refused():
+    with vector() as envs:
+        with pytest.raises(ResetNeeded):
+            envs.step([LIST, LIST])
+        assert len(envs.reset()[0]) == 2
+
+
+def test_an_env_that_cannot_be_made_in_a_worker_says_so(monkeypatch):
+    monkeypatch.setenv("WEBARENA_GYM_TEST_PARENT", str(os.getpid()))
+    with vector(make_env=give_up) as envs, pytest.raises(ValueError, match="no env here"):
+        envs.reset()
+
+
+# Faults.
+
+FAULTS = {
+    "die": "was killed by SIGKILL",
+    "leave": "exited with status 3",
+    "starve": "ran out of memory",
+    "hang": "gave no answer within 1 s and was killed",
+    "disconnect": "the server has gone",
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward(fault):
+    with odd(step_timeout_s=1.0) as envs, reference() as unhurt:
+        expected = [unhurt.reset(seed=5), unhurt.step([LIST, LIST]), unhurt.step([DONE, LIST]), unhurt.step(["", LIST])]
+        assert plain(envs.reset(seed=5)) == plain(expected[0])
+        assert plain(envs.step([LIST, LIST])) == plain(expected[1])
+        pages, rewards, terminated, truncated, infos = envs.step([fault, LIST])
+        assert numpy.isnan(rewards[0])
+        assert (terminated.tolist(), truncated.tolist()) == ([False, False], [True, False])
+        assert FAULTS[fault] in infos["failure"][0]
+        assert infos["_failure"].tolist() == [True, False]
+        assert (pages[0], infos["goal"][0], infos["step"][0]) == (expected[1][0][0], expected[0][1]["goal"][0], 1)
+        assert pages[1] == expected[2][0][1]
+        assert plain(envs.step(["", LIST])) == plain(expected[3])  # the next tasks are those that would have come
+
+
+def test_in_same_step_mode_a_broken_worker_is_told_with_the_next_episode():
+    with odd(autoreset_mode=AutoresetMode.SAME_STEP) as envs:
+        first, _ = envs.reset(seed=5)
+        _, rewards, _, truncated, infos = envs.step(["die", LIST])
+        assert numpy.isnan(rewards[0])
+        assert truncated.tolist() == [True, False]
+        assert infos["final_obs"][0] == first[0]
+        assert "SIGKILL" in infos["final_info"]["failure"][0]
+        assert infos["step"].tolist() == [0, 1]
+        assert envs.step([DONE, LIST])[1].tolist() == [1.0, 0.0]
+
+
+def test_a_worker_that_is_killed_in_the_middle_is_noticed_at_once_and_the_others_go_on(door):
+    with odd(4, batch_size=2) as envs:
+        envs.reset(seed=1)
+        before = envs.worker_pids
+        envs.send([f"await {door}", LIST], [0, 1])
+        os.kill(before[0], signal.SIGKILL)
+        _, rewards, *_, infos = envs.recv()
+        told = dict(zip(infos["env_id"].tolist(), infos["failure"], strict=True))
+        assert str(before[0]) in told[0]
+        assert told[1] is None
+        assert numpy.isnan(rewards[infos["env_id"].tolist().index(0)])
+        with pytest.raises(WorkerError, match="SIGKILL"):
+            envs.snapshot(2)  # was in the same worker, and idle
+        envs.send([LIST, LIST], [2, 3])
+        _, rewards, _, truncated, infos = envs.recv()
+        assert dict(zip(infos["env_id"].tolist(), truncated.tolist(), strict=True)) == {2: True, 3: False}
+        _, rewards, *_, infos = envs.step([LIST] * 4)
+        assert infos["step"].tolist() == [0, 2, 0, 2]
+        assert rewards.tolist() == [0.0] * 4
+        assert ends(before[0])
+        assert envs.worker_pids[1] == before[1]
+
+
+def test_a_lost_episode_can_be_taken_up_from_a_snapshot():
+    with odd() as envs:
+        envs.reset(seed=1)
+        envs.step([LIST, LIST])
+        here = envs.snapshot(0)
+        envs.step(["die", LIST])
+        _, info = envs.restore(0, here)
+        assert info["step"] == 1
+        assert envs.step([DONE, LIST])[1][0] == 1.0
+
+
+def test_a_reset_that_was_lost_is_done_again(tmp_path):
+    with odd(3) as envs, reference(3) as unhurt:
+        expected = unhurt.reset(seed=5)
+        assert plain(envs.reset(seed=5, options={"odd": f"die_once {tmp_path / 'died'}"})) == plain(expected)
+
+
+def test_a_reset_that_always_fails_is_an_error_or_in_a_batch_a_lost_episode():
+    with odd() as envs:
+        with pytest.raises(WorkerError, match="env 0 could not be reset: worker process"):
+            envs.reset(seed=1, options={"odd": "die"})
+        envs.async_reset(options={"odd": "disconnect"})
+        _, rewards, _, truncated, infos = envs.recv()
+        assert numpy.isnan(rewards).all()
+        assert truncated.all()
+        assert infos["failure"].tolist() == ["the server has gone"] * 2
+        envs.reset(seed=1)
+        assert envs.step([DONE, DONE])[1].tolist() == [1.0, 1.0]
+
+
+def test_killing_workers_at_random_loses_only_the_episodes_that_were_in_them():
+    rng = random.Random(3)
+    tasks = [str(number % 6) for number in range(16)]
+    outcomes = []
+    with vector(4, batch_size=1, autoreset_mode="Disabled") as envs:
+        files = os.listdir("/proc/self/fd")
+        envs.async_reset(options=[{"task": tasks.pop()} for _ in range(4)])
+        playing = 4
+        while playing:
+            if rng.random() < 0.1:
+                os.kill(rng.choice(envs.worker_pids), signal.SIGKILL)
+            _, rewards, terminated, truncated, infos = envs.recv()
+            (env,) = infos["env_id"].tolist()
+            if not (terminated[0] or truncated[0]):
+                envs.send([LIST if infos["step"][0] == 0 else DONE], [env])
+                continue
+            outcomes.append((rewards[0], "failure" in infos))
+            playing -= 1
+            if tasks:
+                envs.async_reset(options=[{"task": tasks.pop()}], env_ids=[env])
+                playing += 1
+        envs.reset(seed=1)  # so that both workers are there again
+        assert len(os.listdir("/proc/self/fd")) == len(files)
+    assert len(outcomes) == 16
+    assert any(failed for _, failed in outcomes)
+    assert all(numpy.isnan(reward) if failed else reward == 1.0 for reward, failed in outcomes)
+
+
+# Nothing stays behind.
+
+
+def test_closing_ends_the_workers_whatever_they_do(door):
+    with odd() as envs:
+        pids = envs.worker_pids
+        envs.reset(seed=1)
+        envs.send(["hang", LIST])
+        envs.close(terminate=True)
+        assert all(ends(pid, 5) for pid in pids)
+        envs.close()
+        for refused in (envs.recv, envs.reset, lambda: envs.step([LIST] * 2), lambda: envs.get_attr("task")):
+            with pytest.raises(ClosedEnvironmentError):
+                refused()
+
+
+def test_a_vector_env_that_nobody_holds_ends_its_workers():
+    envs = WebArenaLiteVector(2, workers=2, **SAMPLE)
+    pids = envs.worker_pids
+    envs.reset(seed=1)
+    del envs
+    gc.collect()
+    assert all(ends(pid, 5) for pid in pids)
+
+
+SCRIPT = """
+print("main", flush=True)
+import os, signal, sys
+import webarena_gym, gymnasium
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer
+task = Task("1", ("shopping",), "__SHOPPING__", "Look", answer(exact_match="done"), world_seed=0)
+class Wrapped(gymnasium.Wrapper):
+    def step(self, action):
+        if action == "hang":
+            import threading
+            threading.Event().wait()
+        return self.env.step(action)
+def make_env(**arguments):
+    return Wrapped(gymnasium.make("WebArenaLite-v0", **arguments).unwrapped)
+envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=2, tasks=[task], make_env=make_env)
+envs.reset(seed=1)
+print(*envs.worker_pids, flush=True)
+"""
+
+
+def run_script(tmp_path, ending):
+    path = tmp_path / "script.py"
+    path.write_text(SCRIPT + ending)
+    process = subprocess.Popen(
+        [sys.executable, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout.readline() == "main\n"
+    return process, [int(pid) for pid in process.stdout.readline().split()]
+
+
+@pytest.mark.parametrize(("ending", "status"), [("", 0), ("1 / 0", 1), ("os.kill(os.getpid(), signal.SIGKILL)", -9)])
+def test_workers_end_with_the_script_which_needs_no_guard(tmp_path, ending, status):
+    process, pids = run_script(tmp_path, ending)
+    assert len(pids) == 2
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == status
+    assert out == ""
+    assert err.count("Traceback") == (status == 1)
+    assert all(ends(pid) for pid in pids)
+
+
+def test_ctrl_c_ends_script_and_workers_without_a_word_from_these(tmp_path):
+    process, pids = run_script(tmp_path, "print('here', flush=True)\nenvs.step(['hang', 'exit()'])")
+    assert process.stdout.readline() == "here\n"
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == -signal.SIGINT
+    assert err.count("Traceback") == 1
+    assert all(ends(pid) for pid in pids)
+
+
+@needs.chromium
+def test_each_worker_has_a_chromium_of_its_own_and_takes_it_along():
+    with vector(browser="chromium", render_mode="rgb_array") as envs, reference() as inprocess:
+        assert plain(envs.reset(seed=5)) == plain(inprocess.reset(seed=5))
+        assert plain(envs.step([LIST, DONE])) == plain(inprocess.step([LIST, DONE]))
+        assert [frame.shape for frame in envs.render()] == [(720, 1280, 3)] * 2
+        families = [children(pid) for pid in envs.worker_pids]
+        assert all(families)
+        os.kill(envs.worker_pids[0], signal.SIGKILL)
+        *_, infos = envs.step([LIST, LIST])
+        assert "SIGKILL" in infos["failure"][0]
+        assert all(ends(pid) for pid in families[0])
+    assert all(ends(pid) for pid in families[1])

@@ -1,0 +1,501 @@
+"""The encyclopedia: its generator, and its pages used as a person would, judged by what is in the database."""
+
+import hashlib
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from functools import cache
+from urllib.parse import quote
+
+import pytest
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.network import Network
+from webarena_gym.observation import observe
+from webarena_gym.sites import wikipedia
+from webarena_gym.sites.common.country import country
+from webarena_gym.sites.common.people import population
+from webarena_gym.sites.kit import Database
+from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
+from webarena_gym.sites.wikipedia.views.search import snippet
+from webarena_gym.sites.world import build
+
+HOST = "http://wiki.test"
+SEEDS = (0, 1, 7, 1000, -1, 2**40)
+
+
+@cache
+def content(seed):
+    return build("wikipedia", seed)
+
+
+@pytest.fixture(params=SEEDS[:4])
+def world(request):
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(content(request.param))
+    connection.row_factory = sqlite3.Row
+    yield connection, request.param
+    connection.close()
+
+
+def column(db, query, *values):
+    return [row[0] for row in db.execute(query, values)]
+
+
+def none(db, query):
+    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+
+
+class Reader:
+    """Somebody who reads the encyclopedia of world 1."""
+
+    def __init__(self, *, signed_in=False):
+        database = Database(content(1))
+        self.db = database.connection
+        self.db.execute("BEGIN")
+        self.db.execute("COMMIT")
+        self.network = Network({"wiki.test": wikipedia.create_app(database)})
+        self.browser = InProcessBrowser(self.network)
+        self.sid = column(self.db, "SELECT session_id FROM session")[0]
+        self.browser.start([f"{HOST}/"], {"wiki.test": {"sid": self.sid}} if signed_in else {})
+
+    def open(self, path):
+        self.browser.goto(HOST + path)
+        return self
+
+    def find(self, label):
+        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
+
+    def click(self, *labels):
+        for label in labels:
+            self.browser.click(self.find(label))
+        return self
+
+    def fill(self, **texts):
+        for label, text in texts.items():
+            self.browser.type(self.find(label.replace("_", " ")), text)
+        return self
+
+    @property
+    def text(self):
+        return observe(self.browser.page(), elements="label", window=10**6).text
+
+    @property
+    def path(self):
+        return self.browser.page().url.removeprefix(HOST)
+
+    def value(self, query, *values):
+        rows = column(self.db, query, *values)
+        return rows[0] if rows else None
+
+
+@pytest.fixture
+def reader():
+    reader = Reader()
+    yield reader
+    reader.db.close()
+
+
+@pytest.fixture
+def member():
+    reader = Reader(signed_in=True)
+    yield reader
+    reader.db.close()
+
+
+# The generator.
+
+
+def test_same_integer_same_bytes_in_any_process():
+    script = (
+        "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('wikipedia', 7)).hexdigest())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for hash_seed in ("1", "4711")
+    }
+    assert found == {hashlib.sha256(content(7)).hexdigest()}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_integer_makes_an_encyclopedia(seed):
+    db = sqlite3.connect(":memory:")
+    db.deserialize(content(seed))
+    assert len(content(seed)) < 5_000_000
+    assert 380 <= column(db, "SELECT count(*) FROM article")[0] <= 480
+    db.close()
+
+
+def test_training_and_held_out_worlds_share_no_title():
+    titles = []
+    for seed in (1, 7, 1000, 1001):
+        db = sqlite3.connect(":memory:")
+        db.deserialize(content(seed))
+        titles.append(set(column(db, "SELECT title FROM article WHERE kind != 'disambiguation'")))
+        db.close()
+    assert (titles[0] | titles[1]).isdisjoint(titles[2] | titles[3])
+
+
+def test_rows_fit_together(world):
+    db, seed = world
+    none(db, "PRAGMA foreign_key_check")
+    none(db, "SELECT target FROM link WHERE target NOT IN (SELECT title FROM article)")
+    none(db, "SELECT title FROM alias WHERE title IN (SELECT title FROM article)")
+    none(db, "SELECT title FROM article WHERE article_id NOT IN (SELECT article_id FROM category)")
+    none(db, "SELECT created_at FROM revision, world WHERE key = 'now' AND created_at >= value")
+    assert column(db, "SELECT data FROM session") == ['{"site": "wikipedia", "user_id": 1}']
+    assert column(db, "SELECT real_name FROM user WHERE user_id = 1") == [population(seed)[0].name]
+    for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table'"):
+        assert all(str(cell).isascii() for row in db.execute(f"SELECT * FROM {table}") for cell in row)
+
+
+def test_facts_agree_with_the_country(world):
+    db, seed = world
+    land = country(seed)
+    fact = "SELECT f.number, f.target FROM fact f JOIN article a USING (article_id) WHERE a.title = ? AND f.label = ?"
+    for town in land.towns:
+        assert db.execute(fact, (town.name, "Population")).fetchone()[0] == town.population
+        assert db.execute(fact, (town.name, "State")).fetchone()[1] == town.state
+    for state in land.states:
+        assert db.execute(fact, (state.name, "Capital")).fetchone()[1] == state.capital
+    for landmark in land.landmarks:
+        years = column(
+            db,
+            """SELECT number FROM fact JOIN article USING (article_id)
+            WHERE title = ? AND label IN ('Opened', 'Founded', 'Established', 'Unveiled')""",
+            landmark.name,
+        )
+        assert years == [landmark.opened]
+    for team in land.teams:
+        assert db.execute(fact, (team.name, "Home stadium")).fetchone()[1] == team.stadium
+
+
+def test_articles_agree_with_each_other(world):
+    db, seed = world
+    winners = """SELECT count(DISTINCT p.article_id) FROM fact p JOIN fact w ON w.article_id = p.article_id AND w.label = 'Award'
+        WHERE p.label = 'Alma mater' AND p.target = ?"""
+    rows = db.execute("SELECT title, number FROM fact JOIN article USING (article_id) WHERE label = 'Prize winners'").fetchall()
+    assert len(rows) == 6
+    for row in rows:
+        assert column(db, winners, row["title"]) == [row["number"]]
+    none(
+        db,
+        "SELECT 1 FROM fact b JOIN fact d USING (article_id) WHERE b.label = 'Born' AND d.label = 'Died' AND d.number < b.number + 50",
+    )
+    none(db, """SELECT 1 FROM fact d JOIN fact y ON y.article_id = d.article_id AND y.label IN ('Released', 'Published')
+        JOIN article a ON a.title = d.target JOIN fact b ON b.article_id = a.article_id AND b.label = 'Born'
+        WHERE d.label IN ('Directed by', 'Author', 'Artist') AND y.number NOT BETWEEN b.number + 20 AND b.number + 75""")  # fmt: skip
+    none(
+        db,
+        "SELECT target, number FROM fact JOIN article USING (article_id) WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') GROUP BY 1, 2 HAVING count(*) > 1",
+    )
+    none(db, """SELECT d.target FROM fact d JOIN fact y USING (article_id) WHERE d.label = 'Directed by' AND y.label = 'Released'
+        GROUP BY d.target, y.number HAVING count(*) > 1""")  # fmt: skip
+    none(db, """SELECT h.article_id FROM fact h JOIN fact f USING (article_id) JOIN article s ON s.title = f.target
+        JOIN fact o ON o.article_id = s.article_id AND o.label = 'Opened'
+        WHERE h.label = 'Home stadium' AND f.label IN ('Former stadium', 'Home stadium') AND f.number < o.number""")  # fmt: skip
+    names = {person.name for person in population(seed)}
+    assert names.isdisjoint(column(db, "SELECT title FROM article JOIN fact USING (article_id) WHERE label = 'Born'"))
+
+
+def test_texts_are_read_in_full(world):
+    db, _ = world
+    for text in column(db, "SELECT text FROM page"):
+        assert whole(sections(text)) == text
+        assert all(len(piece) < 480 for line in text.split("\n") for piece in LINK.split(line) if piece)
+        assert "{" not in text
+        assert "None" not in text
+    texts = column(db, "SELECT text FROM page WHERE kind NOT IN ('disambiguation', 'list')")
+    assert len(set(texts)) == len(texts)
+    assert sum(map(len, texts)) / len(texts) > 1000
+
+
+def test_history_ends_with_the_newest_text(world):
+    db, _ = world
+    none(db, "SELECT 1 FROM revision r JOIN page p USING (article_id) WHERE r.revision_id > p.revision_id")
+    none(
+        db,
+        "SELECT 1 FROM revision a JOIN revision b USING (article_id) WHERE a.revision_id < b.revision_id AND (a.created_at >= b.created_at OR instr(b.text, a.text) != 1)",
+    )
+    assert column(db, "SELECT count(*) FROM revision")[0] > column(db, "SELECT count(*) FROM article")[0]
+
+
+# Markup.
+
+
+def test_markup_becomes_html():
+    def is_known(title):
+        return title == "Dorim"
+
+    assert (
+        html("A <b> & [[Dorim]].\n\nNext", is_known) == '<p>A &lt;b&gt; &amp; <a href="/wiki/Dorim">Dorim</a>.</p>\n<p>Next</p>'
+    )
+    assert html("* one\n* [[Nowhere|two]]", is_known) == (
+        '<ul>\n<li>one</li>\n<li><a href="/wiki/Nowhere" class="missing">two</a></li>\n</ul>'
+    )
+    assert html("! a | b\n| [[Dorim|x]] | 2", is_known) == (
+        '<div class="scroll"><table>\n<tr><th>a</th><th>b</th></tr>\n'
+        '<tr><td><a href="/wiki/Dorim">x</a></td><td>2</td></tr>\n</table></div>'
+    )
+    assert html('[[" onclick="x]]', is_known).count('"') == 4
+    assert html("[[]] [[ | ]] ]] [[", is_known) == '<p>[[]] <a href="/wiki/" class="missing"> </a> ]] [[</p>'
+
+
+def test_snippets_show_what_was_found():
+    text = "The beginning. " * 20 + "Here is the lighthouse of old. " + "And so on. " * 40
+    assert "lighthouse" in snippet(text, "LIGHTHOUSE")
+    assert snippet(text, "lighthouse").startswith("... ")
+    assert snippet("Short (text).", "(") == "Short (text)."
+
+
+# Reading.
+
+
+def test_an_article_shows_its_facts_its_sections_and_its_categories(reader):
+    town = country(1).towns[0]
+    reader.open(path(town.name))
+    assert reader.browser.page().title == f"{town.name} - Lexandria"
+    for text in (f"<td>{town.population:,}</td>", "<h2>Contents</h2>", "<a>Geography</a>", "<a>Towns</a>"):
+        assert text in reader.text
+    reader.click(town.state)
+    assert reader.path == path(town.state)
+
+
+def test_every_link_of_the_main_page_leads_somewhere(reader):
+    labels = [label for label in observe(reader.browser.page(), elements="label", window=10**6).nodes if label[0].isupper()]
+    for label in labels:
+        if label not in ("Search Lexandria", "Search"):
+            assert reader.open("/").click(label).browser.page().root.findtext(".//h1") not in (None, "No such page")
+
+
+def test_the_search_opens_an_article_of_that_very_title(reader):
+    title = reader.value("SELECT title FROM article WHERE kind = 'film' ORDER BY title")
+    reader.open("/").fill(Search_Lexandria=title.upper()).click("Search")
+    assert reader.path == path(title)
+    reader.open(f"/search?search={quote(title)}&fulltext=1")
+    assert "articles for:" in reader.text or "article for:" in reader.text
+
+
+def test_the_search_lists_articles_with_all_words_titles_first(reader):
+    reader.open("/search?search=festival+film")
+    found = re.findall(r"^<a>(.*Film Festival)</a>$", reader.text, re.MULTILINE)
+    assert found == column(reader.db, "SELECT title FROM article WHERE title LIKE '%Film Festival'")
+    assert "No article holds all of" in reader.open("/search?search=100%25_").text
+    assert "Enter what to search for." in reader.open("/search?search=++").text
+
+
+def test_long_results_are_paged(reader):
+    reader.open("/search?search=the")
+    first = reader.text
+    reader.click("Next page")
+    assert reader.path == "/search?search=the&page=2"
+    assert reader.text != first
+    reader.click("Previous page")
+    assert "Page 1 of" in reader.text
+    assert "Page 1 of" in reader.open("/search?search=the&page=-3").text
+    assert "Previous page" in reader.open("/search?search=the&page=99999999999999999999").text or "Page 1 of" in reader.text
+
+
+def test_other_names_lead_to_the_article(reader):
+    team = country(1).teams[0]
+    reader.open(f"/wiki/{team.name.split()[-1]}")
+    assert reader.path == path(team.name)
+    assert "Redirected from" in reader.text
+    reader.open(path(team.name).lower())
+    assert reader.path == path(team.name)
+    assert "Redirected from" not in reader.text
+
+
+def test_a_last_name_of_many_has_a_page(reader):
+    last = reader.value("SELECT title FROM article WHERE kind = 'disambiguation' ORDER BY title")
+    people = column(reader.db, "SELECT target FROM link JOIN article USING (article_id) WHERE title = ?", last)
+    assert len(people) >= 4
+    reader.open(path(last))
+    assert all(person in reader.text for person in people)
+
+
+def test_categories_name_their_members(reader):
+    reader.open("/categories").click("Next page", "Universities")
+    assert reader.path == "/wiki/Category:Universities"
+    assert "This category has 6 pages." in reader.text
+    reader.open("/wiki/Category:No_such")
+    assert reader.browser.page().root.findtext(".//h1") == "No such page"
+
+
+def test_the_index_goes_by_letters(reader):
+    reader.open("/contents").click("Contents A-Z", "0-9")
+    assert set(re.findall(r"^<a>(\d{4}) ", reader.text, re.MULTILINE)) != set()
+    assert "No article begins with this letter." in reader.click("X").text
+
+
+def test_what_links_here_and_page_information(reader):
+    university = reader.value("SELECT title FROM article WHERE kind = 'university' ORDER BY title")
+    links = reader.value("SELECT count(*) FROM link WHERE target = ?", university)
+    reader.open(path(university)).click("What links here")
+    assert f"{links} pages link here" in reader.text
+    reader.click("Page information")
+    assert f"<td>{links}</td>" in reader.text
+    assert "<th>Created by</th>" in reader.text
+
+
+def test_old_revisions_can_be_read(reader):
+    article = reader.value("SELECT article_id FROM revision GROUP BY 1 HAVING count(*) = 3 ORDER BY 1")
+    title = reader.value("SELECT title FROM article WHERE article_id = ?", article)
+    oldest = reader.value("SELECT min(revision_id) FROM revision WHERE article_id = ?", article)
+    reader.open(path(title)).click("View history")
+    assert reader.text.count(" characters</td>") == 3
+    reader.open(f"{path(title)}?oldid={oldest}")
+    assert "This is an old revision" in reader.text
+    assert "No such page" in reader.open(f"{path(title)}?oldid=999999").text
+
+
+# Writing.
+
+
+def test_reading_needs_no_account_but_writing_does(reader):
+    title = country(1).name
+    assert "Add to watchlist" not in reader.open(path(title)).text
+    reader.click("Edit")
+    assert reader.path == "/login"
+    reader.fill(Username_or_email=reader.value("SELECT username FROM user"), Password="wrong").click("Sign in [2]")
+    assert "is not correct" in reader.text
+    reader.fill(Password="lexandria1").click("Sign in [2]")
+    assert reader.path == f"/edit/{title}"
+
+
+def test_an_edit_becomes_a_revision(member):
+    title = country(1).landmarks[0].name
+    member.open(path(title)).click("Edit")
+    member.fill(Text="A <school> by [[Nowhere]].\n\nSecond.", Summary_of_the_change="  shorter ").click("Save changes")
+    assert member.path == path(title)
+    assert "Your edit was saved." in member.text
+    assert "A &lt;school> by" in member.text
+    row = member.db.execute("SELECT * FROM revision ORDER BY revision_id DESC").fetchone()
+    now = member.value("SELECT value FROM world WHERE key = 'now'")
+    assert (row["user_id"], row["summary"], row["created_at"]) == (1, "shorter", now)
+    assert row["text"].startswith("A <school> by [[Nowhere]].\n\nSecond.\n\n== History ==")
+    assert member.value("SELECT count(*) FROM link WHERE target = 'Nowhere'") == 1
+    assert "shorter" in member.click("View history").text
+
+
+def test_a_section_is_edited_alone(member):
+    title = country(1).landmarks[0].name
+    before = sections(member.value("SELECT text FROM page WHERE title = ?", title))
+    member.open(path(title)).click("Edit section History").fill(Text="Long ago.").click("Save changes")
+    after = sections(member.value("SELECT text FROM page WHERE title = ?", title))
+    assert after == [before[0], ("History", "Long ago."), *before[2:]]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("", "must not be empty"), ("x" * 20_001, "too long"), (None, "Nothing was changed")]
+)
+def test_edits_that_are_refused(member, text, complaint):
+    title = country(1).landmarks[0].name
+    member.open(path(title)).click("Edit")
+    if text is not None:
+        member.fill(Text=text)
+    before = member.value("SELECT count(*) FROM revision")
+    member.click("Save changes")
+    assert complaint in member.text
+    assert member.value("SELECT count(*) FROM revision") == before
+
+
+def test_the_watchlist(member):
+    title = country(1).landmarks[0].name
+    member.open(path(title)).click("Add to watchlist")
+    assert f"{title} was added to your watchlist." in member.text
+    member.click("Watchlist")
+    assert "You watch 4 pages." in member.text
+    member.click(f"Stop watching {title}")
+    assert member.path == "/watchlist"
+    assert member.value("SELECT count(*) FROM watch") == 3
+
+
+def test_an_account_is_made(reader):
+    reader.open("/create-account").fill(Username="a b", Password="short", Email_="x") if False else reader.open(
+        "/create-account"
+    )
+    reader.fill(Username="a b", Password="short").click("Create account [2]")
+    assert "A username has" in reader.text
+    assert "A password has" in reader.text
+    reader.fill(Username="New.One", Password="long enough", Password_again="long enough").click("Create account [2]")
+    assert "Welcome, New.One." in reader.text
+    assert reader.value("SELECT username FROM user ORDER BY user_id DESC") == "New.One"
+    assert "new.one" not in reader.click("Sign out").text.lower()
+
+
+def test_preferences(member):
+    member.click("Preferences").fill(Email="nonsense").click("Save preferences")
+    assert "valid email" in member.text
+    member.fill(Email="me@mail.test", Real_name="Me").click("Email me when a page on my watchlist changes", "Save preferences")
+    assert tuple(member.db.execute("SELECT real_name, email, wants_mail FROM user WHERE user_id = 1").fetchone()) == (
+        "Me",
+        "me@mail.test",
+        1,
+    )
+
+
+ODD = ("%00", "%FF", "<b>", "'", '"', "%", "..", "Category:", "x" * 3000, "\N{SNOWMAN}", "-1", "9" * 30, "a%2Fb", "[[x]]", "_")
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_odd_addresses_are_answered(member, odd):
+    for place in ("wiki", "edit", "history", "info", "links", "user", "wiki/Category:"):
+        member.open(f"/{place}/{odd}" if not place.endswith(":") else f"/{place}{odd}")
+        assert member.browser.page().root.find(".//h1") is not None
+    for query in ("search?search=", "contents?letter=", "categories?page=", "search?search=the&page=", "wiki/Towns?oldid="):
+        member.open(f"/{query}{odd}")
+        assert len(member.browser.page().root.findall(".//h1")) == 1
+
+
+def test_forms_lead_nowhere_else(member):
+    key = hashlib.sha256(f"form/{member.sid}".encode()).hexdigest()[:16]
+    for address in ("//evil.test", "http://evil.test", "/\\evil.test", "", "/\n/evil.test"):
+        member.open("/watchlist")
+        form = member.browser.page().root.find(".//main//form")
+        for name, value in (("return_url", address), ("form_key", key)):
+            form.find(f".//input[@name='{name}']").set("value", value)
+        title = member.browser.page().root.findtext(".//main//td/a")
+        member.click(f"Stop watching {title}")
+        assert member.browser.page().url.startswith(f"{HOST}/")
+        member.db.execute("INSERT INTO watch SELECT 1, article_id FROM article WHERE title = ?", (title,))
+
+
+def test_every_page_is_well_formed(member):
+    titles = column(member.db, "SELECT min(title) FROM article GROUP BY kind ORDER BY kind")
+    places = [
+        "/",
+        "/contents",
+        "/categories",
+        "/search?search=a",
+        "/watchlist",
+        "/preferences",
+        "/create-account",
+        "/user/nobody",
+    ]
+    for title in titles:
+        places += [
+            path(title),
+            *(path(title).replace("/wiki/", f"/{place}/") for place in ("edit", "history", "info", "links")),
+        ]
+    for place in places:
+        root = member.open(place).browser.page().root
+        ids = root.xpath("//@id")
+        assert len(set(ids)) == len(ids), place
+        assert len(root.findall(".//h1")) == 1, place
+        assert root.get("lang") == "en"
+        for control in root.xpath("//main//input[not(@type='hidden')] | //main//textarea | //main//select"):
+            assert (
+                control.get("aria-label")
+                or control.iterancestors("label")
+                or root.xpath(f"//label[@for='{control.get('id')}']")
+            )
+        assert len(str(member.text)) < 60_000

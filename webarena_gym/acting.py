@@ -1,0 +1,50 @@
+"""Doing an action in a browser."""
+
+from lxml.html import HtmlElement
+
+from webarena_gym.actions import Action, Kind
+from webarena_gym.browsers import Browser
+from webarena_gym.errors import ActionError
+
+
+def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
+    """Do one action, of any kind but scrolling and leaving; `element` is what it names on the page.
+
+    Raises ActionError for what the page does not allow.
+    """
+    argument = action.argument or ""
+    match action.kind:
+        case Kind.CLICK:
+            browser.click(element)
+        case Kind.RIGHT_CLICK:
+            browser.right_click(element)
+        case Kind.HOVER:
+            browser.hover(element)
+        case Kind.TYPE | Kind.SEARCH:
+            browser.type(element, argument, enter=action.kind is Kind.SEARCH)
+        case Kind.SELECT:
+            browser.select(element, argument)
+        case Kind.PRESS:
+            browser.press(argument, element)
+        case Kind.GOTO:
+            browser.goto(argument)
+        case Kind.NEW_TAB:
+            browser.new_tab()
+        case Kind.CLOSE_TAB:
+            browser.close_tab()
+        case Kind.SWITCH_TAB:
+            browser.switch_tab(_tab_index(argument, len(browser.page().tabs)))
+        case Kind.GO_BACKWARD:
+            browser.go_back()
+        case Kind.GO_FORWARD:
+            browser.go_forward()
+        case Kind.WAIT:
+            browser.wait()
+        case _:
+            raise ValueError(f"{action.kind} is not done by a browser")
+
+
+def _tab_index(text: str, count: int) -> int:
+    if not text.strip().isdigit() or int(text) >= count:
+        raise ActionError(f"there is no tab {text!r}; the tabs are 0 to {count - 1}")
+    return int(text)

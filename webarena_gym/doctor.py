@@ -1,0 +1,130 @@
+"""What `webarena-gym doctor` finds out: whether all that an env needs on this machine, and on real servers, is there and works."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import BrowserError, ServerError
+from webarena_gym.network import Network
+from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.addresses import from_environment, hosts, read_addresses
+from webarena_gym.servers.logins import LOGINS, Login
+from webarena_gym.servers.rest import RefusedError, request
+from webarena_gym.servers.sessions import KeepingBrowser, Sessions
+from webarena_gym.sites.world import cache_folder
+
+_ANSWER_S = 10.0
+
+
+class Finding(NamedTuple):
+    """What was looked at, whether it is well, what was seen, and, if it is not well, what to do."""
+
+    what: str
+    is_well: bool
+    seen: str
+    advice: str = ""
+
+
+def named_servers(text: str | None) -> dict[str, str]:
+    """Return base URLs by site from JSON, or, without it, from the environment; none when that names none.
+
+    Raises ServerError.
+    """
+    if text is None:
+        return from_environment()
+    try:
+        given = json.loads(text)
+    except ValueError as error:
+        raise ServerError(f"--sites is no JSON: {error}") from error
+    if not isinstance(given, dict):
+        raise ServerError(f'--sites is {text}; expected an object such as {{"shopping": "http://..."}}')
+    return read_addresses(given)
+
+
+def examine(
+    addresses: Mapping[str, str],
+    *,
+    browser: str = "chromium",
+    accounts: Mapping[str, Account] | None = None,
+    logins: Mapping[str, Login] = LOGINS,
+    folder: Path | None = None,
+) -> Iterator[Finding]:
+    """Yield findings, as soon as there is one, about the cache, the browser, the servers and the logins.
+
+    `addresses` may be empty: then there are no servers to look at. `folder` is the cache; by default the package's own.
+    """
+    folder = folder or cache_folder()
+    yield _cache(folder)
+    finding, chromium = _browser(browser, hosts(addresses) if addresses else frozenset())
+    yield finding
+    try:
+        for site, address in addresses.items():
+            answer = _answer(site, address)
+            yield answer
+            if site in logins and chromium is not None and answer.is_well:
+                sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder / "sessions")
+                yield _login(site, chromium, sessions)
+    finally:
+        if chromium is not None:
+            chromium.close()
+
+
+def _cache(folder: Path) -> Finding:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=folder):
+            return Finding("cache", True, f"{folder} can be written")
+    except OSError as error:
+        return Finding("cache", False, str(error), "name another folder in WEBARENA_GYM_CACHE")
+
+
+def _browser(name: str, allowed: frozenset[str]) -> tuple[Finding, KeepingBrowser | None]:
+    if name == "inprocess":
+        InProcessBrowser(Network({})).close()
+        return Finding("browser", True, "the in-process browser needs nothing; it reaches the embedded sites alone"), None
+    try:
+        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - the extra is optional
+
+        chromium = ChromiumBrowser(None, hosts=allowed)
+        chromium.start([], {})
+        version = chromium.run_script("navigator.userAgent")
+    except BrowserError as error:
+        return Finding("browser", False, str(error), _browser_advice(str(error))), None
+    return Finding("browser", True, f"Chromium starts: {version}"), chromium
+
+
+def _browser_advice(said: str) -> str:
+    if "pip install" in said or "install one with" in said:
+        return "do as it says"
+    return "start it by hand to see why; in a container it may need more shared memory, or --ipc=host"
+
+
+def _answer(site: str, address: str) -> Finding:
+    try:
+        request(address, headers={"User-Agent": "webarena-gym"}, timeout_s=_ANSWER_S)
+    except RefusedError as error:
+        if not 300 <= error.status < 400:
+            advice = (
+                "the application behind it has failed: look into its log, or restart it"
+                if error.status >= 500
+                else "is the address right, with its port and path?"
+                if error.status
+                else "is the server running, and can this machine reach it?"
+            )
+            return Finding(site, False, str(error), advice)
+    return Finding(site, True, f"{address} answers")
+
+
+def _login(site: str, chromium: KeepingBrowser, sessions: Sessions) -> Finding:
+    advice = f"is the account right (WEBARENA_GYM_{site.upper()}_USER and _PASSWORD), and the server set up for this address?"
+    return _tried(f"{site} login", lambda: f"{len(sessions.cookies(chromium, [site]))} cookies", advice)
+
+
+def _tried(what: str, attempt: Callable[[], str], advice: str) -> Finding:
+    try:
+        return Finding(what, True, attempt())
+    except (ServerError, BrowserError) as error:
+        return Finding(what, False, str(error), advice)

@@ -1,0 +1,55 @@
+"""Rule-based rewards: whether the answer, the final URL, the pages and the databases came out as the task wants.
+
+The score is the product over all checks, 0 or 1, and every check leaves a `Verdict` that says why, and who decided. The same
+`eval` block can be read by several sets of rules:
+
+- "native": ours, for the tasks of this package (`native`): whole words, exact places, databases, and no scripts needed;
+- "webarena", "vab", "r1": what the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 do (`official`).
+
+Nothing of a task is executed in Python: its scripts run in the page, its SQL may only read, its function calls are looked up
+in a table by name. A check that cannot be made raises EvaluationError: a broken evaluator must never look like a failed agent.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators import native, official
+from webarena_gym.evaluators.outcome import Check as Check
+from webarena_gym.evaluators.outcome import Judge as Judge
+from webarena_gym.evaluators.outcome import Outcome as Outcome
+from webarena_gym.evaluators.outcome import Verdict as Verdict
+from webarena_gym.evaluators.outcome import View as View
+from webarena_gym.evaluators.outcome import no_scripts as no_scripts
+from webarena_gym.servers.placeholders import resolve as resolve
+from webarena_gym.servers.placeholders import resolve_all as resolve_all
+
+RULES: Mapping[str, Callable[[Mapping[str, Any]], list[Check]]] = {"native": native.compile_checks, **official.COMPILERS}
+"""What reads an `eval` block, by the name of the rules."""
+
+
+def evaluate(
+    evaluation: Mapping[str, Any], intent: str, outcome: Outcome, judge: Judge | None = None, rules: str = "native"
+) -> list[Verdict]:
+    """Return the verdicts of a task's `eval` block; the reward is 1 when all have passed.
+
+    `judge` decides fuzzy matches; without one they are compared by type (see `answers`). Raises EvaluationError.
+    """
+    checks = compile_checks(resolve_all(evaluation, outcome.urls), rules)
+    verdicts = [verdict for check in checks for verdict in check(intent, outcome, judge)]
+    if not verdicts:
+        raise EvaluationError("the task has no checks, so nothing could earn its reward")
+    return verdicts
+
+
+def check(evaluation: Mapping[str, Any], rules: str = "native") -> None:
+    """Read an `eval` block without judging anything. Raises EvaluationError for what the rules do not know."""
+    if not compile_checks(evaluation, rules):
+        raise EvaluationError("the task has no checks, so nothing could earn its reward")
+
+
+def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:
+    """Return the checks of an `eval` block, in order. Raises EvaluationError."""
+    if rules not in RULES:
+        raise EvaluationError(f"there are no rules {rules!r}; expected one of {', '.join(RULES)}")
+    return RULES[rules](evaluation)

@@ -1,0 +1,213 @@
+"""Our own rules: answers by whole words or by type, exact places, and a query over the episode's own database.
+
+string_match, url_match and program_html read what WebArena's task files hold, but firmer: a reference is found as whole words
+and not inside of a longer word or number, and a page is what a person reads on it. Simple locators need no scripts.
+"""
+
+import re
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from lxml.cssselect import CSSSelector
+from lxml.etree import XPathError
+
+from webarena_gym.answers import is_not_available, matches
+from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators.outcome import OR, TYPED, Check, Judge, Outcome, Verdict, View, as_texts, check_target, judge_name
+from webarena_gym.observation import field_value, visible_text
+
+_DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
+_READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
+_FIELD_TAGS = ("input", "textarea")
+_APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
+
+
+def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of an `eval` block, in order. Raises EvaluationError for what these rules do not know."""
+    checks: list[Check] = []
+    for kind in evaluation["eval_types"]:
+        match kind:
+            case "string_match":
+                checks.append(_answer_check(evaluation.get("reference_answers") or {}))
+            case "url_match":
+                checks.append(_place_check(evaluation.get("reference_url") or ""))
+            case "program_html":
+                checks += [_content_check(target) for target in evaluation["program_html"]]
+            case "state":
+                checks += [partial(_state, check) for check in evaluation["state"]]
+            case _:
+                raise EvaluationError(
+                    f"there is no evaluator {kind!r}; expected string_match, url_match, program_html or state"
+                )
+    return checks
+
+
+def _clean(text: str) -> str:
+    text = " ".join(text.split())
+    if len(text) >= 2 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return text.strip().lower()
+
+
+def _contains(reference: str, text: str) -> bool:
+    """Whether the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
+    choices = (_clean(choice) for choice in reference.split(OR))
+    haystack = _clean(text)
+    return any(re.search(rf"(?<![\w]){re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)
+
+
+def _check_approaches(references: Mapping[str, Any], where: str) -> dict[str, list[str]]:
+    for approach in references:
+        if approach not in _APPROACHES:
+            raise EvaluationError(f"{where} has no comparison {approach!r}; expected one of {', '.join(_APPROACHES)}")
+    return {approach: as_texts(values, f"{approach} of {where}") for approach, values in references.items()}
+
+
+def _compare(approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str) -> list[Verdict]:
+    """The comparisons that answers and page contents share."""
+    verdicts = []
+    for reference in references:
+        by = "whole words"
+        match approach:
+            case "exact_match":
+                passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
+            case "must_include":
+                passed = _contains(reference, text)
+            case "must_exclude":
+                passed = not _contains(reference, text)
+            case _:
+                passed, by = _fuzzy(reference, text, intent, judge)
+        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{reference!r} against {text[:200]!r}", by))
+    return verdicts
+
+
+def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None) -> tuple[bool, str]:
+    if judge is None or is_not_available(reference):
+        return any(matches(choice, answer) for choice in reference.split(OR)), TYPED
+    return judge(intent, reference, answer), judge_name(judge)
+
+
+def _answer_check(references: Mapping[str, Any]) -> Check:
+    if not references:
+        raise EvaluationError("string_match without reference_answers")
+    wanted = _check_approaches(references, "string_match")
+
+    def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
+        verdicts: list[Verdict] = []
+        for approach, values in wanted.items():
+            verdicts += _compare(approach, values, outcome.answer, intent, judge, "string_match")
+        if list(wanted) == ["must_exclude"] and not outcome.answer.strip():
+            verdicts.append(Verdict("string_match/answered", False, "an empty answer excludes everything", "whole words"))
+        return verdicts
+
+    return check
+
+
+def _place_check(reference: str) -> Check:
+    """The same place: host and path are equal but for a last slash, and each query value of the reference is there."""
+    if not reference:
+        raise EvaluationError("url_match without reference_url")
+    choices = reference.split(OR)
+
+    def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+        url = outcome.final.page.url
+        passed = any(_same_place(choice, url) for choice in choices)
+        return [Verdict("url_match", passed, f"{choices} against {url}", "same place")]
+
+    return check
+
+
+def _same_place(reference: str, url: str) -> bool:
+    wanted, given = urlsplit(reference), urlsplit(url)
+    if (wanted.netloc, wanted.path.rstrip("/")) != (given.netloc, given.path.rstrip("/")):
+        return False
+    values = parse_qs(given.query, keep_blank_values=True)
+    return all(
+        any(option in values.get(key, []) for option in options)
+        for key, options in parse_qs(wanted.query, keep_blank_values=True).items()
+    )
+
+
+def _content_check(target: Mapping[str, Any]) -> Check:
+    """One page, one place on it, and what it must hold."""
+    check_target(target)
+    if target.get("prep_actions"):
+        raise EvaluationError("the native rules know no prep_actions; rules 'webarena', 'vab' and 'r1' do")
+    url = target["url"]
+    wanted = _check_approaches(target["required_contents"], f"program_html {url}")
+    if not wanted:
+        raise EvaluationError(f"program_html of {url} has no required_contents")
+    locate = _locator(target["locator"])
+
+    def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
+        with nullcontext(outcome.final) if url == "last" else outcome.open_page(url) as view:
+            text, place = locate(view), view.page.url
+        verdicts: list[Verdict] = []
+        for approach, references in wanted.items():
+            verdicts += _compare(approach, references, text, intent, judge, f"program_html {place}")
+        failed = [verdict.reason for verdict in verdicts if not verdict.passed]
+        by = ", ".join(dict.fromkeys(verdict.decided_by for verdict in verdicts))
+        return [Verdict("program_html", not failed, f"{place}: " + "; ".join(failed or [verdicts[0].reason]), by)]
+
+    return check
+
+
+def _locator(locator: str) -> Callable[[View], str]:
+    """Return what reads the text or value that a locator selects: all that a CSS selector finds, or the whole page without one.
+
+    The common one-line scripts are read as selectors, of whose elements they take the first; others need a browser with scripts.
+    """
+    if not locator:
+        return lambda view: visible_text(view.page.root)
+    script = _DOCUMENT.fullmatch(locator.strip().rstrip(";"))
+    if locator.startswith("func:"):
+        raise EvaluationError(f"the locator {locator!r} is a call, which the native rules do not know; expected a CSS selector")
+    if not script and "document." in locator:
+        return lambda view: str(view.run(locator))
+    css, attribute = (script.group(2), script.group(3)) if script else (locator, "")
+    try:
+        selector = CSSSelector(css, translator="html")
+    except (SyntaxError, XPathError) as error:
+        raise EvaluationError(f"the locator {css!r} is no CSS selector: {error}") from error
+
+    def locate(view: View) -> str:
+        found = selector(view.page.root)[: 1 if script else None]
+        if attribute == "checked":
+            return " ".join(str("checked" in element.attrib).lower() for element in found)
+        return " ".join(_content(element) for element in found)
+
+    return locate
+
+
+def _content(element: Any) -> str:
+    if element.tag in _FIELD_TAGS:
+        return field_value(element)
+    if element.tag == "select":
+        return " ".join(visible_text(option) for option in element.iter("option") if "selected" in option.attrib)
+    return visible_text(element)
+
+
+def _reading_only(action: int, *_: Any) -> int:
+    """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
+def _state(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+    """A query over the episode's own database must return exactly the expected rows, in order."""
+    try:
+        database = outcome.database(check["site"])
+    except KeyError as error:
+        raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
+    database.set_authorizer(_reading_only)
+    try:
+        rows: Sequence[Any] = database.execute(check["query"], check.get("parameters", [])).fetchall()
+    except sqlite3.Error as error:
+        raise EvaluationError(f"the query {check['query']!r} failed: {error}") from error
+    finally:
+        database.set_authorizer(None)
+    found = [list(row) for row in rows]
+    return [Verdict("state", found == check["expected"], f"{found[:5]} against {check['expected'][:5]}", "equal rows")]

@@ -1,0 +1,244 @@
+"""The rules of the public evaluators, as they are known from their code: WebArena's, VisualAgentBench's and WebAgent-R1's.
+
+| | webarena | vab | r1 |
+|---|---|---|---|
+| blanks around a text | dropped | kept | kept |
+| must_include in an answer | a part of it; a lone character must be a token | a token, if it is one; else a part | as vab, and "a/b" has the tokens "a" and "b" |
+| choices with " |OR| " | in pages only | in answers and pages | as vab |
+| fuzzy_match of several | each by itself; an empty answer fails | as one reference | as vab |
+| url_match without a note | "GOLD in PRED" by host, path and query | EXACT, but for one last "/" | as vab |
+| "GOLD in PRED" | host and path contained, one value of each query key | the whole address contained | as vab |
+| entities such as &amp; in a page | decoded | kept | kept |
+| must_exclude, required_values, one_of, fuzzy_match in a page, lambda: | unknown | known | known |
+
+Faults that are kept: among webarena's choices of address the query keys of all are wanted at once; "<" and ">" let the bound pass.
+
+Where the public code leaves a choice open, this is what is done: "last" and __last_url__ always mean the page where the episode
+ended, whatever was opened since (no task of the benchmark tells the difference); a lone text where a list belongs is a list of
+one; url_note null is no note; a target has one kind of required contents. A script that throws, or finds nothing to read from,
+gives an empty text, and null gives "None", as there.
+"""
+
+import html
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
+from typing import Any, NamedTuple
+
+from webarena_gym.errors import EvaluationError, ScriptError
+from webarena_gym.evaluators import comparisons, places
+from webarena_gym.evaluators.calls import PREFIX, parse_call
+from webarena_gym.evaluators.comparisons import Comparison, Said
+from webarena_gym.evaluators.outcome import OR, Check, Judge, Outcome, Verdict, View, as_texts, check_target
+from webarena_gym.servers.helpers import Scene
+
+_LAST = "last"
+_WHOLE_PAGE = (
+    "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + document.documentElement.outerHTML"
+)
+
+
+class Rules(NamedTuple):
+    """How one code base reads a task file.
+
+    `answers` and `contents` are the comparisons of string_match and of program_html by name, `places` those of url_match by
+    url_note, and `decode` is done to what a locator found. `lambdas` says whether a locator may be a JavaScript function.
+    """
+
+    clean: comparisons.Clean
+    answers: Mapping[str, Comparison]
+    contents: Mapping[str, Comparison]
+    places: Mapping[str, places.Place]
+    default_place: str
+    decode: Callable[[str], str]
+    lambdas: bool
+
+
+def _webarena() -> Rules:
+    clean = comparisons.strip_blanks_and_quotes
+    exact = Comparison(comparisons.read_text, partial(comparisons.equal, clean))
+    return Rules(
+        clean=clean,
+        answers={
+            "exact_match": exact,
+            "must_include": Comparison(as_texts, partial(comparisons.include_any_part, clean)),
+            "fuzzy_match": Comparison(comparisons.read_meanings, partial(comparisons.mean_each, clean)),
+        },
+        contents={
+            "exact_match": exact,
+            "must_include": Comparison(as_texts, partial(comparisons.include_any_part_with_choices, clean)),
+        },
+        places={places.CONTAINED: places.contains_path_and_query},
+        default_place=places.CONTAINED,
+        decode=html.unescape,
+        lambdas=False,
+    )
+
+
+def _lite(include: Callable[[comparisons.Clean, list[str], Said], comparisons.Finding]) -> Rules:
+    """The rules that VisualAgentBench and WebAgent-R1 share; they differ in what must_include looks for."""
+    clean = comparisons.strip_quotes
+    shared = {
+        "exact_match": Comparison(comparisons.read_text, partial(comparisons.equal, clean)),
+        "must_include": Comparison(as_texts, partial(include, clean)),
+        "must_exclude": Comparison(comparisons.read_texts_without_choices, partial(comparisons.exclude_tokens, clean)),
+        "required_values": Comparison(comparisons.read_bounds, comparisons.lie_within),
+    }
+    answers = {
+        "one_of": Comparison(as_texts, partial(comparisons.be_one_of, clean)),
+        "fuzzy_match": Comparison(comparisons.read_meanings, partial(comparisons.mean_all, clean)),
+    }
+    return Rules(
+        clean=clean,
+        answers=shared | answers,
+        contents=shared | {"fuzzy_match": Comparison(as_texts, partial(comparisons.mean_all, clean))},
+        places={places.EXACT: places.is_exact, places.CONTAINED: places.contains},
+        default_place=places.EXACT,
+        decode=str,
+        lambdas=True,
+    )
+
+
+SETS: Mapping[str, Rules] = {
+    "webarena": _webarena(),
+    "vab": _lite(comparisons.include_tokens),
+    "r1": _lite(comparisons.include_tokens_and_parts),
+}
+
+
+def compile_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of an `eval` block, in order. Raises EvaluationError for what the rules do not know."""
+    checks: list[Check] = []
+    for kind in evaluation["eval_types"]:
+        match kind:
+            case "string_match":
+                checks += _answer_checks(rules, evaluation)
+            case "url_match":
+                checks.append(_place_check(rules, evaluation))
+            case "program_html":
+                targets = evaluation.get("program_html")
+                if not targets:
+                    raise EvaluationError("program_html without targets")
+                checks += [_content_check(rules, target) for target in targets]
+            case _:
+                raise EvaluationError(f"there is no evaluator {kind!r}; expected string_match, url_match or program_html")
+    return checks
+
+
+COMPILERS = {name: partial(compile_checks, rules) for name, rules in SETS.items()}
+
+
+def _answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+    references = evaluation.get("reference_answers")
+    if not references:
+        raise EvaluationError("string_match without reference_answers")
+    note = evaluation.get("string_note") or ""
+
+    def check(
+        name: str, comparison: Comparison, wanted: Any, intent: str, outcome: Outcome, judge: Judge | None
+    ) -> list[Verdict]:
+        answer = rules.clean(outcome.answer)
+        return [_verdict(f"string_match/{name}", comparison, wanted, Said(answer, intent, note, judge))]
+
+    return [partial(check, *_comparison(rules.answers, name, value, "string_match")) for name, value in references.items()]
+
+
+def _comparison(known: Mapping[str, Comparison], name: str, value: Any, where: str) -> tuple[str, Comparison, Any]:
+    if name not in known:
+        raise EvaluationError(f"{where} has no comparison {name!r}; expected one of {', '.join(known)}")
+    return name, known[name], known[name].read(value, f"{name} of {where}")
+
+
+def _verdict(check: str, comparison: Comparison, wanted: Any, said: Said, place: str = "") -> Verdict:
+    passed, by = comparison.decide(wanted, said)
+    return Verdict(check, passed, f"{place}{wanted!r} against {said.text[:200]!r}", by)
+
+
+def _place_check(rules: Rules, evaluation: Mapping[str, Any]) -> Check:
+    reference = evaluation.get("reference_url")
+    if not isinstance(reference, str) or not reference:
+        raise EvaluationError(f"url_match without reference_url: it is {reference!r}")
+    note = evaluation.get("url_note") or rules.default_place
+    if note not in rules.places:
+        raise EvaluationError(f"url_match has no rule {note!r}; expected one of {', '.join(rules.places)}")
+    choices = reference.split(OR)
+
+    def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+        url = outcome.final.page.url
+        return [Verdict("url_match", rules.places[note](choices, url), f"{choices} against {url}", note)]
+
+    return check
+
+
+def _content_check(rules: Rules, target: Mapping[str, Any]) -> Check:
+    check_target(target)
+    required = target["required_contents"]
+    if len(required) != 1:
+        raise EvaluationError(f"program_html of {target['url']} has required_contents {list(required)}; expected one kind")
+    ((name, value),) = required.items()
+    found = _comparison(rules.contents, name, value, f"program_html {target['url']}")
+    locate = _locator(rules, target)
+    address = _address(target["url"])
+
+    def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
+        url, is_computed = address(outcome)
+        with nullcontext(outcome.final) if url == _LAST else outcome.open_page(url) as view:
+            if not view.reached and url != _LAST and not is_computed:
+                raise EvaluationError(f"{url} cannot be reached, so nothing can be said about what is there")
+            text, place = locate(view, outcome), view.page.url
+        if text is None:
+            return [Verdict("program_html", False, f"{place}: the locator found nothing", "locator")]
+        said = Said(rules.decode(text), intent, "", judge)
+        return [_verdict(f"program_html/{name}", found[1], found[2], said, f"{place}: ")]
+
+    return check
+
+
+def _address(url: str) -> Callable[[Outcome], tuple[str, bool]]:
+    """Return what says which address to open, and whether it follows from where the episode ended."""
+    if not url.startswith(PREFIX):
+        return lambda _: (url, False)
+    call = parse_call(url)
+    return lambda outcome: (call(_scene(outcome.final, outcome), outcome.final.page.url), True)
+
+
+def _scene(view: View, outcome: Outcome) -> Scene:
+    return Scene(view.run, outcome.urls, outcome.accounts)
+
+
+Locator = Callable[[View, Outcome], str | None]
+"""Reads a text from a page; None when the page is wrong whatever is wanted."""
+
+
+def _locator(rules: Rules, target: Mapping[str, Any]) -> Locator:
+    locator: str = target["locator"]
+    preparations = target.get("prep_actions") or []
+    if not locator.strip():
+        return lambda view, _: str(view.run(_WHOLE_PAGE))
+    if locator.startswith(("document.", "[...document.")):
+        return lambda view, _: _ask(view, locator, as_texts(preparations, "prep_actions") if preparations else [])
+    if locator.startswith(PREFIX):
+        call = parse_call(locator)
+        return lambda view, outcome: call(_scene(view, outcome), outcome.final.page.url)
+    if rules.lambdas and locator.startswith("lambda:"):
+        return lambda view, _: _apply(view, locator.removeprefix("lambda:"))
+    raise EvaluationError(f"the locator {locator!r} is neither empty nor a script that begins with document, nor a call")
+
+
+def _ask(view: View, script: str, preparations: Sequence[str]) -> str:
+    try:
+        for preparation in preparations:
+            view.run(preparation)
+    except ScriptError:
+        pass  # what it was to open may be open already
+    try:
+        return str(view.run(script))
+    except ScriptError:
+        return ""
+
+
+def _apply(view: View, function: str) -> str | None:
+    try:
+        return str(view.run(f"({function})()") or "") or None
+    except ScriptError:
+        return None

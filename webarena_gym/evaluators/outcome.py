@@ -1,0 +1,102 @@
+"""What is judged and what a judgement looks like: the words that all sets of rules share."""
+
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from webarena_gym.answers import list_matches, matches
+from webarena_gym.errors import EvaluationError
+from webarena_gym.page import Page
+from webarena_gym.servers.accounts import Account
+
+Judge = Callable[[str, str, str], bool]
+"""Decides a fuzzy match: (intent, reference, answer) -> whether the answer is right."""
+
+OR = " |OR| "
+TYPED = "typed comparison"
+
+
+class Verdict(NamedTuple):
+    """What one check found: its kind, whether it passed, what was compared, and which comparison or judge decided."""
+
+    check: str
+    passed: bool
+    reason: str
+    decided_by: str = ""
+
+
+class View(NamedTuple):
+    """A page that is open in the browser, and what asks it for more.
+
+    `run` returns the value of a JavaScript expression in that page, and raises ScriptError when it throws. `reached` is False
+    when there was nothing at the address but the browser's own word that it cannot be reached.
+    """
+
+    page: Page
+    run: Callable[[str], Any]
+    reached: bool = True
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an episode ended.
+
+    `answer` is the message of the exit, empty without one. `final` is the page where the episode ended. `open_page` opens a URL
+    in a tab of its own for as long as it is looked at. `database` opens the database of a site, and raises KeyError for one that
+    has none here. `urls` maps placeholders such as __SHOPPING__ to base URLs. `accounts` are those with which the helper
+    functions of real servers sign in, by site; the published ones where none is given.
+    """
+
+    answer: str
+    final: View
+    open_page: Callable[[str], AbstractContextManager[View]]
+    database: Callable[[str], sqlite3.Connection]
+    urls: Mapping[str, str]
+    accounts: Mapping[str, Account] = field(default_factory=dict)
+
+
+Check = Callable[[str, Outcome, Judge | None], Sequence[Verdict]]
+"""One part of an `eval` block, ready to judge: (intent, outcome, judge) -> verdicts."""
+
+
+def no_scripts(expression: str) -> Any:
+    """Stand in for `View.run` where the browser has no scripts. Raises EvaluationError."""
+    raise EvaluationError(
+        f"{expression!r} is a script, which only a browser with scripts can answer; make the env with browser='chromium'"
+    )
+
+
+def as_texts(value: Any, where: str) -> list[str]:
+    """Return references as a list of texts; a lone text counts as a list of one. Raises EvaluationError."""
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not values or not all(isinstance(item, str) for item in values):
+        raise EvaluationError(f"{where} is {value!r}; expected a text or a list of texts")
+    return values
+
+
+def check_target(target: Any) -> None:
+    """Raise EvaluationError for a target of program_html that lacks something, or has what nobody knows."""
+    known = {"url": str, "locator": str, "required_contents": dict, "prep_actions": list}
+    if not isinstance(target, Mapping):
+        raise EvaluationError(f"a target of program_html is {target!r}; expected an object")
+    for key, kind in known.items():
+        if not isinstance(target.get(key, [] if key == "prep_actions" else None), kind):
+            raise EvaluationError(f"program_html has {key} {target.get(key)!r}; expected a {kind.__name__}")
+    unknown = [key for key in target if key not in known]
+    if unknown:
+        raise EvaluationError(f"program_html has no {unknown[0]!r}; expected some of {', '.join(known)}")
+
+
+def judge_name(judge: Judge) -> str:
+    """Return what a verdict calls a judge: its own `name`, else that of the function."""
+    name = getattr(judge, "name", None) or getattr(judge, "__name__", None) or type(judge).__name__
+    return f"judge {name}"
+
+
+def judged(references: Sequence[str], text: str, intent: str, judge: Judge | None) -> tuple[bool, str]:
+    """Say whether a text means what the references say, and who decided: the judge, or the comparison by type."""
+    if judge is not None:
+        return bool(judge(intent, ", ".join(references), text)), judge_name(judge)
+    return matches(references[0], text) if len(references) == 1 else list_matches(list(references), text), TYPED

@@ -1,0 +1,79 @@
+"""Where real servers are: their URLs by site, and what follows from them."""
+
+import os
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+from webarena_gym.errors import ServerError
+from webarena_gym.tasks.task import SITES
+
+_PORTS = {"http": 80, "https": 443}
+
+
+def read_addresses(given: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return base URLs by site, without a last slash: those that are given, else those of `from_environment`.
+
+    Raises ServerError for an unknown site, for what is no URL, and when there is none at all.
+    """
+    if given is None:
+        found = from_environment()
+    else:
+        unknown = [site for site in given if site not in SITES]
+        if unknown:
+            raise ServerError(f"there is no site {unknown[0]!r}; expected some of {', '.join(SITES)}")
+        found = {site: _address(site, url) for site, url in given.items()}
+    if not found:
+        raise ServerError(
+            'no servers are named: give sites={"shopping": "http://...", ...}, or set SHOPPING, REDDIT, GITLAB, ...'
+        )
+    return found
+
+
+def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Return the base URLs that WebArena's own variables name, by site, without a last slash; maybe none.
+
+    These are SHOPPING, SHOPPING_ADMIN, REDDIT, GITLAB, MAP, WIKIPEDIA and HOMEPAGE, with WA_ before them or not; the former win.
+    Raises ServerError for what is no URL.
+
+    >>> from_environment({"WA_REDDIT": "http://forum.test:9999/", "MAP": "atlas.txt"})
+    {'reddit': 'http://forum.test:9999'}
+    """
+    values = os.environ if environment is None else environment
+    found = {}
+    for site in SITES:
+        for name in (f"WA_{site.upper()}", site.upper()):
+            url = values.get(name, "")
+            if url.startswith(("http://", "https://")):  # such common names may stand for something else
+                found[site] = _address(site, url)
+                break
+    return found
+
+
+def _address(site: str, url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in _PORTS and bool(parts.hostname) and parts.port != 0
+    except (ValueError, AttributeError):
+        is_web = False
+    if not is_web:
+        raise ServerError(f"the address of {site} is {url!r}; expected http://host:port or https://host:port")
+    return url.rstrip("/")
+
+
+def placeholders(addresses: Mapping[str, str]) -> dict[str, str]:
+    """Return what stands for each address in task files.
+
+    >>> placeholders({"shopping_admin": "http://shop.test/admin"})
+    {'__SHOPPING_ADMIN__': 'http://shop.test/admin'}
+    """
+    return {f"__{site.upper()}__": url for site, url in addresses.items()}
+
+
+def hosts(addresses: Mapping[str, str]) -> frozenset[str]:
+    """Return the hosts that a browser must be able to reach, each with its port.
+
+    >>> sorted(hosts({"shopping": "http://a.test:7770", "map": "http://b.test", "wikipedia": "https://c.test/x"}))
+    ['a.test:7770', 'b.test:80', 'c.test:443']
+    """
+    parts = [urlsplit(url) for url in addresses.values()]
+    return frozenset(f"{part.hostname}:{part.port or _PORTS[part.scheme]}" for part in parts)

@@ -1,0 +1,85 @@
+"""Signing in to web applications through a browser, and how that is seen."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from lxml.cssselect import CSSSelector
+from lxml.html import HtmlElement
+
+from webarena_gym.browsers import Browser
+from webarena_gym.errors import ActionError, ServerError
+from webarena_gym.observation import visible_text
+from webarena_gym.page import Page
+from webarena_gym.servers.accounts import Account
+
+_SHOWN = 200  # characters of a page that a message tells
+
+
+class Login(NamedTuple):
+    """How one signs in to an application.
+
+    `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
+    of a page that only those who are signed in see: others are led elsewhere, are asked for the password there, or, where there
+    is a `word`, do not find it. "{user}" in the path stands for the account's name.
+    """
+
+    path: str
+    user: str
+    password: str
+    proof: str
+    word: str = ""
+
+
+LOGINS: Mapping[str, Login] = {
+    "shopping": Login("/customer/account/login/", '[name="login[username]"]', '[name="login[password]"]', "/wishlist/"),
+    "shopping_admin": Login("", '[name="login[username]"]', '[name="login[password]"]', "/dashboard", "Dashboard"),
+    "reddit": Login("/login", '[name="_username"]', '[name="_password"]', "/user/{user}/account", "Delete"),
+    "gitlab": Login("/users/sign_in", '[name="user[login]"]', '[name="user[password]"]', "/-/profile"),
+}
+"""Those of WebArena's applications, by site; the others need none."""
+
+
+def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> None:
+    """Sign in through the form, in the active tab, and make sure of it. Raises ServerError that says how far it came."""
+    address = base_url + login.path
+    browser.goto(address)
+    try:
+        browser.type(_field(browser.page(), login.user, "the user", address), account.user)
+        browser.type(_field(browser.page(), login.password, "the password", address), account.password, enter=True)
+    except ActionError as error:
+        raise ServerError(f"the form at {address} cannot be used: {error}") from error
+    after = browser.page()
+    if not is_signed_in(browser, login, base_url, account):
+        raise ServerError(
+            f"{account.user} could not sign in at {address}; after the form, {after.url} showed: "
+            f"{visible_text(after.root)[:_SHOWN]!r}"
+        )
+
+
+def is_signed_in(browser: Browser, login: Login, base_url: str, account: Account) -> bool:
+    """Open the page of proof in the active tab and say whether it shows that one is signed in."""
+    address = base_url + login.proof.replace("{user}", account.user)
+    browser.goto(address)
+    page = browser.page()
+    if login.word:
+        return login.word in visible_text(page.root)
+    stayed = _bare(page.url) == _bare(address) and not getattr(browser, "has_failed", False)
+    return stayed and _find(page, login.password) is None
+
+
+def _bare(url: str) -> str:
+    return url.partition("#")[0].partition("?")[0].rstrip("/")
+
+
+def _field(page: Page, selector: str, what: str, address: str) -> HtmlElement:
+    found = _find(page, selector)
+    if found is None:
+        raise ServerError(
+            f"there is no field for {what} ({selector}) at {address}, but {page.url}: {visible_text(page.root)[:_SHOWN]!r}"
+        )
+    return found
+
+
+def _find(page: Page, selector: str) -> HtmlElement | None:
+    found: list[HtmlElement] = CSSSelector(selector, translator="html")(page.root)
+    return found[0] if found else None

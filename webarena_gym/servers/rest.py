@@ -1,0 +1,69 @@
+"""One JSON request over HTTP, with the standard library alone."""
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from email.message import Message
+from typing import Any
+
+from webarena_gym.errors import ServerError
+
+_MAX_BYTES = 50_000_000
+
+
+class RefusedError(ServerError):
+    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` are those of the answer."""
+
+    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect could carry a token to another host, so none is followed."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+_OPENER = urllib.request.build_opener(_NoRedirects)
+
+
+def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0) -> Any:
+    """Return the JSON that a server answers; with a payload it is posted. Raises RefusedError, and ServerError for other than JSON."""
+    headers = {"Accept": "application/json", "User-Agent": "webarena-gym"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    if payload is not None:
+        headers["Content-Type"] = "application/json"
+    body = None if payload is None else json.dumps(payload).encode()
+    content = request(url, body, headers=headers, timeout_s=timeout_s)
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise ServerError(f"{url} answered with what is no JSON: {content[:200]!r}") from error
+
+
+def request(url: str, body: bytes | None = None, *, headers: Mapping[str, str], timeout_s: float) -> bytes:
+    """Return the body that a server answers with success. Raises RefusedError."""
+    if not url.startswith(("http://", "https://")):
+        raise ServerError(f"{url!r} is no address of a server; expected http:// or https://")
+    try:
+        with _OPENER.open(urllib.request.Request(url, body, dict(headers)), timeout=timeout_s) as answer:  # noqa: S310
+            return bytes(answer.read(_MAX_BYTES))
+    except urllib.error.HTTPError as error:
+        with error:
+            said = error.read(300).decode("utf-8", "replace")
+        raise RefusedError(
+            f"{url} answered {error.code} {error.reason}: {said!r}", error.code, _plain(error.headers)
+        ) from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise RefusedError(f"{url} did not answer: {reason or type(error).__name__}", 0, {}) from error
+
+
+def _plain(headers: Message) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}

@@ -1,0 +1,99 @@
+"""Real servers as a venue of an env: each task begins signed in, at its first pages, on servers that others may use as well.
+
+What an episode changes there stays changed: resetting is the servers' own business. So there are no databases, and no snapshots.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from webarena_gym.browsers import Browser
+from webarena_gym.errors import ServerError, SnapshotError
+from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.addresses import hosts, placeholders
+from webarena_gym.servers.logins import LOGINS, Login
+from webarena_gym.servers.placeholders import resolve
+from webarena_gym.servers.sessions import KeepingBrowser, Sessions
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.task import SITES
+
+
+def login_sites(task: Task) -> tuple[str, ...]:
+    """Return the sites on which a task begins signed in: those that its storage state is named for, else all of its own.
+
+    A file such as ./.auth/gitlab.reddit_state.json is never read; only its name counts.
+    """
+    if not task.require_login:
+        return ()
+    name, mark, _ = Path(task.storage_state or "").name.rpartition("_state.json")
+    sites = tuple(name.split(".")) if mark else ()
+    return sites if sites and all(site in SITES for site in sites) else task.sites
+
+
+class ServerVenue:
+    """Servers by their addresses, and a browser that can reach them and nothing else.
+
+    Args:
+        make_browser: makes a browser that can reach some hosts, each named with its port.
+        addresses: base URLs by site (see `addresses.read_addresses`).
+        accounts, logins, folder: see `Sessions`.
+
+    """
+
+    def __init__(
+        self,
+        make_browser: Callable[[frozenset[str]], KeepingBrowser],
+        addresses: Mapping[str, str],
+        *,
+        accounts: Mapping[str, Account] | None = None,
+        logins: Mapping[str, Login] = LOGINS,
+        folder: Path | None = None,
+    ) -> None:
+        self.urls: Mapping[str, str] = placeholders(addresses)
+        self._make_browser = make_browser
+        self._hosts = hosts(addresses)
+        self._addresses = addresses
+        self._sessions = Sessions(addresses, accounts=accounts, logins=logins, folder=folder)
+        self._browser: KeepingBrowser | None = None
+
+    @property
+    def browser(self) -> Browser:
+        """The browser of the current episode. Raises LookupError before the first."""
+        if self._browser is None:
+            raise LookupError("no task has been entered")
+        return self._browser
+
+    def enter(self, task: Task) -> str:
+        """Sign in where the task wants it, open its first pages, and return its goal. Raises ServerError."""
+        missing = [site for site in task.sites if site not in self._addresses]
+        if missing:
+            raise ServerError(f"the task {task.task_id} needs {missing[0]}, but sites= names only {', '.join(self._addresses)}")
+        if self._browser is None:
+            self._browser = self._make_browser(self._hosts)
+        stored = self._sessions.cookies(self._browser, login_sites(task))
+        urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
+        self._browser.start(urls, {}, stored=stored)
+        return resolve(task.intent, self.urls)
+
+    def database(self, site: str) -> sqlite3.Connection:
+        """Raise KeyError: the databases of real servers cannot be read from here."""
+        raise KeyError(site)
+
+    def snapshot(self) -> Any:
+        """Raise SnapshotError: real servers cannot be brought back."""
+        raise SnapshotError("real servers cannot be saved; snapshots need the embedded sites (sites=None)")
+
+    def restore(self, snapshot: Any) -> None:
+        """Raise SnapshotError: real servers cannot be brought back."""
+        raise SnapshotError(f"real servers cannot be restored, not from a {type(snapshot).__name__} either")
+
+    def abandon(self) -> None:
+        """Give up a browser that has failed; `enter` makes a new one."""
+        if self._browser is not None:
+            self._browser.close()
+        self._browser = None
+
+    def close(self) -> None:
+        """Free everything; `enter` opens it again."""
+        self.abandon()

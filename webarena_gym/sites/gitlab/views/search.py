@@ -1,0 +1,73 @@
+"""The search over projects, issues, merge requests, milestones and people."""
+
+from typing import Any
+from urllib.parse import urlencode
+
+from webarena_gym.sites.gitlab import queries
+from webarena_gym.sites.gitlab.access import VISIBLE
+from webarena_gym.sites.gitlab.base import my_id, site
+from webarena_gym.sites.gitlab.forms import clean
+from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
+from webarena_gym.sites.gitlab.paging import Pager
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
+from webarena_gym.sites.gitlab.views.item_lists import COLUMNS
+from webarena_gym.sites.kit import Request
+
+PER_PAGE = 20
+_LIMIT, _WORDS = 200, 10  # characters of a search, and words of it
+_ITEM = "FROM {table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id WHERE {seen} AND "
+_ABOUT = "t.title || ' ' || t.description"
+SCOPES = {
+    "projects": (
+        "Projects",
+        f"FROM project p WHERE {VISIBLE}",
+        "p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description || ' ' || p.topics",
+    ),
+    "issues": ("Issues", _ITEM.format(table="issue", seen=VISIBLE_ITEM[ISSUE]) + VISIBLE, _ABOUT),
+    "merge_requests": ("Merge requests", _ITEM.format(table="merge_request", seen="1") + VISIBLE, _ABOUT),
+    "milestones": ("Milestones", f"FROM milestone t JOIN project p USING (project_id) WHERE {VISIBLE}", _ABOUT),
+    "users": ("Users", "FROM user t WHERE 1", "t.name || ' ' || t.username"),
+}
+"""What can be searched: the label of its tab, where it is, and the text in which all words must occur."""
+
+
+@site.get("/search")
+def search(request: Request) -> str:
+    """Show what holds all words of a search, by kind, and how much of each kind there is."""
+    text = clean(request.args.get("search", ""))[:_LIMIT]
+    scope = request.args.get("scope", "")
+    scope = scope if scope in SCOPES else "projects"
+    words = text.split()[:_WORDS]
+    bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
+    found = {
+        name: " AND ".join([where, *(f"instr(lower({content}), lower(:word{place}))" for place in range(len(words)))])
+        for name, (_, where, content) in SCOPES.items()
+    }
+    counts = {
+        name: request.db.execute(f"SELECT count(*) {query}", bound).fetchone()[0] if words else 0
+        for name, query in found.items()
+    }
+    pager = Pager(request, counts[scope], PER_PAGE)
+    columns, order = _shown(scope)
+    rows = request.db.execute(
+        f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first",
+        {**bound, "limit": pager.limit if words else 0, "first": pager.first},
+    ).fetchall()
+    tabs = [
+        (f"/search?{urlencode({'search': text, 'scope': name})}", label, counts[name], name == scope)
+        for name, (label, _, _) in SCOPES.items()
+    ]
+    kind = {"issues": ISSUE, "merge_requests": MERGE_REQUEST}.get(scope)
+    return request.render("search.html", text=text, scope=scope, kind=kind, rows=rows, tabs=tabs, pager=pager)
+
+
+def _shown(scope: str) -> tuple[str, str]:
+    """Return the columns that the list of a kind shows, and its order."""
+    if scope == "projects":
+        return queries.PROJECT_COLUMNS, "stars DESC, p.project_id"
+    if scope == "users":
+        return "t.*", "t.name, t.user_id"
+    if scope == "milestones":
+        return "t.*, p.namespace || '/' || p.path AS full_path", "t.title, t.milestone_id"
+    kind = ISSUE if scope == "issues" else MERGE_REQUEST
+    return COLUMNS.format(key=kind.key, table=kind.table), f"t.created_at DESC, t.{kind.key} DESC"

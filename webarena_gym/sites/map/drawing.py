@@ -1,0 +1,194 @@
+"""Pictures of the map, as SVG: the roads, towns and places of a window, a route over them, and a marker."""
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+from math import cos, radians
+from typing import NamedTuple
+
+from markupsafe import escape
+
+from webarena_gym.sites.map.geometry import Point, along
+from webarena_gym.sites.map.routing import Edge, Roads
+
+WIDTH, HEIGHT = 720, 560  # pixels
+LEAST_ZOOM, MOST_ZOOM = 6, 18
+MOST_NAMES = 40  # of streets or places that are written
+
+
+class Look(NamedTuple):
+    """The colours of a layer: the ground, roads by kind, footpaths, routes and letters."""
+
+    ground: str
+    edge: str
+    motorway: str
+    road: str
+    main: str
+    street: str
+    path: str
+    route: str
+    ink: str
+
+
+LOOKS = {
+    "standard": Look("#f2efe6", "#b9b2a1", "#e58f6f", "#f6d58b", "#fbe8a6", "#ffffff", "#8fae7b", "#2b62c9", "#3a3a33"),
+    "cycling": Look("#eef3ea", "#b7c3b0", "#cfcfcf", "#9cc5e8", "#b8d8f0", "#ffffff", "#1f8a4c", "#b0307c", "#2c3a2c"),
+    "night": Look("#20252b", "#14181c", "#a35b43", "#7a6a3c", "#5d5640", "#414a54", "#56704a", "#7fb0ff", "#d8dde2"),
+}
+_WIDTHS = {"motorway": 6, "road": 5, "main": 6, "street": 4, "path": 2}
+
+
+class Window(NamedTuple):
+    """What a picture shows: its middle, and how near one looks (each step doubles the scale)."""
+
+    centre: Point
+    zoom: int
+
+    @property
+    def degrees(self) -> tuple[float, float]:
+        """How many degrees of latitude and of longitude a pixel is wide."""
+        width = 360 / (256 * 2.0**self.zoom)
+        return width * cos(radians(self.centre.latitude)), width
+
+    def pixel(self, point: Point) -> tuple[float, float]:
+        """Return where a point is in the picture, from its upper left corner."""
+        high, wide = self.degrees
+        x = WIDTH / 2 + (point.longitude - self.centre.longitude) / wide
+        return round(x, 1), round(HEIGHT / 2 - (point.latitude - self.centre.latitude) / high, 1)
+
+    def shows(self, *points: Point) -> bool:
+        """Say whether the box around some points and the picture overlap."""
+        high, wide = self.degrees
+        latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
+        south, west = self.centre.latitude - high * HEIGHT / 2, self.centre.longitude - wide * WIDTH / 2
+        return (
+            max(latitudes) >= south
+            and min(latitudes) <= south + high * HEIGHT
+            and max(longitudes) >= west
+            and min(longitudes) <= west + wide * WIDTH
+        )
+
+
+class Name(NamedTuple):
+    """Something to write on the map."""
+
+    text: str
+    point: Point
+    kind: str  # town | place
+
+
+def window_around(points: Sequence[Point]) -> Window:
+    """Return the nearest window that shows all points."""
+    latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
+    centre = Point((min(latitudes) + max(latitudes)) / 2, (min(longitudes) + max(longitudes)) / 2)
+    for zoom in range(MOST_ZOOM - 1, LEAST_ZOOM, -1):
+        high, wide = Window(centre, zoom).degrees
+        if max(latitudes) - min(latitudes) < high * HEIGHT * 0.9 and max(longitudes) - min(longitudes) < wide * WIDTH * 0.9:
+            return Window(centre, zoom)
+    return Window(centre, LEAST_ZOOM)
+
+
+def draw(
+    roads: Roads,
+    window: Window,
+    names: Iterable[Name],
+    *,
+    route: Sequence[Point] = (),
+    marker: Point | None = None,
+    layer: str = "standard",
+) -> str:
+    """Return the picture of a window. Streets are left out where they would be too small to see."""
+    look = LOOKS[layer]
+    letters = _Letters()
+    written = _names(window, names, look, letters)
+    lines = _streets(roads, window, look, letters)
+    parts = [*lines, *_route(window, route, look), *written, *_marker(window, marker, look)]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'font-family="Segoe UI, Helvetica Neue, Arial, sans-serif">'
+        f'<path fill="{look.ground}" d="M0 0h{WIDTH}v{HEIGHT}H0z"/>{"".join(parts)}</svg>'
+    )
+
+
+class _Letters:
+    """Keeps names apart: one that would lie on another is not written."""
+
+    def __init__(self) -> None:
+        self._taken: list[tuple[float, float, float, float]] = []
+
+    def fit(self, x: float, y: float, text: str, size: int) -> bool:
+        """Take the space of a text, if it is free."""
+        right, bottom = x + 0.55 * size * len(text), y + size
+        if any(x < end and start < right and y < low and high < bottom for start, high, end, low in self._taken):
+            return False
+        self._taken.append((x, y, right, bottom))
+        return True
+
+
+def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> list[str]:
+    """Draw the streets twice, as a dark edge and the road on it, and write the names of the larger ones."""
+    least = {"motorway": 0, "road": 0, "main": 11, "street": 12, "path": 14}
+    seen = [edge for edge in roads.edges.values() if window.zoom >= least[edge.kind] and window.shows(*roads.ends(edge))]
+    scale = max(0.35, min(2.6, 2.0 ** (window.zoom - 15)))
+    edges, fills, labels = [], [], []
+    for _, pieces in groupby(seen, key=lambda edge: edge.street_id):
+        chain = list(pieces)
+        path, kind = _path(roads, window, chain), chain[0].kind
+        width = max(1.2, _WIDTHS[kind] * scale)
+        colour = getattr(look, kind)
+        dash = ' stroke-dasharray="5 4"' if kind == "path" else ""
+        if kind != "path" and window.zoom >= 11:
+            edges.append(f'<path d="{path}" stroke="{look.edge}" stroke-width="{width + 1.6:.1f}"/>')
+        fills.append(f'<path d="{path}" stroke="{colour}" stroke-width="{width:.1f}"{dash}/>')
+        if kind != "path" and window.zoom >= (15 if kind == "street" else 13 if kind == "main" else 10):
+            middle = along(*roads.ends(chain[len(chain) // 2]), 0.5)
+            x, y = window.pixel(middle)
+            if window.shows(middle) and letters.fit(x, y, chain[0].name, 10):
+                labels.append(f'<text x="{x}" y="{y}" font-size="10" fill="{look.ink}">{escape(chain[0].name)}</text>')
+    group = '<g fill="none" stroke-linecap="round" stroke-linejoin="round">'
+    return [group, *edges, *fills, "</g>", *labels[:MOST_NAMES]]
+
+
+def _path(roads: Roads, window: Window, chain: list[Edge]) -> str:
+    """Return pieces of one street as the data of a path, pen up where pieces between them are out of sight."""
+    parts, last = [], 0
+    for edge in chain:
+        a, b = (window.pixel(point) for point in roads.ends(edge))
+        start = f"M{a[0]} {a[1]}" if edge.node_a != last else ""
+        parts.append(f"{start}L{b[0]} {b[1]}")
+        last = edge.node_b
+    return "".join(parts)
+
+
+def _names(window: Window, names: Iterable[Name], look: Look, letters: _Letters) -> list[str]:
+    parts = []
+    for name in [name for name in names if window.shows(name.point)][:MOST_NAMES]:
+        x, y = window.pixel(name.point)
+        size = 14 if name.kind == "town" else 11
+        if not letters.fit(x, y, name.text, size):
+            continue
+        weight = ' font-weight="700"' if name.kind == "town" else ""
+        parts.append(
+            f'<circle cx="{x}" cy="{y}" r="3" fill="{look.ink}"/><text x="{x + 5}" y="{y - 4}" font-size="{size}"{weight} '
+            f'fill="{look.ink}" stroke="{look.ground}" stroke-width="3" paint-order="stroke">{escape(name.text)}</text>'
+        )
+    return parts
+
+
+def _route(window: Window, route: Sequence[Point], look: Look) -> list[str]:
+    if not route:
+        return []
+    pixels = [window.pixel(point) for point in route]
+    path = "M" + "L".join(f"{x} {y}" for x, y in pixels)
+    ends = "".join(
+        f'<circle cx="{x}" cy="{y}" r="7" fill="{colour}" stroke="#fff" stroke-width="2"/>'
+        for (x, y), colour in ((pixels[0], "#2d8a4e"), (pixels[-1], "#c43c31"))
+    )
+    style = 'fill="none" stroke-linecap="round" stroke-linejoin="round" stroke-width="5" stroke-opacity=".8"'
+    return [f'<path d="{path}" stroke="{look.route}" {style}/>{ends}']
+
+
+def _marker(window: Window, marker: Point | None, look: Look) -> list[str]:
+    if marker is None:
+        return []
+    x, y = window.pixel(marker)
+    return [f'<path d="M{x} {y}l-9-15a10.5 10.5 0 1 1 18 0z" fill="#c43c31" stroke="{look.ground}" stroke-width="1.5"/>']

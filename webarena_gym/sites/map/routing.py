@@ -1,0 +1,209 @@
+"""Routes over a world's roads: the quickest by car, the shortest by bicycle and on foot.
+
+It is given the rows of the road tables and knows no database. A `Spot` is a place on a piece of street, so that a route may
+begin and end between crossings. Costs are whole numbers and the graph is built in the order of the rows, so equal worlds give
+equal routes in any process. The best ways from a crossing take some milliseconds to find and are kept.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import networkx
+
+from webarena_gym.sites.map.geometry import Point, along, metres_between, nearest_fraction
+from webarena_gym.sites.map.units import minutes
+
+Rows = Callable[[str], Iterable[Any]]
+"""Runs a query and returns its rows, which know their columns by name."""
+
+_TREES = 48  # kept for each world, of some 200 KB
+_CAR_KMH = {"motorway": 110, "road": 80, "main": 45, "street": 30}
+_METRES_PER_DEGREE = 111_000  # of latitude, rounded down
+
+
+class Mode(NamedTuple):
+    """A way to travel: its key and name, kilometres an hour (0: as fast as the road allows), and the roads it may not use."""
+
+    key: str
+    name: str
+    speed: int
+    barred: str
+
+
+CAR, BICYCLE, FOOT = (
+    Mode("car", "Car", 0, "path"),
+    Mode("bicycle", "Bicycle", 15, "motorway"),
+    Mode("foot", "Foot", 5, "motorway"),
+)
+MODES = {mode.key: mode for mode in (CAR, BICYCLE, FOOT)}
+
+
+class Spot(NamedTuple):
+    """A place on a piece of street, some metres from its beginning; pieces of motorways and footpaths have none."""
+
+    edge_id: int
+    metres: int
+
+
+class Edge(NamedTuple):
+    """A piece of street between two crossings; `start` is how far along its street it begins."""
+
+    edge_id: int
+    street_id: int
+    start: int
+    node_a: int
+    node_b: int
+    length: int
+    kind: str
+    name: str
+
+
+class Leg(NamedTuple):
+    """A part of a route: along one piece of street from one metre to another, forwards or backwards."""
+
+    edge: Edge
+    begin: int
+    end: int
+
+    @property
+    def metres(self) -> int:
+        """Its length."""
+        return abs(self.end - self.begin)
+
+
+class Route(NamedTuple):
+    """A way from spot to spot."""
+
+    mode: Mode
+    legs: tuple[Leg, ...]
+    metres: int
+    minutes: int
+
+
+class Roads:
+    """The roads of one world; nothing of it changes."""
+
+    def __init__(self, nodes: Iterable[Any], edges: Iterable[Any]) -> None:
+        self._points = {row["node_id"]: Point(row["latitude"], row["longitude"]) for row in nodes}
+        self.edges = {row["edge_id"]: Edge(*(row[name] for name in Edge._fields)) for row in edges}
+        self._between = {
+            pair: edge for edge in self.edges.values() for pair in ((edge.node_a, edge.node_b), (edge.node_b, edge.node_a))
+        }
+        self._graphs = {mode.key: self._graph(mode) for mode in MODES.values()}
+        self._ways = lru_cache(maxsize=_TREES)(self._find_ways)
+
+    def point(self, spot: Spot) -> Point:
+        """Return where a spot is."""
+        a, b = self.ends(self.edges[spot.edge_id])
+        return along(a, b, spot.metres / self.edges[spot.edge_id].length)
+
+    def ends(self, edge: Edge) -> tuple[Point, Point]:
+        """Return where a piece of street begins and ends."""
+        return self._points[edge.node_a], self._points[edge.node_b]
+
+    def crossing(self, node_id: int) -> Spot:
+        """Return a crossing as a spot on one of the streets that meet there."""
+        edge = next(
+            edge
+            for edge in self.edges.values()
+            if node_id in (edge.node_a, edge.node_b) and edge.kind not in ("motorway", "path")
+        )
+        return Spot(edge.edge_id, 0 if edge.node_a == node_id else edge.length)
+
+    def nearest(self, point: Point) -> Spot:
+        """Return the spot that is nearest to a point."""
+        best, found = float("inf"), Spot(0, 0)
+        for edge in self.edges.values():
+            a, b = self.ends(edge)
+            is_far = abs(a.latitude - point.latitude) * _METRES_PER_DEGREE - edge.length > best
+            if is_far or edge.kind in ("motorway", "path"):
+                continue
+            fraction = nearest_fraction(a, b, point)
+            away = metres_between(along(a, b, fraction), point)
+            if away < best:
+                best, found = away, Spot(edge.edge_id, round(fraction * edge.length))
+        return found
+
+    def route(self, mode: Mode, start: Spot, end: Spot) -> Route:
+        """Return the best way from one spot to another; there always is one."""
+        choices: list[tuple[int, tuple[int, int] | None]] = []
+        if start.edge_id == end.edge_id:
+            choices.append((_cost(mode, self.edges[start.edge_id], abs(end.metres - start.metres)), None))
+        for first, first_cost in self._exits(mode, start):
+            costs, _ = self._ways(mode.key, first)
+            choices += [(first_cost + costs[last] + cost, (first, last)) for last, cost in self._exits(mode, end)]
+        _, crossings = min(choices, key=lambda choice: choice[0])
+        begin = self.edges[start.edge_id]
+        legs = self._legs(mode, start, end, *crossings) if crossings else [Leg(begin, start.metres, end.metres)]
+        return _measured(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
+
+    def _graph(self, mode: Mode) -> Any:
+        """Return what a mode may use as a graph of crossings."""
+        graph = networkx.Graph()
+        for edge in self.edges.values():
+            if edge.kind != mode.barred:
+                graph.add_edge(edge.node_a, edge.node_b, cost=_cost(mode, edge, edge.length))
+        return graph
+
+    def _find_ways(self, mode: str, node: int) -> tuple[Mapping[int, int], Mapping[int, list[int]]]:
+        """Return what it costs to get from a crossing to each other one, and which crossings come before it on the way."""
+        before, costs = networkx.dijkstra_predecessor_and_distance(self._graphs[mode], node, weight="cost")
+        return costs, before
+
+    def _exits(self, mode: Mode, spot: Spot) -> list[tuple[int, int]]:
+        """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
+        edge = self.edges[spot.edge_id]
+        return [
+            (edge.node_a, _cost(mode, edge, spot.metres)),
+            (edge.node_b, _cost(mode, edge, edge.length - spot.metres)),
+        ]
+
+    def _legs(self, mode: Mode, start: Spot, end: Spot, first: int, last: int) -> list[Leg]:
+        """Return the parts of the best way that leaves the first piece and enters the last one at these crossings."""
+        _, before = self._ways(mode.key, first)
+        nodes = [last]
+        while nodes[-1] != first:
+            nodes.append(before[nodes[-1]][0])
+        nodes.reverse()
+        begin, finish = self.edges[start.edge_id], self.edges[end.edge_id]
+        legs = [Leg(begin, start.metres, 0 if first == begin.node_a else begin.length)]
+        for a, b in pairwise(nodes):
+            edge = self._between[a, b]
+            legs.append(Leg(edge, 0, edge.length) if a == edge.node_a else Leg(edge, edge.length, 0))
+        return [*legs, Leg(finish, 0 if last == finish.node_a else finish.length, end.metres)]
+
+
+def _cost(mode: Mode, edge: Edge, metres: int) -> int:
+    """What a stretch costs: metres, or milliseconds by car, fine enough that ways hardly ever cost the same."""
+    return metres if mode.speed else metres * 3600 // _CAR_KMH[edge.kind]
+
+
+def _measured(mode: Mode, legs: tuple[Leg, ...]) -> Route:
+    metres = sum(leg.metres for leg in legs)
+    milliseconds = metres * 3600 // mode.speed if mode.speed else sum(_cost(mode, leg.edge, leg.metres) for leg in legs)
+    return Route(mode, legs, metres, minutes(milliseconds / 1000))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where roads are read from; equal when they are the same roads."""
+
+    digest: str
+    rows: Rows = field(compare=False)
+
+
+def load_roads(rows: Rows) -> Roads:
+    """Return the roads of a map's database, built once in a process for each world."""
+    (row,) = rows("SELECT value FROM world WHERE key = 'roads'")
+    return _read(_Source(row["value"], rows))
+
+
+@lru_cache(maxsize=4)
+def _read(source: _Source) -> Roads:
+    return Roads(
+        source.rows("SELECT * FROM node ORDER BY node_id"),
+        source.rows("SELECT edge.*, kind, name FROM edge JOIN street USING (street_id) ORDER BY edge_id"),
+    )

@@ -1,0 +1,151 @@
+"""Notes that mappers leave on the map, and what others say to them."""
+
+import sqlite3
+
+from werkzeug.exceptions import Forbidden, NotFound
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.map import finding
+from webarena_gym.sites.map.base import argument, members_only, site, url
+from webarena_gym.sites.map.forms import Field, complaints, read
+from webarena_gym.sites.map.geometry import Point
+from webarena_gym.sites.map.paging import Pager
+from webarena_gym.sites.map.windows import marked, point_of
+
+PER_PAGE = 15
+STATUSES = ("open", "resolved", "all")
+WHERE = "Where is it?"
+FIELDS = {"where": Field(WHERE, limit=200), "text": Field("Note", limit=1000)}
+COMMENT = {"text": Field("Comment", limit=1000)}
+
+
+@site.get("/notes")
+def show(request: Request) -> str:
+    """Show the notes of a status, the newest first."""
+    status = argument(request, "status")
+    status = status if status in STATUSES else "open"
+    notes = request.db.execute(
+        """
+        SELECT n.*, u.name AS author, (SELECT count(*) FROM note_comment c WHERE c.note_id = n.note_id) AS comments
+        FROM map_note n JOIN user u USING (user_id) WHERE ? IN (n.status, 'all') ORDER BY n.created_at DESC, note_id DESC
+        """,
+        (status,),
+    ).fetchall()
+    pager = Pager(
+        request.args.get("p"), len(notes), request.layout.page_size(PER_PAGE), lambda page: url("/notes", status=status, p=page)
+    )
+    return request.render(
+        "notes.html", notes=notes[pager.first : pager.first + pager.limit], pager=pager, status=status, statuses=STATUSES
+    )
+
+
+@site.get("/note/new")
+@members_only
+def new_form(request: Request, _: sqlite3.Row) -> str:
+    """Ask what is wrong with the map, and where."""
+    point = point_of(request.args)
+    where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
+    return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
+
+
+@site.post("/note/new")
+@members_only
+def new(request: Request, user: sqlite3.Row) -> str | Response:
+    """Put a note on the map."""
+    values = read(request, FIELDS)
+    errors = complaints(values, FIELDS)
+    found = [] if errors else finding.find(request.db, values["where"])
+    exact = [one for one in found if one.is_exact] or found
+    if not errors and len(exact) != 1:
+        say = (
+            "several places are called that; add the town, or enter coordinates"
+            if exact
+            else "there is no such place on the map"
+        )
+        errors.append(f"{WHERE} {values['where']}: {say}.")
+    if errors:
+        return request.render("note_form.html", values=values, errors=errors)
+    point = exact[0].point
+    note_id = request.db.execute(
+        "INSERT INTO map_note (user_id, latitude, longitude, text, status, created_at) VALUES (?, ?, ?, ?, 'open', ?)",
+        (
+            user["user_id"],
+            round(point.latitude, 5),
+            round(point.longitude, 5),
+            values["text"],
+            f"{request.now:%Y-%m-%d %H:%M:%S}",
+        ),
+    ).lastrowid
+    request.flash("Your note is on the map.")
+    return redirect(f"/note/{note_id}")
+
+
+@site.get("/note/<int:note_id>")
+def page(request: Request, note_id: int) -> str:
+    """Show a note with all comments. Raises NotFound."""
+    return _page(request, _note(request, note_id), "", [])
+
+
+@site.post("/note/<int:note_id>/comment")
+@members_only
+def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
+    """Say something about a note. Raises NotFound."""
+    note = _note(request, note_id)
+    values = read(request, COMMENT)
+    errors = complaints(values, COMMENT)
+    if errors:
+        return _page(request, note, values["text"], errors)
+    request.db.execute(
+        "INSERT INTO note_comment (note_id, user_id, text, created_at) VALUES (?, ?, ?, ?)",
+        (note_id, user["user_id"], values["text"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+    )
+    request.flash("You commented on the note.")
+    return redirect(f"/note/{note_id}")
+
+
+@site.post("/note/<int:note_id>/resolve")
+@members_only
+def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
+    """Mark a note as resolved; anybody who is signed in may. Raises NotFound."""
+    _note(request, note_id)
+    request.db.execute("UPDATE map_note SET status = 'resolved' WHERE note_id = ?", (note_id,))
+    request.flash("The note is resolved.")
+    return redirect(f"/note/{note_id}")
+
+
+@site.post("/note/<int:note_id>/delete")
+@members_only
+def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
+    """Take a note of one's own off the map. Raises NotFound and Forbidden."""
+    if _note(request, note_id)["user_id"] != user["user_id"]:
+        raise Forbidden("Only the author of a note can delete it.")
+    request.db.execute("DELETE FROM note_comment WHERE note_id = ?", (note_id,))
+    request.db.execute("DELETE FROM map_note WHERE note_id = ?", (note_id,))
+    request.flash("Your note is deleted.")
+    return redirect("/notes")
+
+
+def _note(request: Request, note_id: int) -> sqlite3.Row:
+    row: sqlite3.Row | None = request.db.execute(
+        "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?", (note_id,)
+    ).fetchone()
+    if row is None:
+        raise NotFound
+    return row
+
+
+def _page(request: Request, note: sqlite3.Row, text: str, errors: list[str]) -> str:
+    comments = request.db.execute(
+        "SELECT c.*, u.name AS author FROM note_comment c JOIN user u USING (user_id) WHERE note_id = ? ORDER BY comment_id",
+        (note["note_id"],),
+    ).fetchall()
+    point = Point(note["latitude"], note["longitude"])
+    return request.render(
+        "note.html",
+        note=note,
+        comments=comments,
+        address=finding.nearest_address(request.db, point),
+        picture=marked(point),
+        text=text,
+        errors=errors,
+    )

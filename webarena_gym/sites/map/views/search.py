@@ -1,0 +1,81 @@
+"""The search, and what is near a place or at a point."""
+
+from werkzeug.exceptions import NotFound
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.map import finding, queries
+from webarena_gym.sites.map.base import argument, site, url
+from webarena_gym.sites.map.categories import PLURALS, category_of
+from webarena_gym.sites.map.finding import Found
+from webarena_gym.sites.map.forms import whole_number
+from webarena_gym.sites.map.geometry import Point
+from webarena_gym.sites.map.paging import Pager
+from webarena_gym.sites.map.routing import FOOT
+from webarena_gym.sites.map.units import read_coordinates
+from webarena_gym.sites.map.windows import marked, point_of
+
+PER_PAGE = 10
+AT_A_POINT = 5  # places that are named around a point
+
+
+@site.get("/search")
+def results(request: Request) -> str | Response:
+    """Show what a search finds, the best match or the nearest first."""
+    text = argument(request, "query")
+    if not text:
+        request.flash("Please enter what to search for.", "notice")
+        return redirect("/")
+    point = read_coordinates(text)
+    if point is not None:
+        return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
+    title, found = finding.search(request.db, text)
+    pager = Pager(
+        request.args.get("p"), len(found), request.layout.page_size(PER_PAGE), lambda page: url("/search", query=text, p=page)
+    )
+    return request.render(
+        "search.html", text=text, title=title, found=found[pager.first : pager.first + pager.limit], pager=pager
+    )
+
+
+@site.get("/nearby")
+def nearby(request: Request) -> str:
+    """Show the places of a kind around a place, by straight distance, and how far they are on foot. Raises NotFound."""
+    place = queries.place(request.db, whole_number(request.args.get("place"), 1, 10**9 - 1) or 0)
+    category = category_of(argument(request, "category"))
+    if place is None or category is None:
+        raise NotFound
+    centre = finding.of_place(place)
+    found = finding.near(request.db, category, centre)
+    pager = Pager(
+        request.args.get("p"),
+        len(found),
+        request.layout.page_size(PER_PAGE),
+        lambda page: url("/nearby", place=place["place_id"], category=category, p=page),
+    )
+    roads = queries.roads(request.db)
+    shown = found[pager.first : pager.first + pager.limit]
+    walks = [roads.route(FOOT, centre.spot, one.spot) for one in shown if centre.spot and one.spot]
+    return request.render(
+        "nearby.html",
+        place=place,
+        title=f"{PLURALS[category]} near {place['name']}",
+        found=list(zip(shown, walks, strict=True)),
+        pager=pager,
+    )
+
+
+@site.get("/query")
+def query(request: Request) -> str | Response:
+    """Show what is at a point: the nearest address, and the places around it."""
+    point = point_of(request.args)
+    if point is None:
+        request.flash("A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
+        return redirect("/")
+    address = finding.nearest_address(request.db, point)
+    return request.render("query.html", point=point, address=address, places=_around(request, point), picture=marked(point, 16))
+
+
+def _around(request: Request, point: Point) -> list[Found]:
+    roads = queries.roads(request.db)
+    places = [finding.of_place(row) for row in queries.rows(request.db, "SELECT * FROM places")]
+    return finding.by_distance(roads, places, finding.at_point(roads, point))[:AT_A_POINT]

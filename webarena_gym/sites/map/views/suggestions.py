@@ -1,0 +1,72 @@
+"""Suggestions of how the page of a place should read; they wait for the map's editors."""
+
+import sqlite3
+
+from werkzeug.exceptions import Forbidden, NotFound
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.map.base import members_only, site
+from webarena_gym.sites.map.forms import Field, complaints, read
+from webarena_gym.sites.map.paging import Pager
+from webarena_gym.sites.map.views.places import wanted_place
+
+PER_PAGE = 15
+PARTS = ("Name", "Category", "Address", "Phone", "Website", "Opening hours")
+FIELDS = {
+    "field": Field("What is wrong?"),
+    "value": Field("It should read", limit=300),
+    "comment": Field("How do you know?", required=False, limit=1000),
+}
+
+
+@site.get("/place/<int:place_id>/edit")
+@members_only
+def form(request: Request, _: sqlite3.Row, place_id: int) -> str:
+    """Ask what should change. Raises NotFound."""
+    place = wanted_place(request, place_id)
+    return request.render("suggestion_form.html", place=place, parts=PARTS, values=dict.fromkeys(FIELDS, ""), errors=[])
+
+
+@site.post("/place/<int:place_id>/edit")
+@members_only
+def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
+    """Keep a suggestion. Raises NotFound."""
+    place = wanted_place(request, place_id)
+    values = read(request, FIELDS)
+    errors = complaints(values, FIELDS)
+    if not errors and values["field"] not in PARTS:
+        errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
+    if errors:
+        return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors)
+    request.db.execute(
+        "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
+        (user["user_id"], place_id, *(values[name] for name in FIELDS), f"{request.now:%Y-%m-%d %H:%M:%S}"),
+    )
+    request.flash("Thank you. The editors will look at your suggestion.")
+    return redirect("/suggestions")
+
+
+@site.get("/suggestions")
+@members_only
+def show(request: Request, user: sqlite3.Row) -> str:
+    """Show my own suggestions, the newest first."""
+    mine = request.db.execute(
+        "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC",
+        (user["user_id"],),
+    ).fetchall()
+    pager = Pager.of(request, len(mine), request.layout.page_size(PER_PAGE))
+    return request.render("suggestions.html", suggestions=mine[pager.first : pager.first + pager.limit], pager=pager)
+
+
+@site.post("/suggestion/<int:suggestion_id>/withdraw")
+@members_only
+def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Response:
+    """Take a suggestion of one's own back. Raises NotFound and Forbidden."""
+    row = request.db.execute("SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,)).fetchone()
+    if row is None:
+        raise NotFound
+    if row["user_id"] != user["user_id"]:
+        raise Forbidden("Only the author of a suggestion can withdraw it.")
+    request.db.execute("UPDATE suggestion SET status = 'withdrawn' WHERE suggestion_id = ?", (suggestion_id,))
+    request.flash("The suggestion is withdrawn.")
+    return redirect("/suggestions")

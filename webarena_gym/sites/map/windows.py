@@ -1,0 +1,48 @@
+"""Windows of the map as URLs say them, and the pictures that pages show of them."""
+
+from collections.abc import Mapping
+
+from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST
+from webarena_gym.sites.map.base import url
+from webarena_gym.sites.map.drawing import LEAST_ZOOM, LOOKS, MOST_ZOOM, Window
+from webarena_gym.sites.map.forms import whole_number
+from webarena_gym.sites.map.geometry import Point
+from webarena_gym.sites.map.units import read_coordinates
+
+WHOLE = Window(Point((SOUTH + NORTH) / 2, (WEST + EAST) / 2), 8)
+"""The window that shows all of the country."""
+
+
+def point_of(values: Mapping[str, str]) -> Point | None:
+    """Return the point that `lat` and `lon` say, or None when they say none."""
+    found = read_coordinates(f"{values.get('lat', '')[:20]}, {values.get('lon', '')[:20]}")
+    return Point(*found) if found else None
+
+
+def window_of(values: Mapping[str, str]) -> Window:
+    """Return the window that `lat`, `lon` and `zoom` say; what is missing or senseless is as on the front page."""
+    point, zoom = point_of(values), whole_number(values.get("zoom"), LEAST_ZOOM, MOST_ZOOM)
+    if point is None:
+        return Window(WHOLE.centre, zoom or WHOLE.zoom)
+    return Window(point, zoom or 15)
+
+
+def layer_of(values: Mapping[str, str]) -> str:
+    """Return the layer that is asked for."""
+    layer = values.get("layer", "")
+    return layer if layer in LOOKS else "standard"
+
+
+def arguments(window: Window) -> dict[str, object]:
+    """Return a window as the arguments of a URL."""
+    return {"zoom": window.zoom, "lat": f"{window.centre.latitude:.5f}", "lon": f"{window.centre.longitude:.5f}"}
+
+
+def picture(window: Window, **more: object) -> str:
+    """Return the address of the picture of a window."""
+    return url("/export/map.svg", **arguments(window), **more)
+
+
+def marked(point: Point, zoom: int = 15) -> str:
+    """Return the address of the picture around a point, with a marker on it."""
+    return picture(Window(point, zoom), marker=1)

@@ -1,0 +1,1 @@
+"""What the map's generator draws: roads, places, and the people who write notes."""

@@ -1,0 +1,128 @@
+"""The SQL that several pages share. `:me` is the visitor's id, 0 for a guest."""
+
+import sqlite3
+
+SORTS = {
+    "hot": "Hot",
+    "new": "New",
+    "active": "Active",
+    "top": "Top",
+    "controversial": "Controversial",
+    "most_commented": "Most commented",
+}
+"""The orders of a list of submissions, by their part of the address."""
+
+PERIODS = {"day": "24 hours", "week": "Week", "month": "Month", "year": "Year", "all": "All time"}
+"""How far back the orders of `WITH_PERIOD` look, by the argument `t`; the first is usual."""
+
+WITH_PERIOD = ("top", "controversial", "most_commented")
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+
+ORDER_BY = {
+    "hot": "CAST(strftime('%s', s.created_at) AS INTEGER) + 600 * (s.up - s.down) DESC",
+    "new": "s.created_at DESC",
+    "active": "active_at DESC",
+    "top": "score DESC",
+    "controversial": "min(s.up, s.down) DESC",
+    "most_commented": "comments DESC",
+}
+
+CARD = """
+    SELECT s.*, s.up - s.down AS score, f.name AS forum, u.username AS author, i.description AS image,
+        (SELECT count(*) FROM comment c WHERE c.submission_id = s.submission_id AND c.state = 'visible') AS comments,
+        (SELECT coalesce(max(c.created_at), s.created_at) FROM comment c
+            WHERE c.submission_id = s.submission_id AND c.state = 'visible') AS active_at,
+        (SELECT choice FROM submission_vote v WHERE v.submission_id = s.submission_id AND v.user_id = :me) AS my_vote
+    FROM submission s JOIN forum f USING (forum_id) JOIN user u USING (user_id) LEFT JOIN image i USING (image_id)
+"""
+"""Submissions with all that their entry in a list shows."""
+
+LISTED = """s.state = 'visible'
+    AND s.user_id NOT IN (SELECT blocked_id FROM user_block WHERE user_id = :me)
+    AND s.submission_id NOT IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"""
+"""What lists leave out: what is gone, what people wrote whom the visitor has blocked, and what the visitor has hidden."""
+
+REMARK = """
+    SELECT c.*, c.up - c.down AS score, u.username AS author, s.title, s.slug, s.is_locked, s.user_id AS submitter_id,
+        f.forum_id, f.name AS forum,
+        (SELECT choice FROM comment_vote v WHERE v.comment_id = c.comment_id AND v.user_id = :me) AS my_vote,
+        c.user_id IN (SELECT blocked_id FROM user_block WHERE user_id = :me) AS is_blocked
+    FROM comment c JOIN submission s USING (submission_id) JOIN forum f USING (forum_id) JOIN user u ON u.user_id = c.user_id
+"""
+"""Comments with all that is shown of them, and where they stand."""
+
+FORUM = """
+    SELECT f.*,
+        (SELECT count(*) FROM subscription x WHERE x.forum_id = f.forum_id) AS subscribers,
+        (SELECT count(*) FROM submission s WHERE s.forum_id = f.forum_id AND s.state = 'visible') AS submissions,
+        EXISTS (SELECT 1 FROM subscription x WHERE x.forum_id = f.forum_id AND x.user_id = :me) AS is_subscribed,
+        EXISTS (SELECT 1 FROM moderator m WHERE m.forum_id = f.forum_id AND m.user_id = :me) AS is_moderated
+    FROM forum f
+"""
+"""Forums with their counts."""
+
+
+def user(db: sqlite3.Connection, user_id: int) -> sqlite3.Row | None:
+    """Return a user."""
+    row: sqlite3.Row | None = db.execute("SELECT * FROM user WHERE user_id = ?", (user_id,)).fetchone()
+    return row
+
+
+def user_named(db: sqlite3.Connection, username: str) -> sqlite3.Row | None:
+    """Return a user by name, in whatever case."""
+    row: sqlite3.Row | None = db.execute("SELECT * FROM user WHERE username = ?", (username,)).fetchone()
+    return row
+
+
+def forum_named(db: sqlite3.Connection, name: str, me: int) -> sqlite3.Row | None:
+    """Return a forum by name, in whatever case."""
+    row: sqlite3.Row | None = db.execute(f"{FORUM} WHERE f.name = :name", {"me": me, "name": name}).fetchone()
+    return row
+
+
+def tags(db: sqlite3.Connection, forum_id: int) -> list[str]:
+    """Return a forum's tags in order of the alphabet."""
+    return [row["tag"] for row in db.execute("SELECT tag FROM forum_tag WHERE forum_id = ? ORDER BY tag", (forum_id,))]
+
+
+def moderators(db: sqlite3.Connection, forum_id: int) -> list[sqlite3.Row]:
+    """Return a forum's moderators, those of the longest standing first."""
+    return db.execute(
+        "SELECT u.*, m.since FROM moderator m JOIN user u USING (user_id) WHERE forum_id = ? ORDER BY m.since, user_id",
+        (forum_id,),
+    ).fetchall()
+
+
+def submission(db: sqlite3.Connection, submission_id: int, me: int) -> sqlite3.Row | None:
+    """Return a submission, also one that is gone."""
+    query = f"{CARD} WHERE s.submission_id = :submission_id"
+    row: sqlite3.Row | None = db.execute(query, {"me": me, "submission_id": submission_id}).fetchone()
+    return row
+
+
+def comment(db: sqlite3.Connection, comment_id: int, me: int) -> sqlite3.Row | None:
+    """Return a comment, also one that is gone."""
+    query = f"{REMARK} WHERE c.comment_id = :comment_id"
+    row: sqlite3.Row | None = db.execute(query, {"me": me, "comment_id": comment_id}).fetchone()
+    return row
+
+
+def is_blocked(db: sqlite3.Connection, user_id: int, blocked_id: int) -> bool:
+    """Tell whether a user has blocked another."""
+    query = "SELECT 1 FROM user_block WHERE user_id = ? AND blocked_id = ?"
+    return db.execute(query, (user_id, blocked_id)).fetchone() is not None
+
+
+def unread_count(db: sqlite3.Connection, user_id: int) -> int:
+    """Return how many messages wait to be read by a user."""
+    query = """
+        SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
+        WHERE ? IN (t.sender_id, t.receiver_id) AND m.sender_id != ? AND NOT m.is_read
+    """
+    (number,) = db.execute(query, (user_id, user_id)).fetchone()
+    return int(number)
+
+
+def address(row: sqlite3.Row) -> str:
+    """Return the path of the thread that a submission or comment belongs to."""
+    return f"/f/{row['forum']}/{row['submission_id']}/{row['slug']}"

@@ -1,0 +1,74 @@
+"""What moderators do: removing, locking and pinning submissions, removing comments, and naming more moderators."""
+
+import sqlite3
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.reddit import queries
+from webarena_gym.sites.reddit.base import members_only, return_url, site, timestamp
+from webarena_gym.sites.reddit.forms import Field, complaints, read
+from webarena_gym.sites.reddit.views.comments import find_comment
+from webarena_gym.sites.reddit.views.forums import find_forum, moderated_forum, sidebar
+from webarena_gym.sites.reddit.views.submissions import find_submission
+
+CHANGES = {
+    "remove": ("state = 'removed'", "The submission was removed."),
+    "restore": ("state = 'visible'", "The submission was restored."),
+    "lock": ("is_locked = 1", "The submission was locked."),
+    "unlock": ("is_locked = 0", "The submission was unlocked."),
+    "pin": ("is_sticky = 1", "The submission was made sticky."),
+    "unpin": ("is_sticky = 0", "The submission is no longer sticky."),
+}
+"""What can be done with a submission: the SQL, and what is said afterwards."""
+
+
+@site.post(f"/submission/<int:submission_id>/<any({', '.join(CHANGES)}):change>")
+@members_only
+def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) -> Response:
+    """Change a submission to a forum that the visitor moderates."""
+    submission = find_submission(request, submission_id)
+    moderated_forum(request, submission["forum"])
+    assignment, message = CHANGES[change]
+    request.db.execute(f"UPDATE submission SET {assignment} WHERE submission_id = ?", (submission_id,))
+    request.flash(message)
+    return redirect(return_url(request, queries.address(submission)))
+
+
+@site.post("/f/<name>/<int:submission_id>/<slug>/comment/<int:comment_id>/remove")
+@members_only
+def remove_comment(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> Response:
+    """Remove a comment in a forum that the visitor moderates."""
+    submission, _row = find_comment(request, submission_id, comment_id)
+    moderated_forum(request, submission["forum"])
+    request.db.execute("UPDATE comment SET state = 'removed' WHERE comment_id = ?", (comment_id,))
+    request.flash("The comment was removed.")
+    return redirect(queries.address(submission))
+
+
+@site.get("/f/<name>/moderators")
+def moderators(request: Request, name: str) -> str:
+    """Show who moderates a forum, and let moderators add one."""
+    return _page(request, find_forum(request, name), "", [])
+
+
+@site.post("/f/<name>/moderators")
+@members_only
+def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response:
+    """Make somebody a moderator."""
+    forum = moderated_forum(request, name)
+    fields = {"username": Field("Username", limit=25)}
+    values = read(request, fields)
+    errors = complaints(values, fields)
+    user = queries.user_named(request.db, values["username"])
+    if not errors and user is None:
+        errors.append("Username: there is no user of this name.")
+    if errors or user is None:
+        return _page(request, forum, values["username"], errors)
+    request.db.execute(
+        "INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], timestamp(request))
+    )
+    request.flash(f"{user['username']} is a moderator of {forum['name']}.")
+    return redirect(f"/f/{forum['name']}/moderators")
+
+
+def _page(request: Request, forum: sqlite3.Row, username: str, errors: list[str]) -> str:
+    return request.render("moderators.html", username=username, errors=errors, **sidebar(request, forum))

@@ -1,0 +1,1 @@
+"""The parts of the forum's generator, one noun each."""

@@ -1,0 +1,99 @@
+"""Reading the encyclopedia's database."""
+
+import sqlite3
+
+Row = sqlite3.Row
+_MOST_WORDS = 10
+
+
+def find(db: sqlite3.Connection, title: str) -> Row | None:
+    """Return the page with that title or that other name; upper and lower case count only where titles differ by them."""
+    for comparison in ("", " COLLATE NOCASE"):
+        row: Row | None = db.execute(
+            f"""
+            SELECT p.* FROM page p WHERE p.title = ?1{comparison}
+            UNION ALL SELECT p.* FROM page p JOIN alias a USING (article_id) WHERE a.title = ?1{comparison} LIMIT 1
+            """,
+            (title,),
+        ).fetchone()
+        if row is not None:
+            return row
+    return None
+
+
+def exists(db: sqlite3.Connection, title: str) -> bool:
+    """Say whether a link to that title leads somewhere."""
+    query = "SELECT 1 FROM article WHERE title = ?1 UNION ALL SELECT 1 FROM alias WHERE title = ?1"
+    return db.execute(query, (title,)).fetchone() is not None
+
+
+def facts(db: sqlite3.Connection, article_id: int) -> list[Row]:
+    """Return the lines of an article's infobox."""
+    return db.execute("SELECT * FROM fact WHERE article_id = ? ORDER BY position", (article_id,)).fetchall()
+
+
+def categories(db: sqlite3.Connection, article_id: int) -> list[str]:
+    """Return the names of an article's categories."""
+    rows = db.execute("SELECT name FROM category WHERE article_id = ? ORDER BY name", (article_id,))
+    return [row["name"] for row in rows]
+
+
+def members(db: sqlite3.Connection, category: str) -> list[Row]:
+    """Return the articles of a category by title."""
+    query = "SELECT a.* FROM article a JOIN category c USING (article_id) WHERE c.name = ? ORDER BY a.title"
+    return db.execute(query, (category,)).fetchall()
+
+
+def all_categories(db: sqlite3.Connection) -> list[Row]:
+    """Return the categories by name, with their sizes."""
+    return db.execute("SELECT name, count(*) AS size FROM category GROUP BY name ORDER BY name").fetchall()
+
+
+def linking(db: sqlite3.Connection, title: str) -> list[Row]:
+    """Return the articles that link to a title."""
+    query = "SELECT a.* FROM article a JOIN link l USING (article_id) WHERE l.target = ? ORDER BY a.title"
+    return db.execute(query, (title,)).fetchall()
+
+
+def aliases(db: sqlite3.Connection, article_id: int) -> list[str]:
+    """Return the other names that lead to an article."""
+    return [row["title"] for row in db.execute("SELECT title FROM alias WHERE article_id = ? ORDER BY title", (article_id,))]
+
+
+def history(db: sqlite3.Connection, article_id: int) -> list[Row]:
+    """Return the revisions of an article, the newest first, with their authors and the growth in characters."""
+    return db.execute(
+        """
+        SELECT r.*, u.username, length(r.text) AS size,
+            length(r.text) - lag(length(r.text), 1, 0) OVER (ORDER BY r.revision_id) AS growth
+        FROM revision r JOIN user u USING (user_id) WHERE article_id = ? ORDER BY r.revision_id DESC
+        """,
+        (article_id,),
+    ).fetchall()
+
+
+def is_watched(db: sqlite3.Connection, user_id: int, article_id: int) -> bool:
+    """Say whether an article is on a user's watchlist."""
+    query = "SELECT 1 FROM watch WHERE user_id = ? AND article_id = ?"
+    return db.execute(query, (user_id, article_id)).fetchone() is not None
+
+
+def search(db: sqlite3.Connection, phrase: str) -> list[Row]:
+    """Return the pages that hold all words of a phrase: first those with all of them in the title, then by how often."""
+    words = list(dict.fromkeys(phrase.lower().split()))[:_MOST_WORDS]
+    if not words:
+        return []
+    conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
+    rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [_like(word) for word in words]).fetchall()
+    return sorted(rows, key=lambda row: _rank(row, words))
+
+
+def _like(word: str) -> str:
+    for mark in ("\\", "%", "_"):
+        word = word.replace(mark, f"\\{mark}")
+    return f"%{word}%"
+
+
+def _rank(row: Row, words: list[str]) -> tuple[bool, int, str]:
+    title, text = row["title"].lower(), row["text"].lower()
+    return not all(word in title for word in words), -sum(text.count(word) for word in words), row["title"]

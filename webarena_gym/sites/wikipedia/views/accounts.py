@@ -1,0 +1,101 @@
+"""Accounts: signing in and out, making one, and preferences."""
+
+import re
+import sqlite3
+
+from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.wikipedia.base import clean, current_user, line, local, members_only, site
+
+SHORTEST = 8  # characters of a password
+_USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
+_EMAIL = re.compile(r"[^\s@<>\"',;]+@[^\s@<>\"',;]+\.[^\s@<>\"',;.]+")
+
+
+@site.get("/login")
+def login_form(request: Request) -> str | Response:
+    """Ask who it is."""
+    if current_user(request) is not None:
+        return redirect("/")
+    return request.render("login.html", username="", errors=[])
+
+
+@site.post("/login")
+def login(request: Request) -> str | Response:
+    """Sign a user in, and lead to the page that was asked for."""
+    username, password = line(request.form.get("username")), clean(request.form.get("password", ""))
+    query = "SELECT * FROM user WHERE (username = ?1 OR (email = ?1 AND email != '')) AND password = ?2 ORDER BY user_id"
+    user = request.db.execute(query, (username, password)).fetchone()
+    if user is None:
+        return request.render(
+            "login.html", username=username, errors=["The name or the password is not correct. Please try again."]
+        )
+    request.session["user_id"] = user["user_id"]
+    return redirect(local(request.session.pop("after_login", "/")))
+
+
+@site.get("/logout")
+def logout(request: Request) -> Response:
+    """Sign out."""
+    request.session.clear()
+    request.flash("You are signed out.")
+    return redirect("/")
+
+
+@site.get("/create-account")
+def create_form(request: Request) -> str:
+    """Ask for a new user's data."""
+    return request.render("create_account.html", username="", email="", errors=[])
+
+
+@site.post("/create-account")
+def create(request: Request) -> str | Response:
+    """Make an account and sign its owner in."""
+    username, email = line(request.form.get("username")), line(request.form.get("email"))
+    password, again = (clean(request.form.get(name, "")) for name in ("password", "password_again"))
+    errors = []
+    if not _USERNAME.fullmatch(username):
+        errors.append("A username has 2 to 40 letters, digits, dots, hyphens or underscores.")
+    elif request.db.execute("SELECT 1 FROM user WHERE username = ?", (username,)).fetchone():
+        errors.append("There is already a user with this name.")
+    if email and not _EMAIL.fullmatch(email):
+        errors.append("Please enter a valid email address, for example name@domain.com.")
+    if not SHORTEST <= len(password) <= 128:
+        errors.append(f"A password has {SHORTEST} to 128 characters.")
+    elif password != again:
+        errors.append("The two passwords are not the same.")
+    if errors:
+        return request.render("create_account.html", username=username, email=email, errors=errors)
+    request.session["user_id"] = request.db.execute(
+        "INSERT INTO user (username, password, real_name, email, created_at) VALUES (?, ?, '', ?, ?)",
+        (username, password, email, f"{request.now:%Y-%m-%d %H:%M:%S}"),
+    ).lastrowid
+    request.flash(f"Welcome, {username}.")
+    return redirect(local(request.session.pop("after_login", "/")))
+
+
+@site.get("/preferences")
+@members_only
+def preferences_form(request: Request, user: sqlite3.Row) -> str:
+    """Show the user's own data, to be changed."""
+    return request.render("preferences.html", values=user, errors=[])
+
+
+@site.post("/preferences")
+@members_only
+def preferences(request: Request, user: sqlite3.Row) -> str | Response:
+    """Change the real name, the email address, and what the user gets mail about."""
+    values = {
+        "username": user["username"],
+        "real_name": line(request.form.get("real_name"), 100),
+        "email": line(request.form.get("email")),
+        "wants_mail": int(request.form.get("wants_mail") == "1"),
+    }
+    if values["email"] and not _EMAIL.fullmatch(str(values["email"])):
+        errors = ["Please enter a valid email address, for example name@domain.com."]
+        return request.render("preferences.html", values=values, errors=errors)
+    request.db.execute(
+        "UPDATE user SET real_name = ?, email = ?, wants_mail = ? WHERE user_id = ?",
+        (values["real_name"], values["email"], values["wants_mail"], user["user_id"]),
+    )
+    request.flash("Your preferences were saved.")
+    return redirect("/preferences")

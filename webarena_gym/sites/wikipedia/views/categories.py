@@ -1,0 +1,41 @@
+"""Categories and the index of all articles."""
+
+from werkzeug.exceptions import NotFound
+
+from webarena_gym.sites.kit import Request
+from webarena_gym.sites.wikipedia import queries
+from webarena_gym.sites.wikipedia.base import site, title
+from webarena_gym.sites.wikipedia.paging import Pager
+
+MEMBERS_PER_PAGE = 100
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+@site.get("/wiki/Category:<address>")
+def category(request: Request, address: str) -> str:
+    """Show the articles of a category."""
+    name = title(address)
+    rows = queries.members(request.db, name)
+    if not rows:
+        raise NotFound(f"There is no category with the name {name[:200]}.")
+    return request.render("category.html", category=name, pager=Pager(request, rows, MEMBERS_PER_PAGE))
+
+
+@site.get("/categories")
+def categories(request: Request) -> str:
+    """Show all categories with their sizes."""
+    return request.render("categories.html", pager=Pager(request, queries.all_categories(request.db), MEMBERS_PER_PAGE))
+
+
+@site.get("/contents")
+def contents(request: Request) -> str:
+    """Show the articles that begin with a letter, or with a digit."""
+    letter = request.args.get("letter", "A")[:1].upper()
+    rows = request.db.execute("SELECT title, substr(upper(title), 1, 1) AS letter FROM article ORDER BY title").fetchall()
+    chosen = [row for row in rows if (row["letter"] == letter if letter in _LETTERS else row["letter"] not in _LETTERS)]
+    return request.render(
+        "contents.html",
+        letters=[*_LETTERS, "0"],
+        letter=letter if letter in _LETTERS else "0",
+        pager=Pager(request, chosen, MEMBERS_PER_PAGE),
+    )

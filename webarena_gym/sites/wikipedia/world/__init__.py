@@ -1,0 +1,1 @@
+"""What the encyclopedia's generator draws: people, works, events, places, and the articles about them."""

@@ -1,0 +1,92 @@
+"""What a set of tasks is made of, in tables beside the published WebArena-Lite."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from webarena_gym.tasks.task import Task
+
+CHECKS: Mapping[tuple[str, ...], str] = {
+    ("answer",): "answer",
+    ("content",): "page or state",
+    ("content", "place"): "place and page or state",
+    ("place",): "place",
+    ("answer", "place"): "answer and place",
+    ("answer", "content"): "answer and page or state",
+    ("answer", "content", "place"): "all three",
+}
+_KINDS = {"string_match": "answer", "url_match": "place", "program_html": "content", "state": "content"}
+_STEPS = ("1", "2 to 3", "4 to 6", "7 to 10", "11 to 15", "16 to 20", "more")
+_STEP_LIMITS = (1, 3, 6, 10, 15, 20)
+_BAR = 40  # characters of the longest bar
+
+
+class Census(NamedTuple):
+    """The numbers of one set of tasks. `sites` counts a task of more than one site as "several"; `checks` are CHECKS."""
+
+    templates: int
+    tasks: int
+    unachievable: int
+    sites: Mapping[str, int]
+    checks: Mapping[str, int]
+
+
+WEBARENA_LITE: Mapping[str, Census] = {
+    "test": Census(
+        165, 165, 10,
+        {"shopping": 45, "shopping_admin": 35, "gitlab": 30, "map": 26, "reddit": 19, "several": 10},
+        {"answer": 78, "page or state": 48, "place and page or state": 19, "place": 18, "answer and place": 2},
+    ),
+    "train": Census(
+        168, 647, 25,
+        {"gitlab": 150, "shopping_admin": 147, "shopping": 142, "reddit": 87, "map": 83, "several": 38},
+        {"answer": 247, "page or state": 234, "place and page or state": 105, "place": 53, "answer and place": 8},
+    ),
+}  # fmt: skip
+"""The published splits, counted in the task files that WebAgent-R1 used."""
+
+
+def count(tasks: Iterable[Task]) -> Census:
+    """Return the numbers of these tasks."""
+    chosen = list(tasks)
+    return Census(
+        templates=len({task.template or task.intent_template for task in chosen}),
+        tasks=len(chosen),
+        unachievable=sum(not task.is_achievable for task in chosen),
+        sites=Counter("several" if len(task.sites) > 1 else task.sites[0] for task in chosen),
+        checks=Counter(CHECKS[tuple(sorted({_KINDS[kind] for kind in task.eval_types}))] for task in chosen),
+    )
+
+
+def tables(tasks: Sequence[Task], split: str) -> str:
+    """Return the tables that a person reads; `split` is the published one to stand beside, where there is such a split."""
+    own, published = count(tasks), WEBARENA_LITE.get(split)
+    beside = f"WebArena-Lite {split}" if published else ""
+    lines = [f"{'':<28}{'here':>12}  {beside:>20}".rstrip()]
+    for name in ("templates", "tasks", "unachievable"):
+        lines.append(f"{name:<28}{getattr(own, name):>6}{'':6}  {getattr(published, name, ''):>14}".rstrip())
+    for title in ("sites", "checks"):
+        counted: Mapping[str, int] = getattr(own, title)
+        known: Mapping[str, int] = getattr(published, title, {})
+        lines += ["", f"by {title.removesuffix('s')}"]
+        for name in sorted({*counted, *known}, key=lambda key: (-counted.get(key, 0), key)):
+            line = f"  {name:<26}{_share(counted.get(name, 0), own.tasks)}"
+            lines.append(f"{line}  {_share(known.get(name, 0), published.tasks):>20}" if published else line)
+    return "\n".join([*lines, "", *_histogram([len(task.solution) for task in tasks])])
+
+
+def _share(number: int, total: int) -> str:
+    return f"{number:>6}{number / max(total, 1):>6.0%}"
+
+
+def _histogram(lengths: Sequence[int]) -> list[str]:
+    """The steps of the reference solutions."""
+    if not lengths:
+        return []
+    lines = [f"steps of the solutions: {min(lengths)} to {max(lengths)}, median {median(lengths):g}"]
+    counts = Counter(bisect_left(_STEP_LIMITS, length) for length in lengths)
+    for place, name in enumerate(_STEPS):
+        lines.append(f"  {name:<26}{counts[place]:>6}  {'#' * round(_BAR * counts[place] / max(counts.values()))}".rstrip())
+    return lines

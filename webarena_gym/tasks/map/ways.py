@@ -1,0 +1,128 @@
+"""The ways through the map that templates share, and the distances that it shows, computed as the map computes them."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from webarena_gym.sites.map.categories import PLURALS
+from webarena_gym.sites.map.finding import by_distance, of_place
+from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.map.routing import CAR, Mode, Roads, Route, Spot, load_roads
+from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, choose, click, search, type_text
+
+SEARCH_BOX = "Search the map"
+PER_PAGE = 10  # results of a search, places nearby
+MARGIN = 1.1  # what is nearest must be nearer than the second by a tenth
+LANDMARKS = "EXISTS (SELECT 1 FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Opened')"
+IN_TOWN = f"{LANDMARKS} AND category NOT IN ('airport', 'national park')"
+
+
+class Near(NamedTuple):
+    """A place of some kind around another one: its row, how far it is in a straight line, and the way there on foot."""
+
+    row: Row
+    metres: float
+    walk: Route
+
+
+def roads(world: Sampler) -> Roads:
+    """Return the roads of the world."""
+    return load_roads(world.rows)
+
+
+def places(world: Sampler, where: str, *values: object) -> list[Row]:
+    """Return the places that meet a condition."""
+    return world.rows(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
+
+
+def some_place(world: Sampler, where: str, *values: object) -> Row:
+    """Return one of the places that meet a condition. Raises NothingToDraw."""
+    return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
+
+
+def spot(row: Row) -> Spot:
+    """Return where a place's door is."""
+    return Spot(row["edge_id"], row["metres"])
+
+
+def route(world: Sampler, mode: Mode, a: Row, b: Row) -> Route:
+    """Return the way from one place to another."""
+    return roads(world).route(mode, spot(a), spot(b))
+
+
+def nearby(world: Sampler, category: str, centre: Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
+    """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there."""
+    rows = {row["name"]: row for row in places(world, "category = ?", category) if row["name"] != centre["name"]}
+    found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
+    return [Near(rows[one.label], one.metres or 0.0, route(world, walk, centre, rows[one.label])) for one in found]
+
+
+def clearly_first(found: Sequence[Near]) -> Near:
+    """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
+    if len(found) < 2:
+        raise NothingToDraw("a choice of places")
+    best, others = found[0], found[1:]
+    if any(other.metres < MARGIN * best.metres or other.walk.metres < MARGIN * best.walk.metres for other in others):
+        raise NothingToDraw("one that is nearer than all others")
+    if best.walk.metres < 50:
+        raise NothingToDraw("one that is not next door")
+    return best
+
+
+def stated(metres: float) -> tuple[str, str]:
+    """Return the unit in which the map gives a distance, in words, and the bare number.
+
+    >>> stated(653), stated(3449)
+    (('metres', '653'), ('kilometres', '3.4'))
+    """
+    number, _, unit = distance(metres).partition(" ")
+    return {"m": "metres", "km": "kilometres"}[unit], number
+
+
+def other_times(minutes: int, *more: int) -> list[str]:
+    """Return durations that are wrong, each a likely mistake."""
+    wrong = [minutes + 7, *more]
+    return [duration(each) for each in dict.fromkeys(wrong) if each != minutes]
+
+
+def open_place(name: str, thought: str = "") -> list[Step]:
+    """Return the steps to the page of a place, town or state."""
+    return [search(SEARCH_BOX, name), click(name, thought)]
+
+
+def open_nearby(centre: Row, category: str) -> list[Step]:
+    """Return the steps to the list of the places of a kind around a place."""
+    return [*open_place(centre["name"]), click(link_to(category))]
+
+
+def link_to(category: str) -> str:
+    """Return the link on a place's page that leads to the places of a kind nearby."""
+    plural = PLURALS[category]
+    return f"{plural[0].upper()}{plural[1:]} nearby"
+
+
+def open_route(start: str, goal: str, mode: Mode) -> list[Step]:
+    """Return the steps to a route."""
+    chosen = [] if mode is CAR else [choose("Travel by", mode.name)]
+    return [click("Directions"), type_text("From", start), type_text("To", goal), *chosen, click("Get directions")]
+
+
+def open_routes(start: str, goals: Sequence[str], mode: Mode) -> list[Step]:
+    """Return the steps to the routes from one place to several, one after the other."""
+    return [*open_route(start, goals[0], mode), *(step for goal in goals[1:] for step in change_route("To", goal))]
+
+
+def change_route(label: str, name: str) -> list[Step]:
+    """Return the steps from a route to one that has another place at one of its ends."""
+    return [type_text(label, name), click("Get directions")]
+
+
+def travel_by(mode: Mode) -> list[Step]:
+    """Return the steps from a route to the same one by another way to travel."""
+    return [choose("Travel by", mode.name), click("Get directions")]
+
+
+def turn_pages(world: Sampler, last: int, usual: int = PER_PAGE) -> list[Step]:
+    """Return the steps to the page of a list, of `usual` rows a page, on which the row with that index stands."""
+    return [click("Next", "There is more on the next page.")] * (last // world.layout.page_size(usual))

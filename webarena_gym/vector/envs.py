@@ -1,0 +1,303 @@
+"""`gymnasium.make_vec("WebArenaLite-v0")`: many envs at once, by Gymnasium's vector API and asynchronously."""
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from copy import copy, deepcopy
+from functools import partial
+from typing import Any
+
+import gymnasium
+import numpy
+from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
+from gymnasium.spaces import Space, Tuple
+from gymnasium.vector import AutoresetMode, VectorEnv
+
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import WorkerError
+from webarena_gym.vector.episodes import Episodes, Result
+from webarena_gym.vector.pool import CONTEXTS, Pool
+
+Array = numpy.ndarray[Any, Any]
+Batch = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
+"""Observations, rewards, terminations, truncations and infos of some envs."""
+
+
+class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
+    """Many `WebArenaLite` envs in worker processes.
+
+    `reset` and `step` are Gymnasium's, in lock-step. `async_reset`, `send` and `recv` are for those who do not wait for the
+    slowest: `recv` returns the `batch_size` envs that were ready first, and `infos["env_id"]` says which they are. Equal seeds
+    and actions give equal episodes, whatever the number of workers and the order in which they finish.
+
+    Args:
+        num_envs: how many envs.
+        batch_size: how many `recv` waits for; all by default.
+        workers: how many processes share the envs; one for each core by default. More help where steps wait for something else.
+        autoreset_mode: Gymnasium's. NEXT_STEP and SAME_STEP begin the next episode by themselves; with DISABLED, `reset` with
+            `options={"reset_mask": mask}` or `async_reset` does.
+        step_timeout_s: after this time without an answer a worker counts as hung.
+        context: "forkserver" or "spawn". The script that runs is not imported in the workers, so it needs no main guard.
+        make_env: makes one env from the other keywords, for wrappers around each; takes what cloudpickle takes.
+        env_arguments: the keywords of `WebArenaLite`.
+
+    A worker that dies, hangs or runs out of memory is replaced. Episodes that were in it are truncated with the reward NaN and
+    with `info["failure"]` to say why, and the next reset goes on with the task that would have come. What `set_attr` has set
+    is not set again. An exception that an env raises is raised here, with the worker's traceback as a note.
+
+    """
+
+    def __init__(
+        self,
+        num_envs: int = 1,
+        *,
+        batch_size: int | None = None,
+        workers: int | None = None,
+        autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+        step_timeout_s: float = 120.0,
+        context: str = CONTEXTS[0],
+        make_env: Callable[..., gymnasium.Env[str, str]] = WebArenaLite,
+        **env_arguments: Any,
+    ) -> None:
+        _expect_between("num_envs", num_envs, 1)
+        _expect_between("batch_size", batch_size or num_envs, 1, num_envs)
+        _expect_between("workers", workers or 1, 1)
+        if context not in CONTEXTS:
+            raise ValueError(f"context is {context!r}; expected one of {', '.join(map(repr, CONTEXTS))}")
+        if not step_timeout_s > 0:
+            raise ValueError(f"step_timeout_s is {step_timeout_s!r}; expected a positive number of seconds")
+        model = make_env(**env_arguments)
+        if isinstance(model.unwrapped, WebArenaLite):
+            env_arguments["tasks"] = model.unwrapped.tasks  # drawn once, here, and not by every env
+        self.num_envs = num_envs
+        self.batch_size = batch_size or num_envs
+        self.autoreset_mode = AutoresetMode(autoreset_mode)
+        self.metadata = {**model.metadata, "autoreset_mode": self.autoreset_mode}
+        self.render_mode = model.render_mode
+        self.single_observation_space = model.observation_space
+        self.single_action_space = model.action_space
+        self.observation_space = _batched(model.observation_space, num_envs)
+        self.action_space = _batched(model.action_space, num_envs)
+        model.close()
+        make = partial(make_env, **env_arguments)
+        self._pool = Pool(make, num_envs, min(workers or _cores(), num_envs), step_timeout_s, context)
+        self._episodes = Episodes(self._pool, num_envs, self.autoreset_mode)
+
+    # Gymnasium's vector API.
+
+    def reset(
+        self,
+        *,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+        """Begin new episodes, in all envs or in those of `options["reset_mask"]`; env i gets the seed + i.
+
+        Seeds and options may be lists with one for each env: `[{"task": id}] * num_envs` is a group, the same task in the same
+        world in each env, isolated. Raises what an env raises, and WorkerError when a world cannot be brought up.
+        """
+        chosen = list(range(self.num_envs))
+        seeds = self._seeds(seed, chosen)
+        if isinstance(options, dict) and "reset_mask" in options:
+            mask = options["reset_mask"]
+            options = {key: value for key, value in options.items() if key != "reset_mask"}
+            if (
+                not isinstance(mask, numpy.ndarray)
+                or mask.dtype != numpy.bool_
+                or mask.shape != (self.num_envs,)
+                or not mask.any()
+            ):
+                raise ValueError(f"reset_mask is {mask!r}; expected an array of {self.num_envs} booleans, some of them true")
+            chosen = numpy.flatnonzero(mask).tolist()
+        self.async_reset([seeds[env] for env in chosen], options, chosen)
+        infos: dict[str, Any] = {}
+        for env, result in zip(chosen, self._episodes.take(chosen), strict=True):
+            if result.truncated:
+                raise WorkerError(f"env {env} could not be reset: {result.info['failure']}")
+            infos = self._add_info(infos, result.info, env)
+        return tuple(episode.observation for episode in self._episodes), infos
+
+    def step(self, actions: Sequence[str]) -> Batch:
+        """Take one action in each env, and wait for all of them. Raises what an env raises, when all are done."""
+        self.send(actions)
+        results = self._episodes.take(range(self.num_envs))
+        return *_columns(results), _Rows(self.num_envs).collect(results)
+
+    def render(self) -> tuple[Any, ...]:
+        """Return what each env's `render` does; None for one whose episode was lost."""
+        shown = [env for env, episode in enumerate(self._episodes) if not episode.lost]
+        frames = dict(zip(shown, self._calls(shown, "render"), strict=True))
+        return tuple(frames.get(env) for env in range(self.num_envs))
+
+    def call(self, name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
+        """Call a method of every env, or read an attribute; returns one value for each."""
+        return self._calls(range(self.num_envs), name, *positional, **named)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """Return an attribute of every env."""
+        return self.call(name)
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every env: a list or tuple of one value for each, or one value for all."""
+        several = self._several(
+            values if isinstance(values, list | tuple) else [values] * self.num_envs, range(self.num_envs), name
+        )
+        self._expect_open()
+        self._episodes.set(name, several)
+
+    @property
+    def np_random_seed(self) -> Any:
+        """The seeds of all envs."""
+        return self.get_attr("np_random_seed")
+
+    @property  # type: ignore[misc]
+    def np_random(self) -> Any:
+        """Copies of the random numbers of all envs."""
+        return self.get_attr("np_random")
+
+    def close_extras(self, *, timeout: float | None = None, terminate: bool = False) -> None:  # noqa: ARG002 - Gymnasium's
+        """End the workers in good order, or with `terminate` at once; either way none is left in the end."""
+        if terminate:
+            self._pool.kill()
+        self._pool.close()
+
+    # Asynchronously, by the conventions of EnvPool.
+
+    def async_reset(
+        self,
+        seed: int | Sequence[int | None] | None = None,
+        options: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+        env_ids: Iterable[int] | None = None,
+    ) -> None:
+        """Begin new episodes, in all envs or in the named ones; `recv` returns them, with the reward 0.
+
+        Env i gets the seed + i. Lists of seeds or options have one for each of the envs.
+        """
+        chosen = self._chosen(env_ids)
+        seeds, several = self._seeds(seed, chosen), self._several(options, chosen, "options")
+        for env, env_options in zip(chosen, several, strict=True):
+            self._episodes.reset(env, seeds[env], env_options)
+
+    def send(self, actions: Sequence[str], env_ids: Iterable[int] | None = None) -> None:
+        """Let all envs, or the named ones, take one action each; `recv` returns what comes of them.
+
+        Raises AlreadyPendingCallError for an env that has not been received since it was last told to do something.
+        """
+        chosen = self._chosen(env_ids)
+        several = self._several(actions, chosen, "actions")
+        if self.autoreset_mode is AutoresetMode.DISABLED:
+            over = [env for env in chosen if self._episodes[env].is_over]
+            if over:
+                raise ResetNeeded(f"the episode of env {over[0]} is over, and autoreset is disabled; reset it first")
+        for env, action in zip(chosen, several, strict=True):
+            self._episodes.step(env, action)
+
+    def recv(self) -> Batch:
+        """Return the `batch_size` envs that are ready first, in that order; fewer when no more are under way.
+
+        `infos["env_id"]` says which they are; the other infos have one entry for each of them. Raises what an env raises, and
+        NoAsyncCallError when nothing is under way.
+        """
+        self._expect_open()
+        if self._episodes.are_idle:
+            raise NoAsyncCallError("nothing is under way; send() actions or async_reset() before recv()", "recv")
+        results = self._episodes.take_first(self.batch_size)
+        infos = _Rows(len(results)).collect(list(results.values()))
+        return *_columns(list(results.values())), infos | {"env_id": numpy.array(list(results), dtype=numpy.int64)}
+
+    # Forking.
+
+    def snapshot(self, env_id: int) -> Any:
+        """Return the whole episode of an env, to be restored in any other, also of another worker.
+
+        Raises WorkerError when its worker was lost.
+        """
+        self._chosen([env_id])
+        if self._episodes[env_id].lost:
+            raise WorkerError(self._episodes[env_id].lost)
+        return self._calls([env_id], "snapshot")[0]
+
+    def restore(self, env_id: int, snapshot: Any) -> tuple[str, dict[str, Any]]:
+        """Continue from a snapshot in an env; returns what a reset of it would."""
+        self._chosen([env_id])
+        episode = self._episodes.restore(env_id, snapshot)
+        return episode.observation, episode.info
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """The processes that run now."""
+        return self._pool.pids
+
+    # Inside.
+
+    def _calls(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
+        self._expect_open()
+        return self._episodes.call(envs, name, *positional, **named)
+
+    def _expect_open(self) -> None:
+        if self.closed:
+            raise ClosedEnvironmentError("the vector env is closed")
+
+    def _chosen(self, env_ids: Iterable[int] | None) -> list[int]:
+        """Return env ids that are there, different and free."""
+        chosen = list(range(self.num_envs)) if env_ids is None else [int(env) for env in env_ids]
+        if any(not 0 <= env < self.num_envs for env in chosen) or len(set(chosen)) < len(chosen):
+            raise ValueError(f"env_ids is {chosen}; expected different numbers from 0 to {self.num_envs - 1}")
+        self._expect_open()
+        self._episodes.expect_free(chosen)
+        return chosen
+
+    def _seeds(self, seed: int | Sequence[int | None] | None, envs: Sequence[int]) -> dict[int, int | None]:
+        """Return the seed of each env."""
+        if seed is None or isinstance(seed, int | numpy.integer):
+            return {env: None if seed is None else int(seed) + env for env in envs}
+        return dict(zip(envs, self._several(seed, envs, "seed"), strict=True))
+
+    def _several(self, values: Any, envs: Sequence[int], name: str) -> list[Any]:
+        """Return one value for each env. Raises ValueError when there are more or fewer."""
+        if values is None or isinstance(values, dict):
+            return [values] * len(envs)
+        if isinstance(values, str) or len(values) != len(envs):
+            raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
+        return list(values)
+
+
+class _Rows(VectorEnv[Any, Any, Any]):
+    """Gymnasium's way to put infos together, for the rows of a batch instead of all envs."""
+
+    def __init__(self, count: int) -> None:
+        self.num_envs = count
+
+    def collect(self, results: Sequence[Result]) -> dict[str, Any]:
+        """Return their infos as one dictionary of arrays with masks."""
+        infos: dict[str, Any] = {}
+        for row, result in enumerate(results):
+            infos = self._add_info(infos, result.info, row)
+        return infos
+
+
+def _columns(results: Sequence[Result]) -> tuple[tuple[str, ...], Array, Array, Array]:
+    return (
+        tuple(result.observation for result in results),
+        numpy.array([result.reward for result in results], dtype=numpy.float64),
+        numpy.array([result.terminated for result in results], dtype=numpy.bool_),
+        numpy.array([result.truncated for result in results], dtype=numpy.bool_),
+    )
+
+
+def _batched(space: Space[Any], count: int) -> Tuple[Any]:
+    """Return what Gymnasium's `batch_space` does of a text space, with its large tables shared instead of copied."""
+    seeds = deepcopy(space.np_random).integers(0, 10**8, count)
+    batch = Tuple([copy(space) for _ in range(count)])
+    batch.seed([int(seed) for seed in seeds])
+    return batch
+
+
+def _cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _expect_between(name: str, value: int, least: int, most: int | None = None) -> None:
+    if not isinstance(value, int) or value < least or (most is not None and value > most):
+        limits = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} is {value!r}; expected {limits}")

@@ -1,0 +1,244 @@
+"""Worker processes as their parent sees them: what each has to do, what came back, and which of them broke down."""
+
+import multiprocessing
+import os
+import pickle
+import signal
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection, Pipe, wait
+from time import monotonic
+from types import ModuleType
+from typing import Any
+
+import cloudpickle  # type: ignore[import-untyped]
+
+from webarena_gym.vector.workers import OUT_OF_MEMORY, Answer, Command, serve
+
+CONTEXTS = tuple(name for name in ("forkserver", "spawn") if name in multiprocessing.get_all_start_methods())
+"""How workers may be started, the best first. A plain fork would copy threads and the pipes of other workers."""
+
+_AHEAD = 16_384  # bytes of commands that may wait in a worker's pipe; all systems' pipes hold as much, so sending never blocks
+_ROOM = 1 << 20  # bytes of answers that a pipe may hold, where the system lets us choose, while the caller is busy
+_STARTING_S = 60.0  # more for the first command of a process, which imports and opens what it needs
+_ENDING_S = 5.0
+_TRIES = 2  # of a command that does not depend on what the lost process knew
+
+
+@dataclass
+class _Job:
+    env: int
+    content: bytes
+    is_repeatable: bool
+    tries: int = 0
+
+
+@dataclass
+class _Worker:
+    """A process, the two pipes to it, and the jobs that were sent down the one and not yet answered through the other."""
+
+    process: Any
+    commands: Connection
+    answers: Connection
+    jobs: deque[_Job] = field(default_factory=deque)
+    deadline: float = 0.0
+    is_new: bool = True
+    was_cut_off: bool = False  # while an answer was read, so that what follows cannot be made out
+
+    def has_room(self, job: _Job) -> bool:
+        return not self.jobs or sum(len(other.content) for other in self.jobs) + len(job.content) <= _AHEAD
+
+    def expect_answer(self, timeout_s: float) -> None:
+        self.deadline = monotonic() + timeout_s + (_STARTING_S if self.is_new else 0.0)
+
+    def end(self, deadline: float) -> None:
+        """Free everything. The process ends by itself when its pipes close; at the deadline it is killed."""
+        self.commands.close()
+        self.answers.close()
+        self.process.join(max(0.0, deadline - monotonic()))
+        if self.process.exitcode is None:
+            self.process.kill()
+            self.process.join(_ENDING_S)
+        if self.process.exitcode is not None:
+            self.process.close()
+
+
+class Pool:
+    """Worker processes that hold a number of envs, started when they are needed and again when they were lost.
+
+    Env i lives in worker i modulo the number of workers. One job at a time for each env.
+
+    Args:
+        make_env: makes an env, in a worker; may be anything that cloudpickle takes.
+        num_workers: how many processes.
+        timeout_s: how long a command may take before its worker counts as hung.
+        context: one of CONTEXTS.
+
+    """
+
+    def __init__(self, make_env: Callable[[], Any], num_envs: int, num_workers: int, timeout_s: float, context: str) -> None:
+        self._make_env = cloudpickle.dumps(make_env)
+        self._num_envs = num_envs
+        self._timeout_s = timeout_s
+        self._context: Any = multiprocessing.get_context(context)
+        if context == "forkserver":
+            self._context.set_forkserver_preload(["webarena_gym.env"])  # so that workers share the memory of their imports
+        self._queues: list[deque[_Job]] = [deque() for _ in range(num_workers)]
+        self._workers: dict[int, _Worker] = {}
+        self.close = weakref.finalize(self, _end_all, self._workers, os.getpid())
+        for number in range(num_workers):
+            self._workers[number] = self._start()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that run, in the order of the workers."""
+        return [worker.process.pid for _, worker in sorted(self._workers.items())]
+
+    def kill(self) -> None:
+        """Kill all workers, whatever they do."""
+        for worker in self._workers.values():
+            worker.process.kill()
+
+    def submit(self, command: Command) -> None:
+        """Let an env do something as soon as its worker gets round to it. Never blocks for long."""
+        dumps = pickle.dumps if command.what == "step" else cloudpickle.dumps  # the slower one takes classes of a script, too
+        content = dumps(tuple(command), pickle.HIGHEST_PROTOCOL)
+        self._queues[self._home(command.env)].append(_Job(command.env, content, command.what in ("reset", "restore")))
+        self._feed(self._home(command.env))
+
+    def wait(self) -> list[Answer]:
+        """Wait until something happens and return it: answers, and for each env of a lost worker what befell it.
+
+        Call it only while some job is under way.
+        """
+        happened: list[Answer] = []
+        while not happened:
+            now = monotonic()
+            deadlines = [worker.deadline for worker in self._workers.values() if worker.jobs]
+            pipes = [worker.answers for worker in self._workers.values()]
+            ready = wait(pipes, max(0.0, min(deadlines) - now) if deadlines else None)
+            for number, worker in list(self._workers.items()):
+                if worker.answers in ready:
+                    happened += self._read(number, worker)
+                elif worker.jobs and worker.deadline <= now:
+                    worker.process.kill()
+                    happened += self._lose(number, worker, f"gave no answer within {self._timeout_s:g} s and was killed")
+        return happened
+
+    def _home(self, env: int) -> int:
+        return env % len(self._queues)
+
+    def _start(self) -> _Worker:
+        commands, to_worker = Pipe(duplex=False)
+        from_worker, answers = Pipe(duplex=False)
+        _widen(answers)
+        process = self._context.Process(
+            target=serve, args=(commands, answers, self._make_env, dict(os.environ)), name="webarena-gym worker", daemon=True
+        )
+        with _without_main_module():
+            process.start()
+        commands.close()
+        answers.close()
+        return _Worker(process, to_worker, from_worker)
+
+    def _feed(self, number: int) -> None:
+        """Send a worker as much as its pipe takes for sure."""
+        queue = self._queues[number]
+        while queue:
+            if number not in self._workers:
+                self._workers[number] = self._start()
+            worker = self._workers[number]
+            if not worker.has_room(queue[0]):
+                return
+            job = queue.popleft()
+            worker.jobs.append(job)
+            if len(worker.jobs) == 1:
+                worker.expect_answer(self._timeout_s)
+            with suppress(OSError):  # it has died: `wait` reads that from the other pipe
+                worker.commands.send_bytes(job.content)
+
+    def _read(self, number: int, worker: _Worker) -> Sequence[Answer]:
+        if worker.was_cut_off:
+            return self._lose(number, worker, "was interrupted and killed")
+        try:
+            content = worker.answers.recv_bytes()
+        except (EOFError, OSError):
+            return self._lose(number, worker, _end_of(worker.process))
+        except BaseException:  # Ctrl-C
+            worker.was_cut_off = True
+            worker.process.kill()
+            raise
+        job = worker.jobs.popleft()
+        answer = Answer(*pickle.loads(content))  # noqa: S301 - our own child's bytes
+        worker.is_new = False
+        if worker.jobs:
+            worker.expect_answer(self._timeout_s)
+        is_done = answer.outcome != "lost" or not self._is_tried_again(job)
+        if not is_done:
+            self._queues[number].append(job)
+        self._feed(number)
+        return [answer] if is_done else []
+
+    def _lose(self, number: int, worker: _Worker, how: str) -> Sequence[Answer]:
+        """Bury a worker. Jobs that can be done again are left to the next one; all else that it held is lost."""
+        reason = f"worker process {worker.process.pid} {how}"
+        del self._workers[number]
+        worker.end(monotonic() + _ENDING_S)
+        first = next(iter(worker.jobs), None)
+        jobs = [*worker.jobs, *self._queues[number]]
+        kept = [job for job in jobs if job.is_repeatable and (job is not first or self._is_tried_again(job))]
+        self._queues[number] = deque(kept)
+        self._feed(number)
+        saved = {job.env for job in kept}
+        return [Answer(env, "lost", reason) for env in range(number, self._num_envs, len(self._queues)) if env not in saved]
+
+    def _is_tried_again(self, job: _Job) -> bool:
+        job.tries += 1
+        return job.is_repeatable and job.tries < _TRIES
+
+
+def _end_of(process: Any) -> str:
+    """Say how a process ended."""
+    process.join(_ENDING_S)
+    status = process.exitcode
+    if status is None:
+        return "closed its pipe and was killed"
+    if status == OUT_OF_MEMORY:
+        return "ran out of memory"
+    return f"was killed by {signal.Signals(-status).name}" if status < 0 else f"exited with status {status}"
+
+
+def _end_all(workers: dict[int, _Worker], pid: int, timeout_s: float = 2 * _ENDING_S) -> None:
+    """End all workers, together; those that are still busy at the deadline are killed."""
+    if os.getpid() != pid:  # a forked child has a copy of all this, but not the right to it
+        return
+    for worker in workers.values():
+        worker.commands.close()
+        worker.answers.close()
+    deadline = monotonic() + timeout_s
+    for worker in workers.values():
+        worker.end(deadline)
+    workers.clear()
+
+
+def _widen(pipe: Connection) -> None:
+    if sys.platform == "linux":
+        import fcntl  # noqa: PLC0415 - not everywhere
+
+        with suppress(OSError):  # a user may have had enough of large pipes
+            fcntl.fcntl(pipe.fileno(), fcntl.F_SETPIPE_SZ, _ROOM)
+
+
+@contextmanager
+def _without_main_module() -> Iterator[None]:
+    """Hide the script that runs: multiprocessing would import it in every worker, with all that it imports and does."""
+    hidden = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = hidden

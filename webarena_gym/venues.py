@@ -1,0 +1,147 @@
+"""Where tasks are done: sites in a state, and a browser on them.
+
+An env asks its venue for the beginning of each task and acts through the venue's browser. The embedded sites are one venue; real
+servers are another.
+"""
+
+import sqlite3
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from webarena_gym.browsers import Browser
+from webarena_gym.errors import SnapshotError, TaskError
+from webarena_gym.evaluators import resolve
+from webarena_gym.network import Network
+from webarena_gym.sites.kit import Snapshot as DatabaseSnapshot
+from webarena_gym.sites.layout import Variation, layout_of
+from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
+from webarena_gym.tasks import Task
+
+
+class Venue(Protocol):
+    """Sites and a browser, brought to the beginning of one task after the other."""
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
+        ...
+
+    @property
+    def browser(self) -> Browser:
+        """The browser of the current episode. Raises LookupError before the first."""
+        ...
+
+    def enter(self, task: Task) -> str:
+        """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
+        ...
+
+    def database(self, site: str) -> sqlite3.Connection:
+        """Return the database behind a site. Raises KeyError when it cannot be read."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Return a small picklable value that holds the state of sites and browser. Raises SnapshotError if that cannot be."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Bring sites and browser to the state of a snapshot of this kind of venue. Raises SnapshotError."""
+        ...
+
+    def abandon(self) -> None:
+        """Give up a browser that has failed; `enter` makes a new one."""
+        ...
+
+    def close(self) -> None:
+        """Free everything; `enter` opens it again."""
+        ...
+
+
+class EmbeddedSnapshot(NamedTuple):
+    """The state of the embedded sites and the browser on them."""
+
+    world_seed: int
+    variation: Variation
+    databases: dict[str, DatabaseSnapshot]
+    browser: Any
+
+
+class EmbeddedVenue:
+    """The sites that ship with the package, in a world of one's own.
+
+    Args:
+        make_browser: makes a browser on the network of an episode.
+        world_seed: the world of tasks that name none.
+        variation: whether the sites are built in the plain way, or in a layout drawn with the world.
+
+    """
+
+    def __init__(
+        self, make_browser: Callable[[Network], Browser], world_seed: int | None = None, variation: Variation = "content"
+    ) -> None:
+        self.urls: Mapping[str, str] = URLS
+        self._make_browser = make_browser
+        self._world_seed = world_seed
+        self._variation: Variation = variation
+        self._built: Variation = variation  # how the sites of the world that is open are built
+        self._world: World | None = None
+        self._databases: Databases | None = None
+        self._network: Network | None = None
+        self._browser: Browser | None = None
+
+    @property
+    def browser(self) -> Browser:
+        if self._browser is None:
+            raise LookupError("no task has been entered")
+        return self._browser
+
+    def enter(self, task: Task) -> str:
+        seed = self._world_seed if task.world_seed is None else task.world_seed
+        if seed is None:
+            raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
+        world, _ = self._open(seed, self._variation)
+        urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
+        self.browser.start(urls, world.cookies(task.sites) if task.require_login else {})
+        return task.intent
+
+    def database(self, site: str) -> sqlite3.Connection:
+        if self._databases is None:
+            raise LookupError("no task has been entered")
+        return self._databases[site].connection
+
+    def snapshot(self) -> EmbeddedSnapshot:
+        assert self._world is not None
+        assert self._databases is not None
+        return EmbeddedSnapshot(self._world.seed, self._built, self._databases.snapshot(), self.browser.snapshot())
+
+    def restore(self, snapshot: Any) -> None:
+        if not isinstance(snapshot, EmbeddedSnapshot):
+            raise SnapshotError(f"expected a snapshot of the embedded sites, got {type(snapshot).__name__}")
+        _, databases = self._open(snapshot.world_seed, snapshot.variation)
+        databases.restore(snapshot.databases)
+        self.browser.restore(snapshot.browser)
+
+    def abandon(self) -> None:
+        if self._browser is not None:
+            self._browser.close()
+        self._browser = None
+
+    def close(self) -> None:
+        self.abandon()
+        if self._databases is not None:
+            self._databases.close()
+        self._world, self._databases, self._network = None, None, None
+
+    def _open(self, seed: int, variation: Variation) -> tuple[World, Databases]:
+        """Open a world, good as new, its sites built as the variation says, and a browser on it."""
+        if self._world is None or self._databases is None or (self._world.seed, self._built) != (seed, variation):
+            self.close()
+            self._world = load_world(seed)
+            self._databases = self._world.open()
+            self._built = variation
+            self._network = connect(self._databases, layout_of(seed, variation))
+        else:
+            self._databases.reset()
+        if self._browser is None:
+            assert self._network is not None
+            self._browser = self._make_browser(self._network)
+        return self._world, self._databases
