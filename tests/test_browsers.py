@@ -167,6 +167,7 @@ class TestHistoryAndTabs:
         choose(browser, "size", "Large")
         click(browser, "save")
         browser.go_back()
+        assert browser.page().focused is None
         assert node(browser, "name").get("value") == "Bob"
         assert "checked" in node(browser, "news").attrib
         assert [option.text for option in node(browser, "size").iter("option") if "selected" in option.attrib] == ["Large"]
@@ -240,6 +241,9 @@ class TestNetwork:
     def test_nothing_else_can_be_reached(self, browser, url):
         browser.goto(url)
         assert browser.page().title == "This site can't be reached"
+        assert browser.has_failed
+        browser.goto(HOME)
+        assert not browser.has_failed
 
     @pytest.mark.parametrize("url", ["", "http://[x/"])
     def test_no_address(self, browser, url):
@@ -271,6 +275,9 @@ class TestNetwork:
     def test_redirect_out(self, browser):
         browser.goto(HOME + "redirect/302?to=http://nowhere.test/")
         assert browser.page().title == "This site can't be reached"
+        assert browser.has_failed
+        browser.goto(HOME)
+        assert not browser.has_failed
 
     def test_redirect_loop(self, browser):
         browser.goto(HOME + "loop")

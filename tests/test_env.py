@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from webarena_gym.env import CHARSET, WebArenaLite
-from webarena_gym.errors import SnapshotError, TaskError
+from webarena_gym.errors import ServerError, SnapshotError, TaskError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer, at_url, state
 
@@ -310,7 +310,12 @@ def test_a_reply_must_be_text(env):
         ({"max_steps": 1.5}, ValueError, "expected a positive integer"),
         ({"colour": "red"}, TypeError, "colour"),
         ({"render_mode": "rgb_array"}, ValueError, "browser='chromium'"),
-        ({"sites": {"shopping": "http://x"}}, NotImplementedError, "real servers"),
+        ({"sites": {"shopping": "http://x"}}, ValueError, "sites needs a browser with scripts"),
+        ({"viewport": "layout"}, ValueError, "viewport needs a browser with scripts"),
+        ({"viewport": "porthole"}, ValueError, "expected one of 'window', 'layout'"),
+        ({"bbox": True}, ValueError, "bbox needs"),
+        ({"rules": "mine"}, ValueError, "expected one of 'native'"),
+        ({"browser": "chromium", "sites": {"shop": "http://x"}}, ServerError, "no site 'shop'"),
         ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
         ({"tasks": []}, TaskError, "empty"),
         ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),

@@ -25,6 +25,7 @@ ALLOWED = {
     "browsers": {"errors", "page", "network"},
     "tasks": {"errors", "page", "actions", "observation", "answers", "sites"},
     "env": {
+        "servers",
         "acting",
         "venues",
         "errors",
@@ -42,6 +43,7 @@ ALLOWED = {
     "acting": {"errors", "actions", "browsers"},
     "venues": {"errors", "evaluators", "network", "sites", "browsers", "tasks"},
     "servers": {"errors", "page", "observation", "sites", "browsers", "tasks"},
+    "miniwob": {"errors", "history", "network", "observation", "browsers", "tasks", "env"},
     "doctor": {"errors", "network", "sites", "browsers", "servers"},
     "audit": {"errors", "actions", "sites", "tasks", "env"},
     "serve": {"network", "sites"},

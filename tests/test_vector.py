@@ -186,7 +186,8 @@ def test_workers_can_be_started_in_either_way(context):
     [
         ({"num_envs": 0}, ValueError, "num_envs is 0; expected 1 or more"),
         ({"batch_size": 3}, ValueError, "batch_size is 3; expected 1 to 2"),
-        ({"workers": -1}, ValueError, "workers is -1; expected 1 or more"),
+        ({"batch_size": 0}, ValueError, "batch_size is 0; expected 1 to 2"),
+        ({"workers": 0}, ValueError, "workers is 0; expected 1 or more"),
         ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
         ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
         ({"autoreset_mode": "Later"}, ValueError, "Later"),

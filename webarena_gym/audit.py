@@ -5,8 +5,9 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache, partial
+from itertools import zip_longest
 from multiprocessing import get_context
-from typing import Any
+from typing import Any, Literal
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -27,7 +28,7 @@ EXCEPTIONS: Mapping[str, str] = {}
 class Findings:
     """What an audit found; each list holds `task id: reason` lines.
 
-    `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
+    `different` are solutions that did not give the same on Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
     for nothing else in their world, so that there was no other solution to try.
     """
 
@@ -41,14 +42,15 @@ class Findings:
     na_rewarded: list[str] = field(default_factory=list)
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
     without_other: list[str] = field(default_factory=list)
 
     @property
     def faults(self) -> dict[str, list[str]]:
         """What must be mended, by kind."""
-        kinds = ("unsolved", "noop_rewarded", "exit_rewarded", "na_rewarded", "wrong_rewarded", "other_rewarded")
-        return {kind: getattr(self, kind) for kind in kinds}
+        tries = ("noop_rewarded", "exit_rewarded", "na_rewarded", "wrong_rewarded", "other_rewarded")
+        return {kind: getattr(self, kind) for kind in ("unsolved", *tries, "different")}
 
     @property
     def is_clean(self) -> bool:
@@ -74,6 +76,7 @@ def audit(
     tasks: Iterable[Task],
     *,
     variation: Variation = "content",
+    browser: Literal["inprocess", "chromium"] = "inprocess",
     jobs: int = 1,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Findings:
@@ -84,12 +87,15 @@ def audit(
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
     can be done, leaving with each of the task's wrong answers, which are of the right type, and doing what solves another
     draw of the template in the same world. The result is the same for any number of `jobs`, processes that share the work.
+
+    With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
+    same text, verdicts and reward on both.
     """
     chosen = list(tasks)
     chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
     findings = Findings()
     with _workers(min(jobs, len(chunks))) as work:
-        for found in work(partial(_examine_all, variation=variation), chunks):
+        for found in work(partial(_examine_all if browser == "inprocess" else _compare_all, variation=variation), chunks):
             findings.add(found)
             on_progress(findings.tasks)
     return findings
@@ -112,6 +118,26 @@ def _examine_all(tasks: Sequence[Task], variation: Variation) -> Findings:
         _examine(task, another(task, variation), patient, hasty, findings)
     patient.close()
     hasty.close()
+    return findings
+
+
+def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:
+    findings = Findings()
+    one = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS)
+    other = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS, browser="chromium")
+    for task in tasks:
+        findings.tasks += 1
+        findings.templates.add(task.template)
+        findings.worlds.add(task.world_seed)
+        failure, difference = replay_on_both(one, other, task)
+        if failure:
+            findings.unsolved.append(f"{task.task_id}: {failure}")
+        else:
+            findings.solved += 1
+        if difference:
+            findings.different.append(f"{task.task_id}: {difference}")
+    one.close()
+    other.close()
     return findings
 
 
@@ -158,6 +184,31 @@ def replay(env: WebArenaLite, task: Task) -> str:
             return f"{reply} at {env.page.url}: {info['action_error']}"
         done = terminated or truncated
     return "" if reward == 1.0 else f"not rewarded: {info['verdicts']}"
+
+
+def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[str, str]:
+    """Do a task by its reference solution in two envs; return why it failed, and what the second had different at first."""
+    seen = [env.reset(options={"task": task}) for env in (one, other)]
+    expert = Expert(task, one.dialect)
+    done, reward = False, 0.0
+    while not done:
+        if seen[0] != seen[1]:
+            return "", f"at {one.page.url}: {_first_difference(*(info['page'] for _, info in seen))}"
+        try:
+            reply = expert.reply(one.page, one.observation)
+        except ActionError as error:
+            return f"at {one.page.url}: {error}", ""
+        (text, reward, *ends, info), (other_text, *others, other_info) = one.step(reply), other.step(reply)
+        if [reward, *ends] != others:
+            return "", f"{reply} gave {[reward, *ends]}, and {others}"
+        seen = [(text, info), (other_text, other_info)]
+        done = any(ends)
+    return "" if reward == 1.0 else f"not rewarded: {seen[0][1]['verdicts']}", ""
+
+
+def _first_difference(one: str, other: str) -> str:
+    lines = zip_longest(one.splitlines(), other.splitlines(), fillvalue="")
+    return next((f"{first!r} is {second!r}" for first, second in lines if first != second), "what is said about the step")
 
 
 def another(task: Task, variation: Variation = "content") -> Task | None:

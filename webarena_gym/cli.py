@@ -57,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     _choose_tasks(audit)
     audit.add_argument("--worlds", type=int, default=0, metavar="K", help="audit in K fresh worlds too")
+    audit.add_argument(
+        "--browser",
+        choices=("inprocess", "chromium"),
+        default="inprocess",
+        help="chromium: replay the solutions on both browsers, which must show the same (default: inprocess)",
+    )
     audit.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
     audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     audit.set_defaults(run=_audit)
@@ -160,6 +166,7 @@ def _audit(options: argparse.Namespace) -> int:
     findings = audit(
         chosen,
         variation=options.variation,
+        browser=options.browser,
         jobs=options.jobs,
         on_progress=lambda done: progress.show(done, len(chosen), "tasks audited"),
     )
@@ -179,7 +186,12 @@ def _audit(options: argparse.Namespace) -> int:
         alone = sorted({finding.partition("/")[0] for finding in findings.without_other})
         print(f"  without another truth in their world: {totals['without_other']} tasks of {', '.join(alone)}")
     if options.json:
-        setting = {"browser": "inprocess", "variation": options.variation, "world_seed": options.world_seed, "seconds": seconds}
+        setting = {
+            "browser": options.browser,
+            "variation": options.variation,
+            "world_seed": options.world_seed,
+            "seconds": seconds,
+        }
         print(json.dumps({**totals, **setting}))
     return 0 if findings.is_clean else 1
 
@@ -204,8 +216,8 @@ def _play(options: argparse.Namespace) -> int:
             return 0
         _, reward, terminated, truncated, info = env.step(reply)
         if terminated or truncated:
-            print(f"reward {reward:g}")
-            for verdict in info["verdicts"]:
+            print(f"reward {reward:g}{info.get('failure', '')}")
+            for verdict in info.get("verdicts", ()):
                 print(f"  {verdict['check']}: {'passed' if verdict['passed'] else 'failed'}: {verdict['reason']}")
             return 0
 

@@ -1,14 +1,14 @@
 """`WebArenaLite-v0`: one task on one world of one's own, as a Gymnasium environment."""
 
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cache
 from io import BytesIO
 from math import nan
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
 
 import gymnasium
 import numpy
@@ -19,18 +19,25 @@ from webarena_gym.acting import act
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, BrowserError, SnapshotError, TaskError
-from webarena_gym.evaluators import Judge, Outcome, Verdict, View, evaluate, no_scripts
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.evaluators import RULES, Judge, Outcome, Verdict, View, check, evaluate, no_scripts
 from webarena_gym.history import History, Message, Turn, as_text, compress
 from webarena_gym.network import Network
 from webarena_gym.observation import Elements, Observation, Style, observe, scrolled
 from webarena_gym.page import Page
+from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.addresses import read_addresses
+from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.venues import EmbeddedVenue, Venue
 
+if TYPE_CHECKING:
+    from webarena_gym.browsers.chromium import ChromiumBrowser
+
 MAX_OBSERVATION = 1_000_000  # characters
 MAX_REPLY = 100_000  # characters
+_PICTURES = ("rgb_array", "human")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 CHARSET = frozenset(
@@ -76,7 +83,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         split: "train" or "test": the part of the shipped suite that `reset` draws from.
         tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
         browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
-        sites: real servers by URL are not there yet; None means the embedded sites.
+        sites: None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables.
         world_seed: draw the split's templates in this world instead of the suite's own.
         variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
             A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
@@ -88,8 +95,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
         render_mode: None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window).
         thoughts: whether past replies stay whole in the history, thoughts included.
         header: whether the URL and the tabs stand above the page.
-        window: characters of a page that are shown at once; Scroll moves the window.
+        viewport: "window" shows a page in windows of text; "layout" shows what a window of 1280 x 720 pixels does (Chromium).
+        window: characters of a page that are shown at once in the viewport "window"; Scroll moves on by two thirds of it.
+        bbox: whether elements carry their `data-bbox`, as agents that were trained with it expect (Chromium).
         judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
+        rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
+            (WebAgent-R1) do.
+        accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
+        hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
     with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
@@ -105,7 +118,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         split: str = "train",
         tasks: str | Path | Sequence[str | Task] | None = None,
         browser: Literal["inprocess", "chromium"] = "inprocess",
-        sites: Mapping[str, str] | None = None,
+        sites: Mapping[str, str] | Literal["environment"] | None = None,
         world_seed: int | None = None,
         variation: Variation = "content",
         history: History = "compressed",
@@ -116,9 +129,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
         render_mode: str | None = None,
         thoughts: bool = True,
         header: bool = True,
+        viewport: Literal["window", "layout"] = "window",
         window: int = 12_000,
+        bbox: bool = False,
         judge: Judge | None = None,
+        rules: str = "native",
+        accounts: Mapping[str, Account] | None = None,
+        hosts: Iterable[str] = (),
     ) -> None:
+        _expect("rules", rules, tuple(RULES))
+        _expect("viewport", viewport, ("window", "layout"))
         _expect("variation", variation, get_args(Variation))
         _expect("history", history, get_args(History))
         _expect("observation", observation, get_args(Style))
@@ -130,12 +150,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
         _expect("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
-            if render_mode in ("rgb_array", "human"):
-                raise ValueError(f"render_mode {render_mode!r} shows pictures, which need browser='chromium'")
-        if sites is not None:
-            raise NotImplementedError("real servers are not supported yet; leave sites=None for the embedded sites")
-        chosen = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
-        self._tasks = chosen
+            _need_chromium(
+                {"sites": sites, "viewport": viewport == "layout", "bbox": bbox, "render_mode": render_mode in _PICTURES}
+            )
+        self._tasks = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
+        for task in self._tasks:
+            check(task.eval, rules)
         self._variation: Variation = variation
         self._world_seed = world_seed
         self._history: History = history
@@ -147,11 +167,23 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._thoughts = thoughts
         self._header = header
         self._window = window
+        self._viewport = viewport
+        self._bbox = bbox
         self._judge = judge
+        self._rules = rules
+        self._accounts = dict(accounts or {})
         self.observation_space = copy(_text_space(MAX_OBSERVATION))
         self.action_space = copy(_text_space(MAX_REPLY))
         self._browser_kind = browser
-        self._venue: Venue = EmbeddedVenue(self._make_browser, world_seed, variation)
+        self._venue: Venue
+        if sites is None:
+            self._venue = EmbeddedVenue(self._make_browser, world_seed, variation)
+        else:
+            addresses = read_addresses(None if sites == "environment" else sites)
+            reachable = frozenset(hosts)
+            self._venue = ServerVenue(
+                lambda own: self._make_chromium(None, own | reachable), addresses, accounts=self._accounts
+            )
         self._task: Task | None = None
         self._goal = ""
         self._turns: list[Turn] = []
@@ -240,7 +272,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         except ActionError as error:
             self._action_error = str(error)
         self._seen = None
-        terminated = exited is not None
+        terminated = exited is not None or self._is_over()
         truncated = not terminated and len(self._turns) >= self._max_steps
         self._done = terminated or truncated
         info = self._info()
@@ -325,12 +357,24 @@ class WebArenaLite(gymnasium.Env[str, str]):
         known = next((task for task in self._tasks if task.task_id == str(wanted)), None)
         return known or task_suite.find(str(wanted), self._variation)
 
+    def _is_over(self) -> bool:
+        """Say whether the pages have ended the episode by themselves; the tasks of this env leave that to the agent."""
+        return False
+
     def _make_browser(self, network: Network) -> Browser:
         if self._browser_kind == "inprocess":
             return InProcessBrowser(network)
+        return self._make_chromium(network)
+
+    def _make_chromium(self, network: Network | None, hosts: frozenset[str] = frozenset()) -> "ChromiumBrowser":
+        """Make a browser on the sites of an episode or on real ones, where layout decides what can be used."""
         from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
 
-        return ChromiumBrowser(network, headless=self.render_mode != "human")
+        windowed = self._viewport == "layout"
+        return ChromiumBrowser(
+            network, hosts=hosts, headless=self.render_mode != "human", strict=network is None or windowed or self._bbox,
+            windowed=windowed,
+        )  # fmt: skip
 
     def _started(self) -> tuple[Task, Browser]:
         if self._task is None:
@@ -340,7 +384,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _act(self, action: Action) -> None:
         _, browser = self._started()
         if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
-            self._top = scrolled(self.observation, down=action.kind is Kind.SCROLL_DOWN)
+            if self._viewport == "layout":
+                browser.scroll(down=action.kind is Kind.SCROLL_DOWN)
+            else:
+                self._top = scrolled(self.observation, down=action.kind is Kind.SCROLL_DOWN)
             return
         before = self.page
         act(browser, action, None if action.element is None else self.observation.element(action.element))
@@ -353,7 +400,13 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if self._seen is None:
             page = self._started()[1].page()
             seen = observe(
-                page, elements=self._elements, style=self._style, header=self._header, window=self._window, top=self._top
+                page,
+                elements=self._elements,
+                style=self._style,
+                bbox=self._bbox,
+                header=self._header,
+                window=MAX_OBSERVATION if self._viewport == "layout" else self._window,
+                top=self._top,
             )
             text = f"Action error: {self._action_error}\n{seen.text}" if self._action_error else seen.text
             self._seen = page, seen, _within_charset(text)
@@ -377,21 +430,24 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
         def view() -> View:
             run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
-            return View(browser.page(), run, not getattr(browser, "has_failed", False))
+            return View(browser.page(), run, not browser.has_failed)
 
         final = view()
 
         @contextmanager
         def open_page(url: str) -> Iterator[View]:
-            browser.new_tab(url)
+            try:
+                browser.new_tab(url)
+            except ActionError as error:
+                raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
             try:
                 yield view()
             finally:
                 browser.close_tab()
                 browser.switch_tab(final.page.active_tab)
 
-        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls)
-        return evaluate(task.eval, task.intent, outcome, self._judge)
+        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls, self._accounts)
+        return evaluate(task.eval, task.intent, outcome, self._judge, self._rules)
 
 
 @cache
@@ -403,6 +459,12 @@ def _text_space(max_length: int) -> Text:
 def _expect(name: str, value: Any, allowed: Sequence[Any]) -> None:
     if value not in allowed:
         raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
+
+
+def _need_chromium(wanted: Mapping[str, Any]) -> None:
+    for name, value in wanted.items():
+        if value:
+            raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
 
 
 def _expect_positive(name: str, value: int) -> None:

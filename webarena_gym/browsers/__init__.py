@@ -24,6 +24,11 @@ class Browser(Protocol):
         """Return the active tab as it is now."""
         ...
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether the active tab only says that an address could not be reached."""
+        ...
+
     def goto(self, url: str) -> None:
         """Open a URL in the active tab, as typed into the address bar."""
         ...

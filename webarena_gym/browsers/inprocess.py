@@ -62,6 +62,11 @@ class InProcessBrowser:
             focused=entry.document.focused,
         )
 
+    @property
+    def has_failed(self) -> bool:
+        url, document = self._tab.entry
+        return document.save().html in (rendering.failure_page(url), rendering.failure_page(url, too_many_redirects=True))
+
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
         request = _typed(url)
@@ -84,12 +89,10 @@ class InProcessBrowser:
         self._navigate(_typed(url))
 
     def go_back(self) -> None:
-        if not self._tab.travel(-1):
-            raise ActionError("there is no earlier page in this tab to go back to")
+        self._travel(-1, "there is no earlier page in this tab to go back to")
 
     def go_forward(self) -> None:
-        if not self._tab.travel(1):
-            raise ActionError("there is no later page in this tab to go forward to")
+        self._travel(1, "there is no later page in this tab to go forward to")
 
     def scroll(self, *, down: bool) -> None:
         raise BrowserError(
@@ -237,6 +240,13 @@ class InProcessBrowser:
         following = stops.index(document.focused) + 1 if document.focused in stops else 0
         document.focus(stops[following] if following < len(stops) else None)
 
+    def _travel(self, distance: int, problem: str) -> None:
+        before = self._document
+        if not self._tab.travel(distance):
+            raise ActionError(problem)
+        if self._document is not before:  # the values of its fields came back with the page, the focus does not
+            self._document.focus(_focused_at_first(self._document))
+
     def _follow(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
         if "download" in link.attrib or not (url == BLANK_URL or urls.is_web(url)):
@@ -337,9 +347,13 @@ def _typed(url: str) -> Request:
 def _loaded(url: str, html: bytes) -> Entry:
     """Return a page as it stands when it was just loaded."""
     document = Document(SavedDocument(html))
-    controls = document.root.iter("input", "textarea", "select", "button")
-    document.focus(next((control for control in controls if "autofocus" in control.attrib), None))
+    document.focus(_focused_at_first(document))
     return Entry(url, document)
+
+
+def _focused_at_first(document: Document) -> HtmlElement | None:
+    controls = document.root.iter("input", "textarea", "select", "button")
+    return next((control for control in controls if "autofocus" in control.attrib), None)
 
 
 def _is_inert(key: str) -> bool:

@@ -63,7 +63,7 @@ def is_signed_in(browser: Browser, login: Login, base_url: str, account: Account
     page = browser.page()
     if login.word:
         return login.word in visible_text(page.root)
-    stayed = _bare(page.url) == _bare(address) and not getattr(browser, "has_failed", False)
+    stayed = _bare(page.url) == _bare(address) and not browser.has_failed
     return stayed and _find(page, login.password) is None
 
 

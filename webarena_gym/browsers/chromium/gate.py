@@ -11,7 +11,6 @@ from urllib.parse import urlsplit
 
 import h11
 
-from webarena_gym.browsers import rendering
 from webarena_gym.network import HostUnknownError, Network
 
 _CHUNK = 65_536
@@ -32,14 +31,10 @@ Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
 
 
 def serve_network(network: Network) -> Serve:
-    """Return what answers for the sites of a network, and with a page of the browser's own for every other host."""
+    """Return what answers for the sites of a network, and raises HostUnknownError for every other host."""
 
     def serve(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-        try:
-            answer = network.request(method, url, headers, body)
-        except HostUnknownError:
-            page = rendering.unreachable_page(url)
-            return Answer(502, [("Content-Type", "text/html; charset=utf-8"), ("Cache-Control", "no-store")], page)
+        answer = network.request(method, url, headers, body)
         kept = [(name, value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP | {"content-length"}]
         return Answer(answer.status, kept, answer.body)
 
@@ -50,7 +45,7 @@ class Gate:
     """A listening proxy of one browser context, on the loopback interface.
 
     `serve` answers plain requests; `allowed` names hosts (or "host:port") of real servers, to which requests and tunnels are
-    passed on. A request for anything else is answered with an error page.
+    passed on. A request for anything else gets no answer, as if nothing were there.
     """
 
     def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset()) -> None:
@@ -105,7 +100,10 @@ class Gate:
                 await self._tunnel(target, reader, writer)
                 return
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
-            answer = await self._answer(method, target, headers, body)
+            try:
+                answer = await self._answer(method, target, headers, body)
+            except (HostUnknownError, OSError):
+                return
             writer.write(_head(connection, answer))
             writer.write(connection.send(h11.Data(data=answer.body if method != "HEAD" else b"")) or b"")
             writer.write(connection.send(h11.EndOfMessage()) or b"")
@@ -120,7 +118,7 @@ class Gate:
         if self._is_allowed(host):
             return await _forward(method, url, kept, body)
         if self._serve is None:
-            return Answer(502, [("Content-Type", "text/html; charset=utf-8")], rendering.unreachable_page(url))
+            raise HostUnknownError(url)
         return self._serve(method, url, kept, body)
 
     def _is_allowed(self, host: str) -> bool:
@@ -162,14 +160,11 @@ Forward = Callable[..., Awaitable[Answer]]
 
 
 async def _forward(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Send a plain request to a real server and return its answer."""
+    """Send a plain request to a real server and return its answer. Raises OSError when there is none."""
     parts = urlsplit(url)
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection = h11.Connection(h11.CLIENT)
-    try:
-        reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-    except OSError:
-        return Answer(502, [("Content-Type", "text/html; charset=utf-8")], rendering.unreachable_page(url))
+    reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
     sent = [("Host", parts.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
     try:
         request = h11.Request(method=method, target=path, headers=[(n.encode("latin-1"), v.encode("latin-1")) for n, v in sent])
