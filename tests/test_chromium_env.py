@@ -71,6 +71,32 @@ def test_pictures_are_arrays_of_the_window():
     env.close()
 
 
+def test_gymnasium_records_a_video(tmp_path):
+    pytest.importorskip("moviepy")
+    env = gymnasium.wrappers.RecordVideo(make(render_mode="rgb_array", split="test"), str(tmp_path / "video"), disable_logger=True)
+    env.reset(seed=3)
+    env.step('do(action="Wait")')
+    env.step('exit(message="")')
+    env.close()
+    (video,) = tmp_path.glob("video/*.mp4")
+    assert video.stat().st_size > 1000
+
+
+def test_the_viewport_of_layout_shows_what_a_window_does_and_scrolls_it():
+    (task,) = suite.draw(["shopping.category_place"], world_seed=1000, count=1)
+    env, whole = make(tasks=[task], viewport="layout", bbox=True), make(tasks=[task])
+    env.reset()
+    whole.reset()
+    first = env.unwrapped.observation
+    assert 0 < len(first.nodes) < len(whole.unwrapped.observation.nodes)
+    assert "data-bbox" in first.text
+    _, _, _, _, info = env.step('do(action="Scroll Down")')
+    assert info["action_error"] == ""
+    assert env.unwrapped.observation.text != first.text
+    env.close()
+    whole.close()
+
+
 def test_gymnasium_has_nothing_to_complain_about():
     env = make()
     check_env(env.unwrapped, skip_render_check=True)

@@ -56,9 +56,7 @@ class ChromiumBrowser:
         viewport: tuple[int, int] = (1280, 720),
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
-        self._context = Context(self._driver, network, hosts, viewport)
-        self._strict = strict
-        self._windowed = windowed
+        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed))
         self._seen: _View | None = None
         self._closed = False
 
@@ -295,19 +293,15 @@ class ChromiumBrowser:
 
     async def _read(self) -> _View:
         context, tab = self._context, self._tab
-        titles = await context.titles()
-        notices = tuple(tab.notices)
-        tabs = tuple(PageTab(title, each.url) for each, title in zip(context.tabs, titles, strict=True))
+        places: dict[HtmlElement, Place] = {}
         if tab.has_failed:
-            return _View(
-                Page(tab.url, titles[context.active], tab.failure_root(), tabs, context.active, None, notices),
-                {},
-                scripted=False,
-            )
-        said, frames = await tab.read(strict=self._strict, windowed=self._windowed)
-        root, places, focused = tree_of(said, frames)
-        page = Page(said[0]["url"], titles[context.active], root, tabs, context.active, focused, notices)
-        return _View(page, places, tab.is_scripted)
+            url, root, focused, scripted = tab.url, tab.failure_root(), None, False
+        else:
+            said, frames = await tab.read()
+            root, places, focused = tree_of(said, frames)
+            url, scripted = said[0]["url"], tab.is_scripted
+        tabs = tuple(PageTab(each.title, each.url) for each in context.tabs)
+        return _View(Page(url, tab.title, root, tabs, context.active, focused, tuple(tab.notices)), places, scripted)
 
     @property
     def _tab(self) -> Tab:

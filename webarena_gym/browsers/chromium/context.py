@@ -63,8 +63,16 @@ class Session(NamedTuple):
 class Context:
     """One browser context at a time; `open` begins a new one. All methods run on the driver's thread."""
 
-    def __init__(self, driver: Driver, network: Network | None, hosts: frozenset[str], viewport: tuple[int, int]) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        network: Network | None,
+        hosts: frozenset[str],
+        viewport: tuple[int, int],
+        how: tuple[bool, bool],
+    ) -> None:
         self._driver = driver
+        self._how = how
         self._serve = None if network is None else serve_network(network)
         self._hosts = hosts
         self._viewport = viewport
@@ -136,7 +144,7 @@ class Context:
         """Open a blank tab behind the last one and make it active."""
         page = await self._context.new_page()
         self._popups.remove(page)
-        self.tabs.append(await Tab.of(page))
+        self.tabs.append(await Tab.of(page, self._how))
         self.active = len(self.tabs) - 1
 
     async def close_tab(self) -> None:
@@ -167,7 +175,7 @@ class Context:
                 await asyncio.wait_for(self._popup(), POPUP_S)
             tab.is_opening = False
         while self._popups:
-            opened = await Tab.of(self._popups.pop(0))
+            opened = await Tab.of(self._popups.pop(0), self._how)
             self.tabs.append(opened)
             self.active = len(self.tabs) - 1
             with suppress(PlaywrightError):
@@ -196,6 +204,7 @@ class Context:
     async def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
         self.tab.check()
+        self.tab.forget()
         try:
             return await self.tab.page.evaluate(f"() => ({expression}\n)")
         except PlaywrightError as error:
@@ -203,10 +212,6 @@ class Context:
             if "crashed" in error.message or "has been closed" in error.message:
                 raise
             raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
-
-    async def titles(self) -> list[str]:
-        """Return the title of each tab."""
-        return [await tab.title() for tab in self.tabs]
 
     async def save(self) -> Session:
         """Return everything as a value."""
@@ -240,6 +245,7 @@ class Context:
             if distance:
                 await self.tab.travel(distance)
             await self.tab.page.evaluate(_CHANGE, saved.changes)
+            self.tab.forget()
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
         self._answers |= answers

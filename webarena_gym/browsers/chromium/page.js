@@ -1,6 +1,8 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // `this.elements` of the shared object keeps the elements in the order in which the XML has them.
-([strict, windowed]) => {
+async ([strict, windowed]) => {
+  // What an action has queued, such as sending a form, begins first.
+  await new Promise((done) => setTimeout(done));
   const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
@@ -87,6 +89,9 @@
   return {
     xml: parts.join(""),
     url: location.href,
+    title: document.title,
+    scripted: document.scripts.length > 0 || document.querySelector("iframe") !== null
+      || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue,
     focused: focused === document.body ? -1 : elements.indexOf(focused),
   };
 }

@@ -18,8 +18,6 @@ BLANK_URL = "about:blank"
 LOAD_S = 30.0  # a page that takes longer is shown as far as it came
 QUIET_S = 5.0  # how long a script may keep changing a page before it is shown as it is
 ACTION_MS = 5_000.0  # how long Chromium may try to reach an element
-_TURN = """() => new Promise((done) => setTimeout(() => done(document.scripts.length > 0 || document.querySelector("iframe") !== null
-  || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue)))"""
 _QUIET = """(limit) => new Promise((done) => {
   let timer = setTimeout(done, 60);
   const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 60); });
@@ -42,7 +40,7 @@ class History(NamedTuple):
 class Tab:
     """A Playwright page, with the events that say when it has settled."""
 
-    def __init__(self, page: Any, session: Any) -> None:
+    def __init__(self, page: Any, session: Any, how: tuple[bool, bool]) -> None:
         self.page = page
         self.notices: list[str] = []
         self.failed_url = ""
@@ -51,6 +49,9 @@ class Tab:
         self.is_scripted = False  # as of the last time it settled
         self.is_opening = False  # it has asked for a new tab, which is not there yet
         self._session = session
+        self._how = list(how)
+        self._said: dict[str, Any] | None = None
+        self._title = ""
         self._loading = False
         self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
@@ -59,10 +60,10 @@ class Tab:
         self._frame = ""
 
     @classmethod
-    async def of(cls, page: Any) -> "Tab":
-        """Return a tab for a page; it is listened to from now on."""
+    async def of(cls, page: Any, how: tuple[bool, bool]) -> "Tab":
+        """Return a tab for a page, which is read as `how` says (see `reading.SCRIPT`); it is listened to from now on."""
         session = await page.context.new_cdp_session(page)
-        tab = cls(page, session)
+        tab = cls(page, session, how)
         for event, listener in {
             "Page.frameStartedLoading": tab._on_started,
             "Page.frameRequestedNavigation": tab._on_started,
@@ -148,21 +149,31 @@ class Tab:
 
     async def settle(self) -> None:
         """Wait until navigations that have begun are over, and scripts, if any, have come to rest."""
+        self._said = None
         for _ in range(10):  # a page may lead on to the next by itself
+            if self._loading:
+                try:
+                    await asyncio.wait_for(self._stopped.wait(), LOAD_S)
+                except TimeoutError:
+                    self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
+                    await self._session.send("Page.stopLoading")
             with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
-                self.is_scripted = await asyncio.wait_for(self.page.evaluate(_TURN), QUIET_S)
+                self._said = await asyncio.wait_for(self._ask(self.page), QUIET_S)
             if not self._loading or self.page.is_closed():
-                break
-            try:
-                await asyncio.wait_for(self._stopped.wait(), LOAD_S)
-            except TimeoutError:
-                self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
-                await self._session.send("Page.stopLoading")
                 break
         if self.is_crashed:
             self.check()
         if self.is_scripted and not self.page.is_closed():
             await self._quieten()
+            self._said = None
+
+    async def _ask(self, frame: Any) -> dict[str, Any]:
+        """Return what `page.js` says of a frame."""
+        said: dict[str, Any] = await frame.evaluate(SCRIPT, self._how)
+        if frame is self.page:
+            self.is_scripted = said["scripted"]
+            self._title = said["title"]
+        return said
 
     async def _quieten(self) -> None:
         """Wait until no request is under way and the document has not changed for a moment; at most QUIET_S."""
@@ -178,11 +189,15 @@ class Tab:
             await asyncio.wait_for(rest(), QUIET_S)
         self._pending.clear()
 
-    async def read(self, *, strict: bool, windowed: bool) -> tuple[list[dict[str, Any]], list[Any]]:
+    def forget(self) -> None:
+        """Read the page anew next time, as something else than an action has changed it."""
+        self._said = None
+
+    async def read(self) -> tuple[list[dict[str, Any]], list[Any]]:
         """Return what `page.js` says in each frame, and the frames; see `reading.tree_of`."""
         for _ in range(5):
             try:
-                return await self._read_frames([strict, windowed])
+                return await self._read_frames()
             except PlaywrightError as error:
                 self.check()
                 if not _GONE.search(error.message):
@@ -190,26 +205,24 @@ class Tab:
                 await self.settle()
         raise BrowserError(f"the page at {self.page.url} does not come to rest")
 
-    async def _read_frames(self, how: list[bool]) -> tuple[list[dict[str, Any]], list[Any]]:
+    async def _read_frames(self) -> tuple[list[dict[str, Any]], list[Any]]:
         frames = [self.page.main_frame]
-        said = [await self.page.evaluate(SCRIPT, how)]
+        first, self._said = self._said, None  # what was said when the page had settled is still true
+        said = [first or await self._ask(self.page)]
         for place, frame in enumerate(frames):  # grows while it is walked
             for child in frame.child_frames:
                 with suppress(PlaywrightError):  # a frame may be gone, or have no document yet
                     owner = await child.frame_element()
                     index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
                     if index >= 0:
-                        said.append(await child.evaluate(SCRIPT, how) | {"within": (place, index)})
+                        said.append(await self._ask(child) | {"within": (place, index)})
                         frames.append(child)
         return said, frames
 
-    async def title(self) -> str:
-        """Return the title of the page, with single spaces."""
-        if self.has_failed:
-            return str(self.failure_root().findtext(".//title"))
-        with suppress(PlaywrightError):
-            return " ".join((await self.page.title()).split())
-        return ""
+    @property
+    def title(self) -> str:
+        """The title of the page, with single spaces, as it was when the page was last looked at."""
+        return str(self.failure_root().findtext(".//title")) if self.has_failed else " ".join(self._title.split())
 
     @property
     def url(self) -> str:
