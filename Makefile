@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: install demo test check bench suite clean
+.PHONY: install demo test check bench peers suite clean
 
 install: $(READY)
 
@@ -27,12 +27,19 @@ check: install
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q
 
-bench: install
+bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
 	$(BIN)/python -m benchmarks.env_speed
+
+peers: .venv-peers/.ready  ## what the speed benchmark compares with, in an environment of its own
+
+.venv-peers/.ready:
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/pip install --quiet browsergym-core==0.14.3
+	touch $@
 
 suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

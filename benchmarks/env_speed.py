@@ -1,95 +1,233 @@
-"""How fast the environment is: `python -m benchmarks.env_speed --json`.
+"""How fast the environment is, beside others: `python -m benchmarks.env_speed [--quick] --json`.
 
-Replays the reference solutions of the test split on one core, observation included, and times every reset and step. The last
-line is one JSON object.
+Everyone walks through the same pages with the same actions, the reference solutions of shop tasks, on one core and in turns:
+this package in-process and in Chromium, a bare Chromium (the floor), and BrowserGym with and without its waits, where
+`make peers` has installed it. WebArena is not run: its own fixed sleep alone says how fast it can be at most. Then come the whole
+test split, the parts of a step, many envs through the vector env, and start-up. The last line is one JSON object.
 """
 
 import argparse
 import json
-import os
-import platform
-import resource
 import subprocess
 import sys
 import time
-from statistics import median, quantiles
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from statistics import mean, median
+from typing import Any, NamedTuple
 
-import gymnasium
-
-import webarena_gym
+from benchmarks import plots, scaling
+from benchmarks.machine import cores, origin, use_cores
+from benchmarks.parts import step_parts
+from benchmarks.peers.contender import PEERS_PYTHON, Contender, Measured, contenders, megabytes_per_env, play_round
+from benchmarks.peers.lines import Watch
+from benchmarks.recording import Recording, record, walk_only
+from benchmarks.served import Served, serving
+from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.env import WebArenaLite
-from webarena_gym.tasks import Expert, Task
+
+WORLD = 1000  # of the test split
+WHOLE = 10**9  # characters of a window that shows every page whole
+WEBARENA_SLEEP_S = 2.0  # after each action: `sleep_after_execution` as WebArena's own run.py sets it
+NAMES = ("inprocess", "chromium", "floor", "browsergym", "browsergym_nowait")
+
+
+class Effort(NamedTuple):
+    """How much is measured."""
+
+    rounds: int  # of everyone in turn
+    episodes: int  # of everyone in a round
+    suite_rounds: int  # of the test split
+    suite_part: int  # every how many-th task of the split; 1 is all of it
+    seconds: float  # of each point of the vector env
+    pairs: int  # of lock-step and asynchronous, and of one core and two
+    envs: tuple[int, ...]  # in the vector env
+    starts: int  # of Python, for the time of the import
+
+
+FULL = Effort(rounds=3, episodes=4, suite_rounds=3, suite_part=1, seconds=5.0, pairs=2, envs=(1, 4, 16, 64, 256), starts=7)
+QUICK = Effort(rounds=1, episodes=2, suite_rounds=1, suite_part=4, seconds=1.0, pairs=1, envs=(1, 16), starts=3)
 
 
 def main() -> None:
     """Run the benchmark and print what it measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3, help="times that the whole split is replayed (default: 3)")
-    parser.add_argument("--quick", action="store_true", help="one round")
-    parser.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
+    parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
+    parser.add_argument(
+        "--only", choices=NAMES, action="append", help="measure only this one beside the others (may be repeated)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
+    parser.add_argument("--plot", action="store_true", help=f"draw {plots.PICTURE}, for which matplotlib is needed")
     options = parser.parse_args()
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    env = gymnasium.make("WebArenaLite-v0", split="test", elements=options.elements, max_steps=60).unwrapped
-    assert isinstance(env, WebArenaLite)
-    first_ms = _timed(env.reset)
-    resets, steps, sizes = [], [], []
-    for _ in range(1 if options.quick else options.rounds):
-        for task in env.tasks:
-            replayed = _replay(env, task)
-            resets.append(replayed[0])
-            steps += replayed[1]
-            sizes += replayed[2]
-    result = {
-        "steps_per_s": round(1000 / (sum(steps) / len(steps)), 1),
-        "step_ms_median": round(median(steps), 3),
-        "step_ms_p95": round(quantiles(steps, n=20)[-1], 3),
-        "reset_ms_median": round(median(resets), 3),
-        "first_reset_ms": round(first_ms, 1),
-        "observation_chars_median": median(sizes),
-        "steps": len(steps),
-        "resets": len(resets),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, 1),
-        "elements": options.elements,
-        "version": webarena_gym.__version__,
-        "commit": commit(),
-        "machine": f"{platform.machine()}, {os.cpu_count()} cores, one used",
-        "command": " ".join(["python -m benchmarks.env_speed", *sys.argv[1:]]),
-    }
+    if options.plot and not plots.is_possible():
+        parser.error("matplotlib draws the picture; install it with pip install 'webarena-gym[bench]'")
+    effort, start = QUICK if options.quick else FULL, time.perf_counter()
+    result = measure(effort, options.only or NAMES)
+    result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick, **origin("env_speed")}
+    for name, value in result.items():
+        print(f"{name:<32}{json.dumps(value)}")
+    if options.out:
+        file = Path(__file__).parent / "results" / options.out.name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(result, indent=1) + "\n")
+    if options.plot:
+        plots.draw(result, plots.PICTURE)
     if options.json:
         print(json.dumps(result))
-    else:
-        for name, value in result.items():
-            print(f"{name:<26}{value}")
 
 
-def _replay(env: WebArenaLite, task: Task) -> tuple[float, list[float], list[int]]:
-    """Return the milliseconds of the reset and of each step, and the characters of each page."""
-    start = time.perf_counter()
-    _, info = env.reset(options={"task": task})
-    reset_ms = 1000 * (time.perf_counter() - start)
-    expert, step_ms, sizes, done = Expert(task, env.dialect), [], [len(info["page"])], False
-    while not done:
-        reply = expert.reply(env.page, env.observation)
-        start = time.perf_counter()
-        _, _, terminated, truncated, info = env.step(reply)
-        step_ms.append(1000 * (time.perf_counter() - start))
-        sizes.append(len(info["page"]))
-        done = terminated or truncated
-    return reset_ms, step_ms, sizes
+def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
+    """Return all figures."""
+    every_core = cores()
+    use_cores(every_core[-1:])
+    whole_pages = WebArenaLite(split="test", window=WHOLE, max_steps=60)
+    shop = [task for task in whole_pages.tasks if task.sites == ("shopping",)]
+    with serving(WORLD) as served:
+        result = side_by_side(effort, names, [walk_only(recording) for recording in record(whole_pages, shop)], served)
+    usual = WebArenaLite(split="test", max_steps=60)
+    recordings = record(usual, usual.tasks[:: effort.suite_part])
+    say("the test split")
+    result |= suite(effort, usual, recordings) | {"step_parts_ms": step_parts(usual, recordings)}
+    result |= {"import_s": import_s(effort.starts)}
+    use_cores(every_core)
+    return result | together(effort, every_core)
 
 
-def _timed(call) -> float:  # noqa: ANN001 - any callable without arguments
-    start = time.perf_counter()
-    call()
-    return 1000 * (time.perf_counter() - start)
+def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording], served: Served) -> dict[str, Any]:
+    """Return the figures of everyone on the same pages; None for those that are not here."""
+    present = [contender for contender in contenders(find_executable()) if contender.name in names]
+    tell_absent(names, [contender.name for contender in present])
+    chosen = list(walks[:: len(walks) // effort.episodes][: effort.episodes])
+    others = [walk for walk in walks if walk not in chosen]
+    rounds: dict[str, list[Measured]] = {contender.name: [] for contender in present}
+    for number in range(effort.rounds):
+        for contender in present:
+            say(f"round {number + 1} of {effort.rounds}: {contender.name}")
+            rounds[contender.name].append(play_round(contender, chosen, others, served))
+    sizes = {contender.name: _megabytes(contender, walks, served) for contender in present}
+    result: dict[str, Any] = {"episodes": [walk.task_id for walk in chosen]}
+    for name in NAMES:
+        result |= {f"{name}_{key}": value for key, value in figures(rounds.get(name, [])).items()}
+        result[f"{name}_mb_per_env"] = sizes.get(name)
+    result["webarena_steps_per_s"] = round(1 / WEBARENA_SLEEP_S, 3)
+    result["webarena_is"] = f"computed, at most: it sleeps {WEBARENA_SLEEP_S:g} s after each action, whatever else it does"
+    return result | ratios(result)
 
 
-def commit() -> str:
-    """Return the commit that is measured."""
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
-    return done.stdout.strip() or "unknown"
+def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
+    """Return the medians over rounds, and over steps and resets, with how many there were."""
+    steps = [ms for measured in rounds for ms in measured.step_ms]
+    resets = [ms for measured in rounds for ms in measured.reset_ms]
+    rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
+    return {
+        "steps_per_s": _middle(rates),
+        "steps_per_s_of_rounds": [round(rate, 2) for rate in rates],
+        "step_ms": _middle(steps),
+        "steps": len(steps),
+        "reset_ms": _middle(resets),
+        "resets": len(resets),
+        "first_observation_s": _middle([measured.first_s for measured in rounds]),
+        "failures": [failure for measured in rounds for failure in measured.failures],
+    }
+
+
+def ratios(result: dict[str, Any]) -> dict[str, float | None]:
+    """Return how many times as fast as others this package is, and how much longer than the floor its Chromium takes."""
+
+    def times(one: str, other: str) -> float | None:
+        fast, slow = result[f"{one}_steps_per_s"], result[f"{other}_steps_per_s"]
+        return round(fast / slow, 2) if fast and slow else None
+
+    pairs = [("inprocess", "browsergym"), ("inprocess", "browsergym_nowait"), ("inprocess", "webarena")]
+    pairs += [("chromium", "browsergym"), ("chromium", "browsergym_nowait"), ("floor", "chromium")]
+    return {f"{one}_over_{other}": times(one, other) for one, other in pairs}
+
+
+def suite(effort: Effort, env: WebArenaLite, recordings: Sequence[Recording]) -> dict[str, Any]:
+    """Return the figures of whole episodes on all sites, in-process, observation and judgement included."""
+    steps: list[float] = []
+    resets: list[float] = []
+    rates: list[float] = []
+    for _ in range(effort.suite_rounds):
+        before = len(steps)
+        for recording in recordings:
+            watch = Watch()
+            env.reset(options={"task": recording.task_id})
+            resets.append(watch.ms())
+            for step in recording.steps:
+                watch = Watch()
+                env.step(step.reply)
+                steps.append(watch.ms())
+        rates.append(1000 / mean(steps[before:]))
+    return {
+        "suite_steps_per_s": _middle(rates),
+        "suite_step_ms": _middle(steps),
+        "suite_step_ms_p95": round(sorted(steps)[int(0.95 * len(steps))], 3),
+        "suite_steps": len(steps),
+        "suite_reset_ms": _middle(resets),
+        "suite_resets": len(resets),
+    }
+
+
+def together(effort: Effort, use: Sequence[int]) -> dict[str, Any]:
+    """Return the figures of many envs in the vector env."""
+    curve = []
+    for envs in effort.envs:
+        say(f"{envs} envs on {len(use)} cores")
+        run = {"envs": envs, "workers": min(envs, len(use)), "seconds": effort.seconds}
+        ready_first, all_of_them = (scaling.rate(use, batch=batch, **run) for batch in (max(1, envs // 4), envs))
+        point = {"envs": envs, "steps_per_s": ready_first.steps_per_s, "lockstep_steps_per_s": all_of_them.steps_per_s}
+        curve.append(point | {"mb": ready_first.mb})
+    waiting = {"envs": 16, "workers": 16, "seconds": effort.seconds, "wait_ms": 20, "site": "shopping", "warm_up": 20}
+    tails, spread = [], []
+    for number in range(effort.pairs):
+        say(f"pair {number + 1} of {effort.pairs}: asynchronous and lock-step, two cores and one")
+        tails.append([scaling.rate(use, batch=batch, **waiting).steps_per_s for batch in (4, 16)])
+        pair = (scaling.rate(use[-n:], envs=64, workers=n, batch=16, seconds=effort.seconds) for n in (2, 1))
+        spread.append([rate.steps_per_s for rate in pair] if len(use) > 1 else [0.0, 1.0])
+    return {
+        "scaling": curve,
+        "async_over_lockstep": _middle([ready_first / all_of_them for ready_first, all_of_them in tails]),
+        "async_and_lockstep_steps_per_s": tails,
+        "two_core_scaling": _middle([two / one for two, one in spread]) if len(use) > 1 else None,
+        "two_and_one_core_steps_per_s": spread if len(use) > 1 else None,
+    }
+
+
+def import_s(starts: int) -> float | None:
+    """Return the seconds that `import webarena_gym` takes in a new process."""
+    script = "import time; start = time.perf_counter(); import webarena_gym; print(time.perf_counter() - start)"
+    command = [sys.executable, "-c", script]
+    taken = [subprocess.run(command, check=True, capture_output=True, text=True).stdout for _ in range(starts)]  # noqa: S603
+    return _middle(map(float, taken))
+
+
+def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
+    """Say who is not measured and what is missing."""
+    absent = [name for name in names if name not in present]
+    if "floor" in absent or "chromium" in absent:
+        say(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
+    elif absent and not PEERS_PYTHON.exists():
+        say(f"left out: {', '.join(absent)}; `make peers` installs them")
+
+
+def say(what: str) -> None:
+    """Tell how far the run is, beside the result."""
+    print(what, file=sys.stderr, flush=True)
+
+
+def _megabytes(contender: Contender, walks: Sequence[Recording], served: Served) -> float | None:
+    if contender.name == "browsergym_nowait":
+        return None  # the same as with its waits
+    say(f"memory: {contender.name}")
+    size = megabytes_per_env(contender, walks, served)
+    return None if size is None else round(size, 2)
+
+
+def _middle(values: Iterable[float]) -> float | None:
+    known = list(values)
+    return round(median(known), 3) if known else None
 
 
 if __name__ == "__main__":

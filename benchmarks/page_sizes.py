@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from typing import get_args
 from urllib.parse import urlsplit
 
-from benchmarks.env_speed import commit
+from benchmarks.machine import commit
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import HOSTS

@@ -22,3 +22,7 @@ def has_chromium():
 
 
 chromium = pytest.mark.skipif(not has_chromium(), reason="no Chromium here: apt-get install chromium")
+
+miniwob = pytest.mark.skipif(
+    importlib.util.find_spec("miniwob") is None, reason="no pages of MiniWoB++ here: pip install --no-deps miniwob"
+)

@@ -73,7 +73,9 @@ def test_pictures_are_arrays_of_the_window():
 
 def test_gymnasium_records_a_video(tmp_path):
     pytest.importorskip("moviepy")
-    env = gymnasium.wrappers.RecordVideo(make(render_mode="rgb_array", split="test"), str(tmp_path / "video"), disable_logger=True)
+    env = gymnasium.wrappers.RecordVideo(
+        make(render_mode="rgb_array", split="test"), str(tmp_path / "video"), disable_logger=True
+    )
     env.reset(seed=3)
     env.step('do(action="Wait")')
     env.step('exit(message="")')

@@ -5,7 +5,8 @@ import sqlite3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2 import TemplateNotFound
+from jinja2 import DictLoader, TemplateNotFound
+from werkzeug.exceptions import Forbidden
 
 from webarena_gym.network import HostUnknownError, Network
 from webarena_gym.sites.kit import Database, Site, sign_in
@@ -36,6 +37,9 @@ def write(request):
     request.db.execute("INSERT INTO note VALUES (?)", (request.form["text"],))
     if request.form["text"] == "fail":
         raise RuntimeError("a bug")
+    if request.form["text"] == "refuse":
+        request.session["visits"] = 100
+        raise Forbidden
     return "ok"
 
 
@@ -91,6 +95,25 @@ def test_a_view_that_fails_leaves_no_trace(network, database):
         post(network, cookie, key, "fail")
     assert notes(database) == []
     assert post(network, cookie, key, "fine").status == 200
+
+
+def test_a_view_that_refuses_leaves_no_trace_but_a_page_that_says_so(database):
+    polite = Site("polite", __file__)
+    polite.get("/")(home)
+    polite.post("/write")(write)
+    polite.templates.loader = DictLoader({"error.html": "{{ code }} {{ messages }} {{ request.form_key }}"})
+    network = Network({"notes.test": polite.app(database)})
+    cookie, key = visit(network)
+    answer = post(network, cookie, key, "refuse")
+    assert (answer.status, answer.body.decode()) == (403, f"403 [] {key}")
+    assert notes(database) == []
+    assert network.request("GET", "http://notes.test/", {"Cookie": cookie}).body.startswith(b"<p>2 at")
+    stranger = post(network, "", "forged", "text")
+    assert stranger.status == 400
+    cookie = stranger.header("Set-Cookie").partition(";")[0]
+    answer = network.request("GET", "http://notes.test/", {"Cookie": cookie})
+    assert answer.header("Set-Cookie") == "", "the session that the error page began is kept"
+    assert post(network, cookie, answer.body.decode().partition("<i>")[2].partition("</i>")[0], "fine").status == 200
 
 
 def test_addresses_outside_ascii_arrive_whole(network):

@@ -43,7 +43,7 @@ ALLOWED = {
     "acting": {"errors", "actions", "browsers"},
     "venues": {"errors", "evaluators", "network", "sites", "browsers", "tasks"},
     "servers": {"errors", "page", "observation", "sites", "browsers", "tasks"},
-    "miniwob": {"errors", "history", "network", "observation", "browsers", "tasks", "env"},
+    "miniwob": {"errors", "actions", "history", "network", "observation", "browsers", "tasks", "env"},
     "doctor": {"errors", "network", "sites", "browsers", "servers"},
     "audit": {"errors", "actions", "sites", "tasks", "env"},
     "serve": {"network", "sites"},

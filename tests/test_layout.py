@@ -227,6 +227,12 @@ def test_solutions_lead_through_the_sites_of_another_layout(world_seed):
     env.close()
 
 
+def test_what_is_asked_does_not_turn_on_how_the_sites_are_built():
+    names = list(task_suite.templates())[::6]
+    plain, other = (task_suite.draw(names, world_seed=1000, count=1, variation=way) for way in ("content", "layout"))
+    assert [(task.task_id, task.intent) for task in plain] == [(task.task_id, task.intent) for task in other]
+
+
 def test_the_suite_s_tasks_keep_their_ids_and_intents_in_another_layout():
     plain, other = task_suite.load("test"), task_suite.load("test", variation="layout")
     assert [(task.task_id, task.intent, task.eval) for task in plain] == [

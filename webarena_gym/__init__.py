@@ -9,3 +9,4 @@ gymnasium.register(
     entry_point="webarena_gym.env:WebArenaLite",
     vector_entry_point="webarena_gym.vector:WebArenaLiteVector",
 )
+gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText")

@@ -48,10 +48,8 @@ def is_closed(element: HtmlElement) -> bool:
 def is_interactive(element: HtmlElement) -> bool:
     """Say whether a person could click or fill the element."""
     tag, attributes = element.tag, element.attrib
-    if tag in FIELDS or tag in {"button", "summary"}:
+    if tag in FIELDS or tag in {"button", "summary"} or (tag == "a" and "href" in attributes):
         return True
-    if tag == "a":
-        return "href" in attributes
     return "onclick" in attributes or attributes.get("role") in _ROLES or attributes.get("contenteditable") in ("", "true")
 
 

@@ -2,7 +2,7 @@
 
 A `Site` is written once, at module level, and holds no state: routes, templates, a schema. `Site.app(database)` binds it to
 one episode's database and is a plain WSGI application. Views take a `Request` and return text (HTML) or a response; each
-request runs in one transaction that is rolled back when the view fails. Nothing here reads the wall clock or the system's
+request runs in one transaction that is rolled back when the view fails or refuses. Nothing here reads the wall clock or the system's
 random numbers: the time is the world's (`request.now`), tokens are digests of what is in the database.
 """
 
@@ -29,6 +29,7 @@ from webarena_gym.sites.layout import PLAIN, Layout
 
 Snapshot = dict[int, bytes]
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_SHARED_TEMPLATES = Path(__file__).parent / "common" / "templates"
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
 
 
@@ -143,6 +144,13 @@ class Request(BaseRequest):
         messages = self.session.pop("messages", [])
         return self.app.site.templates.get_template(template).render(request=self, messages=messages, **values)
 
+    def undo(self) -> None:
+        """Take back what was written so far, in the session too; the transaction is open again."""
+        self.db.execute("ROLLBACK")
+        self.db.execute("BEGIN")
+        for name in ("session", "session_id"):
+            self.__dict__.pop(name, None)
+
     def save_session(self) -> None:
         """Write the session back, when a view touched it."""
         if "session" in self.__dict__:
@@ -223,9 +231,9 @@ class Site:
 
     @cached_property
     def templates(self) -> jinja2.Environment:
-        """The site's templates, escaped always; an undefined name is an error."""
+        """The site's templates and those that sites share, escaped always; an undefined name is an error."""
         environment = jinja2.Environment(
-            loader=jinja2.FileSystemLoader(self._folder / "templates"),
+            loader=jinja2.FileSystemLoader([self._folder / "templates", _SHARED_TEMPLATES]),
             autoescape=True,
             trim_blocks=True,
             lstrip_blocks=True,
@@ -300,8 +308,9 @@ class App:
         return response
 
     def _refusal(self, request: Request, error: HTTPException) -> Response:
-        """A redirect as it is; every other refusal as the site's own error page."""
+        """A redirect as it is; every other refusal as the site's own error page, after which nothing that was written stays."""
         if error.code is None or error.code < 400:
             return Response.force_type(error.get_response(), request.environ)
+        request.undo()
         html = request.render("error.html", code=error.code, name=error.name, description=error.description)
         return Response(html, status=error.code, content_type="text/html; charset=utf-8")

@@ -59,8 +59,10 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         **env_arguments: Any,
     ) -> None:
         _expect_between("num_envs", num_envs, 1)
-        _expect_between("batch_size", batch_size or num_envs, 1, num_envs)
-        _expect_between("workers", workers or 1, 1)
+        batch_size = num_envs if batch_size is None else batch_size
+        workers = _cores() if workers is None else workers
+        _expect_between("batch_size", batch_size, 1, num_envs)
+        _expect_between("workers", workers, 1)
         if context not in CONTEXTS:
             raise ValueError(f"context is {context!r}; expected one of {', '.join(map(repr, CONTEXTS))}")
         if not step_timeout_s > 0:
@@ -69,7 +71,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # drawn once, here, and not by every env
         self.num_envs = num_envs
-        self.batch_size = batch_size or num_envs
+        self.batch_size = batch_size
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {**model.metadata, "autoreset_mode": self.autoreset_mode}
         self.render_mode = model.render_mode
@@ -79,7 +81,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self.action_space = _batched(model.action_space, num_envs)
         model.close()
         make = partial(make_env, **env_arguments)
-        self._pool = Pool(make, num_envs, min(workers or _cores(), num_envs), step_timeout_s, context)
+        self._pool = Pool(make, num_envs, min(workers, num_envs), step_timeout_s, context)
         self._episodes = Episodes(self._pool, num_envs, self.autoreset_mode)
 
     # Gymnasium's vector API.

@@ -2,14 +2,16 @@
 
 import sqlite3
 from datetime import date, datetime
-from functools import wraps
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common import visits
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.texts import amount
+from webarena_gym.sites.common.times import span
 from webarena_gym.sites.gitlab import access, queries
-from webarena_gym.sites.gitlab.forms import clean
 from webarena_gym.sites.gitlab.markdown import render_markdown
-from webarena_gym.sites.kit import Request, Response, Site, View, redirect
+from webarena_gym.sites.kit import Request, Site
 
 BRAND = "Codeyard"
 RESERVED = (
@@ -32,20 +34,8 @@ def my_id(request: Request) -> int | None:
     return user["user_id"] if user else None
 
 
-def members_only(view: View) -> View:
-    """Give the view the signed-in person's row; send everybody else to the sign-in page and back afterwards."""
-
-    @wraps(view)
-    def guarded(request: Request, **arguments: object) -> str | Response:
-        user = current_user(request)
-        if user is None:
-            here = request.full_path.removesuffix("?")
-            request.session["after_login"] = here if request.method == "GET" else return_url(request, "/")
-            request.flash("You need to sign in before continuing.", "notice")
-            return redirect("/users/sign_in")
-        return view(request, user, **arguments)
-
-    return guarded
+members_only = visits.members_only(current_user, "/users/sign_in", "You need to sign in before continuing.")
+"""Give the view the signed-in person's row; send everybody else to the sign-in page and back afterwards."""
 
 
 def find_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
@@ -79,18 +69,6 @@ def require_role(request: Request, project: sqlite3.Row, role: str, *, even_arch
         raise Forbidden("This project is archived. It can only be read.")
 
 
-def return_url(request: Request, default: str) -> str:
-    """Return the page of this site that the posted form names in `return_url`, or `default`."""
-    wanted = clean(request.form.get("return_url", ""))[:2000].replace("\n", "").replace("\t", "")
-    is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if is_local else default
-
-
-def stamp(request: Request) -> str:
-    """Return the world's time as the database writes it."""
-    return f"{request.now:%Y-%m-%d %H:%M:%S}"
-
-
 def ago(value: str, now: datetime) -> str:
     """Return how long ago a moment or a day was, or in how long it will be.
 
@@ -104,13 +82,10 @@ def ago(value: str, now: datetime) -> str:
         seconds = days * 86400
     else:
         seconds = int((now - datetime.fromisoformat(value)).total_seconds())
-    size = abs(seconds)
-    if size < 60:
+    size = span(abs(seconds), in_weeks=True)
+    if not size:
         return "just now"
-    units = (("year", 365 * 86400), ("month", 30 * 86400), ("week", 7 * 86400), ("day", 86400), ("hour", 3600), ("minute", 60))
-    name, length = next(unit for unit in units if size >= unit[1])
-    amount = f"{size // length} {name}{'s' if size // length > 1 else ''}"
-    return f"{amount} ago" if seconds > 0 else f"in {amount}"
+    return f"{size} ago" if seconds > 0 else f"in {size}"
 
 
 def day_label(value: str) -> str:
@@ -123,15 +98,6 @@ def day_label(value: str) -> str:
     return f"{moment:%b} {moment.day}, {moment.year}"
 
 
-def amount(count: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    >>> amount(1, "commit"), amount(1200, "commit"), amount(0, "branch")
-    ('1 commit', '1,200 commits', '0 branches')
-    """
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
-
-
 site.templates.filters.update(ago=ago, day=day_label, markdown=render_markdown, clean=clean, amount=amount)
 site.templates.globals.update(
     brand=BRAND,
@@ -139,5 +105,5 @@ site.templates.globals.update(
     manages=manages,
     current_user=current_user,
     open_count=queries.open_count,
-    here=lambda request: request.full_path.removesuffix("?"),
+    here=visits.here,
 )

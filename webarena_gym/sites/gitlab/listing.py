@@ -3,10 +3,10 @@
 import sqlite3
 from typing import Any, NamedTuple
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.base import my_id
-from webarena_gym.sites.gitlab.forms import clean
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.kit import Request
 
 ORDERS = {
@@ -40,6 +40,6 @@ def list_projects(request: Request, where: str = "1", **values: Any) -> Listing:
     rows = queries.find_projects(
         request.db, my_id(request), where=wanted, order=ORDERS[sort][1], name=name, topic=topic, **values
     )
-    pager = Pager(request, len(rows), PER_PAGE)
+    pager = Pager.of(request, len(rows), PER_PAGE, "page")
     orders = [(key, label) for key, (label, _) in ORDERS.items()]
-    return Listing(rows[pager.first : pager.first + pager.limit], pager, name, topic, sort, orders)
+    return Listing(pager.cut(rows), pager, name, topic, sort, orders)

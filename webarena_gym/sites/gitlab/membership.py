@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import clean, day
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.access import ROLES, group_role, project_role, rank
-from webarena_gym.sites.gitlab.base import my_id, stamp
-from webarena_gym.sites.gitlab.forms import clean, day
+from webarena_gym.sites.gitlab.base import my_id
 from webarena_gym.sites.kit import Request
 
 MOST_INVITED = 50

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
 
-from webarena_gym.sites.gitlab.forms import clean
+from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.kit import long_date
 
 NONE = "None"

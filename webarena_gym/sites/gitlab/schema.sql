@@ -172,7 +172,7 @@ CREATE INDEX note_by_merge_request ON note (merge_request_id);
 
 CREATE TABLE todo (
     todo_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user, author_id INTEGER NOT NULL REFERENCES user,
-    kind TEXT NOT NULL,  -- assigned, mentioned, review_requested
+    kind TEXT NOT NULL,  -- assigned, mentioned, review_requested, marked
     issue_id INTEGER REFERENCES issue, merge_request_id INTEGER REFERENCES merge_request,
     state TEXT NOT NULL DEFAULT 'pending',  -- pending, done
     created_at TEXT NOT NULL

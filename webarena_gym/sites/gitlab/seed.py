@@ -2,12 +2,12 @@
 
 import hashlib
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.gitlab.world import extras
 from webarena_gym.sites.gitlab.world.people import ME, PASSWORD, Group, User, draw_groups, draw_strangers, draw_users
 from webarena_gym.sites.gitlab.world.planning import Item, Plan, draw_plans
@@ -25,27 +25,20 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     repositories = draw_repositories(seed, now, projects, groups, users, draw_strangers(seed))
     plans = draw_plans(seed, now, repositories, groups, users)
 
-    _insert(db, "world", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     _insert_people(db, seed, now, users, groups)
     _insert_projects(db, now, projects, repositories, plans)
     _insert_repositories(db, seed, repositories)
     _insert_plans(db, plans)
-    _insert(db, "todo", ((number, *row) for number, row in enumerate(extras.todos(db, seed), 1)))
+    insert(db, "todo", ((number, *row) for number, row in enumerate(extras.todos(db, seed), 1)))
     sign_in(db, site="gitlab", user_id=ME)
     db.commit()
-
-
-def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert whole rows into a table; times are written as text."""
-    written = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
-    if written:
-        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(written[0]))})", written)
 
 
 def _insert_people(db: sqlite3.Connection, seed: int, now: datetime, users: list[User], groups: list[Group]) -> None:
     """Write accounts with what people keep in them, and groups."""
     dice = Dice(f"code/extras/{seed}")
-    _insert(
+    insert(
         db,
         "user",
         (
@@ -56,12 +49,12 @@ def _insert_people(db: sqlite3.Connection, seed: int, now: datetime, users: list
             for user in users
         ),
     )  # fmt: skip
-    _insert(db, "follow", extras.follows(dice, users))
-    _insert(db, "access_token", extras.tokens(dice, now, seed))
-    _insert(db, "ssh_key", extras.keys(dice, now, seed))
-    _insert(db, "snippet", extras.snippets(dice, now, users))
-    _insert(db, "user_group", ((g.group_id, g.path, g.name, g.description, g.visibility, g.created_at) for g in groups))
-    _insert(
+    insert(db, "follow", extras.follows(dice, users))
+    insert(db, "access_token", extras.tokens(dice, now, seed))
+    insert(db, "ssh_key", extras.keys(dice, now, seed))
+    insert(db, "snippet", extras.snippets(dice, now, users))
+    insert(db, "user_group", ((g.group_id, g.path, g.name, g.description, g.visibility, g.created_at) for g in groups))
+    insert(
         db,
         "group_member",
         ((g.group_id, user_id, m.role, m.expires_on, m.created_at) for g in groups for user_id, m in sorted(g.members.items())),
@@ -82,8 +75,8 @@ def _insert_projects(
             project.source.project_id if project.source else None, project.license, int(project.is_archived),
             project.created_at, last,
         ))  # fmt: skip
-    _insert(db, "project", rows)
-    _insert(
+    insert(db, "project", rows)
+    insert(
         db,
         "project_member",
         (
@@ -98,7 +91,7 @@ def _insert_projects(
         for user_id in project.stars:
             starred = project.created_at + (now - project.created_at) * dice.below(1000) / 1000
             stars.append((user_id, project.project_id, starred.replace(microsecond=0)))
-    _insert(db, "star", stars)
+    insert(db, "star", stars)
 
 
 def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[Repository]) -> None:
@@ -128,7 +121,7 @@ def _insert_repositories(db: sqlite3.Connection, seed: int, repositories: list[R
     for table, rows in (
         ("git_commit", commits), ("branch", branches), ("commit_branch", reachable), ("file_change", changes), ("file", files),
     ):  # fmt: skip
-        _insert(db, table, rows)
+        insert(db, table, rows)
 
 
 def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
@@ -183,5 +176,5 @@ def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
                 add("note", None, request_id, note.author_id, note.body, int(note.is_system), note.created_at)
     notes = sorted(rows.pop("note"), key=lambda row: row[-1])
     for table, content in rows.items():
-        _insert(db, table, content)
-    _insert(db, "note", ((number, *row) for number, row in enumerate(notes, 1)))
+        insert(db, table, content)
+    insert(db, "note", ((number, *row) for number, row in enumerate(notes, 1)))

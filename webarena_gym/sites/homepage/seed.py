@@ -4,12 +4,13 @@ import sqlite3
 
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.people import population
+from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.kit import sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int) -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer; the scratchpad is blank."""
     me = population(seed)[0]
-    db.executemany("INSERT INTO world VALUES (?, ?)", [("seed", str(seed)), ("now", str(moment(seed)))])
-    db.execute("INSERT INTO owner VALUES (?, ?)", (me.name, f"{me.first}.{me.last}@example.com".lower()))
+    insert(db, "world", [("seed", str(seed)), ("now", str(moment(seed)))])
+    insert(db, "owner", [(me.name, f"{me.first}.{me.last}@example.com".lower())])
     sign_in(db, site="homepage")

@@ -1,5 +1,6 @@
 """The pages: the sites, the accounts, the calculator and the scratchpad."""
 
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.homepage.arithmetic import OPERATIONS, calculate, read
 from webarena_gym.sites.homepage.base import doors, site
 from webarena_gym.sites.kit import Request, Response, redirect
@@ -58,6 +59,6 @@ def save_note(request: Request) -> str | Response:
         return request.render("scratchpad.html", note=note, text=text, error=error)
     request.db.execute("DELETE FROM note")
     if text:
-        request.db.execute("INSERT INTO note VALUES (?, ?)", (text, f"{request.now:%Y-%m-%d %H:%M:%S}"))
+        request.db.execute("INSERT INTO note VALUES (?, ?)", (text, stamp(request)))
     request.flash("The note was saved." if text else "The scratchpad was cleared.")
     return redirect("/scratchpad")

@@ -1,13 +1,13 @@
 """The map's `Site`, and what its pages know about the visitor: who is signed in, and where to go next."""
 
 import sqlite3
-from functools import wraps
 from urllib.parse import quote, urlencode
 
-from webarena_gym.sites.kit import Request, Response, Site, View, redirect
+from webarena_gym.sites.common import visits
+from webarena_gym.sites.common.forms import clean, line
+from webarena_gym.sites.kit import Request, Site
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.categories import PLURALS
-from webarena_gym.sites.map.forms import clean
 from webarena_gym.sites.map.units import coordinates, distance, duration
 
 BRAND = "Trailmark"
@@ -21,33 +21,13 @@ def current_user(request: Request) -> sqlite3.Row | None:
     return queries.user(request.db, user_id) if user_id is not None else None
 
 
-def members_only(view: View) -> View:
-    """Give the view the signed-in mapper's row; send everybody else to the sign-in page and back afterwards."""
-
-    @wraps(view)
-    def guarded(request: Request, **arguments: object) -> str | Response:
-        user = current_user(request)
-        if user is None:
-            request.session["after_login"] = (
-                request.full_path.removesuffix("?") if request.method == "GET" else return_url(request, "/")
-            )
-            request.flash("Please sign in first.", "notice")
-            return redirect("/login")
-        return view(request, user, **arguments)
-
-    return guarded
-
-
-def return_url(request: Request, default: str) -> str:
-    """Return the page of this site that the posted form names in `return_url`, or `default`."""
-    wanted = clean(request.form.get("return_url", ""))[:2000].replace("\n", "")
-    is_local = wanted.startswith("/") and not wanted.startswith(("//", "/\\"))
-    return wanted if is_local else default
+members_only = visits.members_only(current_user, "/login", "Please sign in first.")
+"""Give the view the signed-in mapper's row; send everybody else to the sign-in page and back afterwards."""
 
 
 def argument(request: Request, name: str) -> str:
     """Return an argument of the URL as one line of text."""
-    return " ".join(clean(request.args.get(name, "")).split())[:200]
+    return line(request.args.get(name), 200)
 
 
 def capital(text: str) -> str:

@@ -3,14 +3,13 @@
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST, Country, country
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import population
+from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
@@ -35,16 +34,9 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     _insert_places(db, places)
     _insert_people(db, dice, seed, now, places)
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
-    _insert(db, "world", sorted(keys.items()))
+    insert(db, "world", sorted(keys.items()))
     sign_in(db, site="map", user_id=1)
     db.commit()
-
-
-def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Insert rows into a table; times are written as text."""
-    written = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
-    if written:
-        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(written[0]))})", written)
 
 
 def _digest(board: Board) -> str:
@@ -60,12 +52,12 @@ def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) ->
     for index, state in enumerate(land.states):
         latitude, longitude = SOUTH + half_height * (1 + 2 * (index // 2)), WEST + half_width * (1 + 2 * (index % 2))
         states.append((index + 1, state.name, state.abbreviation, state.capital, round(latitude, 5), round(longitude, 5)))
-    _insert(db, "state", states)
+    insert(db, "state", states)
     count = len(states)
     touching = [(a, b) for a in range(count) for b in range(count) if a ^ b in (1, 2)]  # side by side, or one above the other
-    _insert(db, "state_border", [(a + 1, b + 1) for a, b in touching])
+    insert(db, "state_border", [(a + 1, b + 1) for a, b in touching])
     state_ids = {state.name: index for index, state in enumerate(land.states, 1)}
-    _insert(
+    insert(
         db,
         "town",
         [
@@ -79,17 +71,17 @@ def _insert_country(db: sqlite3.Connection, land: Country, plans: list[Plan]) ->
 
 
 def _insert_roads(db: sqlite3.Connection, board: Board) -> None:
-    _insert(db, "node", [(index, *point) for index, point in enumerate(board.nodes, 1)])
-    _insert(
+    insert(db, "node", [(index, *point) for index, point in enumerate(board.nodes, 1)])
+    insert(
         db,
         "street",
         [(line.street_id, line.town_id, line.name, line.kind, line.postcode, line.length) for line in board.lines],
     )
-    _insert(db, "edge", [piece for line in board.lines for piece in line.pieces])
+    insert(db, "edge", [piece for line in board.lines for piece in line.pieces])
 
 
 def _insert_places(db: sqlite3.Connection, places: list[Place]) -> None:
-    _insert(
+    insert(
         db,
         "place",
         [
@@ -100,14 +92,14 @@ def _insert_places(db: sqlite3.Connection, places: list[Place]) -> None:
             for index, place in enumerate(places, 1)
         ],
     )  # fmt: skip
-    _insert(db, "place_detail", [(i, *detail) for i, place in enumerate(places, 1) for detail in sorted(place.details.items())])
+    insert(db, "place_detail", [(i, *detail) for i, place in enumerate(places, 1) for detail in sorted(place.details.items())])
 
 
 def _insert_people(db: sqlite3.Connection, dice: Dice, seed: int, now: datetime, places: list[Place]) -> None:
     """Write the mappers, what they have saved, and the notes that they left on the map; the first one is the user."""
     mappers = population(seed)[:MAPPERS]
     joined = sorted(now - timedelta(days=dice.between(100, 900), seconds=dice.below(80_000)) for _ in mappers)
-    _insert(
+    insert(
         db,
         "user",
         [
@@ -121,8 +113,8 @@ def _insert_people(db: sqlite3.Connection, dice: Dice, seed: int, now: datetime,
         for place_id in sorted(dice.some(range(1, len(places) + 1), count)):
             when = now - timedelta(days=dice.between(2, 90), seconds=dice.below(80_000))
             saved.append((user_id, place_id, dice.pick(notes.REMINDERS), when))
-    _insert(db, "saved_place", saved)
+    insert(db, "saved_place", saved)
     drawn = notes.draw(dice, now, places, MAPPERS)
-    _insert(db, "map_note", [(i, *note.row()) for i, note in enumerate(drawn, 1)])
+    insert(db, "map_note", [(i, *note.row()) for i, note in enumerate(drawn, 1)])
     comments = [(i, *comment) for i, note in enumerate(drawn, 1) for comment in note.comments]
-    _insert(db, "note_comment", [(i, *comment) for i, comment in enumerate(comments, 1)])
+    insert(db, "note_comment", [(i, *comment) for i, comment in enumerate(comments, 1)])

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 
 from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST
+from webarena_gym.sites.common.forms import whole_number
 from webarena_gym.sites.map.base import url
 from webarena_gym.sites.map.drawing import LEAST_ZOOM, LOOKS, MOST_ZOOM, Window
-from webarena_gym.sites.map.forms import whole_number
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.units import read_coordinates
 

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request
-from webarena_gym.sites.reddit.base import my_id
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, my_id
 from webarena_gym.sites.reddit.queries import CARD, DAYS, LISTED, ORDER_BY, PERIODS, WITH_PERIOD
 
 
@@ -29,7 +29,7 @@ class Listing:
                 values["since"] = f"{request.now - timedelta(days=DAYS[self.period]):%Y-%m-%d %H:%M:%S}"
                 condition += " AND s.created_at >= :since"
         (total,) = request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()
-        self.pager = Pager(request, total)
+        self.pager = Pager.of(request, total, PER_PAGE)
         values |= {"limit": self.pager.limit, "first": self.pager.first}
         first = "s.is_sticky DESC, " if sticky_first and sort == "hot" else ""
         order = f"{first}{ORDER_BY[sort]}, s.submission_id DESC"

@@ -1,12 +1,12 @@
 """The generator of the forum's database: forums, people, and all that they said, from one integer."""
 
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world import forums, people, posts
@@ -28,7 +28,7 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     submissions = posts.draw_submissions(seed, now, places, users)
     comments = posts.draw_comments(seed, now, submissions, users)
 
-    _insert(db, "world", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     voice = Voice(seed, dice)
     _insert_users(db, voice, users, places)
     _insert_forums(db, dice, users, places)
@@ -39,13 +39,6 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     db.commit()
 
 
-def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]], columns: str = "") -> None:
-    """Insert rows into a table; times are written as text."""
-    written = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
-    if written:
-        db.executemany(f"INSERT INTO {table} {columns} VALUES ({', '.join('?' * len(written[0]))})", written)
-
-
 def _insert_users(db: sqlite3.Connection, voice: Voice, users: list[User], places: list[Forum]) -> None:
     dice = voice.dice
     rows = []
@@ -53,13 +46,13 @@ def _insert_users(db: sqlite3.Connection, voice: Voice, users: list[User], place
         has_biography = user.user_id == ME or dice.chance(60 if user.writes else 20)
         biography = voice.say("biographies", dice.pick(places)) if has_biography else ""
         rows.append((user.user_id, user.username, user.email, user.password, biography, "auto", "subscribed", user.created_at))
-    _insert(db, "user", rows)
+    insert(db, "user", rows)
 
 
 def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places: list[Forum]) -> None:
     """Write forums with their moderators and subscribers. I moderate one of them."""
-    _insert(db, "forum", [(f.forum_id, f.name, f.title, f.description, f.sidebar, f.created_at) for f in places])
-    _insert(db, "forum_tag", sorted((forum.forum_id, tag) for forum in places for tag in forum.tags))
+    insert(db, "forum", [(f.forum_id, f.name, f.title, f.description, f.sidebar, f.created_at) for f in places])
+    insert(db, "forum_tag", sorted((forum.forum_id, tag) for forum in places for tag in forum.tags))
     own = dice.below(len(places))
     moderators = []
     for index, forum in enumerate(places):
@@ -69,19 +62,19 @@ def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places
         moderators += [
             (forum.forum_id, user.user_id, forum.created_at + timedelta(days=30 * place)) for place, user in enumerate(chosen)
         ]
-    _insert(db, "moderator", moderators)
+    insert(db, "moderator", moderators)
     mine = [places[own], *dice.some([forum for forum in places if forum is not places[own]], OWN_SUBSCRIPTIONS - 1)]
     subscriptions = [(forum.forum_id, ME) for forum in mine]
     for forum in places:
         subscriptions += [(forum.forum_id, user.user_id) for user in users[1:] if dice.chance(forum.popularity)]
-    _insert(db, "subscription", sorted(subscriptions))
+    insert(db, "subscription", sorted(subscriptions))
 
 
 def _insert_posts(db: sqlite3.Connection, submissions: list[Submission], comments: list[Comment]) -> None:
     images = [submission for submission in submissions if submission.image]
     number = {submission.submission_id: image_id for image_id, submission in enumerate(images, 1)}
-    _insert(db, "image", [(number[submission.submission_id], submission.image) for submission in images])
-    _insert(
+    insert(db, "image", [(number[submission.submission_id], submission.image) for submission in images])
+    insert(
         db,
         "submission",
         [
@@ -94,7 +87,7 @@ def _insert_posts(db: sqlite3.Connection, submissions: list[Submission], comment
         ],
         "(submission_id, forum_id, user_id, title, slug, url, image_id, body, created_at, state, is_locked, is_sticky)",
     )  # fmt: skip
-    _insert(
+    insert(
         db,
         "comment",
         [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments],
@@ -121,7 +114,7 @@ def _insert_votes(
                 for_submissions.append((submission.submission_id, user.user_id, 1))
             elif dice.chance(3 if user.user_id == ME else reach):
                 for_submissions.append((submission.submission_id, user.user_id, 1 if dice.chance(liking) else -1))
-    _insert(db, "submission_vote", for_submissions)
+    insert(db, "submission_vote", for_submissions)
     for_comments = []
     for comment in comments:
         reach = dice.pick((0, 1, 1, 2, 4, 7))
@@ -130,7 +123,7 @@ def _insert_votes(
                 for_comments.append((comment.comment_id, user.user_id, 1))
             elif dice.chance(0.5 if user.user_id == ME else reach):
                 for_comments.append((comment.comment_id, user.user_id, 1 if dice.chance(_UP_PERCENT[comment.tone]) else -1))
-    _insert(db, "comment_vote", for_comments)
+    insert(db, "comment_vote", for_comments)
 
 
 def _insert_own(
@@ -145,9 +138,9 @@ def _insert_own(
     dice = voice.dice
     # Only people who write nothing are blocked, so that what others see is what I see.
     blocked = dice.some(users[WRITERS:], 3)
-    _insert(db, "user_block", sorted((ME, user.user_id, now - timedelta(days=dice.between(2, 300))) for user in blocked))
+    insert(db, "user_block", sorted((ME, user.user_id, now - timedelta(days=dice.between(2, 300))) for user in blocked))
     others = [s for s in submissions if s.user.user_id != ME and not s.is_removed]
-    _insert(db, "hidden_submission", sorted((ME, submission.submission_id) for submission in dice.some(others, 3)))
+    insert(db, "hidden_submission", sorted((ME, submission.submission_id) for submission in dice.some(others, 3)))
     threads: list[tuple[datetime, int, int, list[tuple[int, str]]]] = []
     for place, other in enumerate(dice.some(users[1:WRITERS], CORRESPONDENTS)):
         forum = dice.pick(places)
@@ -157,10 +150,10 @@ def _insert_own(
         start = now - timedelta(days=40 * place + dice.between(1, 30), minutes=dice.below(600))
         threads.append((start, *sides, said[: 1 + (place > 0 and dice.chance(70))]))
     threads.sort()
-    _insert(db, "message_thread", [(number, *thread[1:3]) for number, thread in enumerate(threads, 1)])
+    insert(db, "message_thread", [(number, *thread[1:3]) for number, thread in enumerate(threads, 1)])
     messages: list[tuple[Any, ...]] = []
     for number, (start, _, _, said) in enumerate(threads, 1):
         for turn, (sender_id, body) in enumerate(said):
             is_read = int(number < len(threads))
             messages.append((len(messages) + 1, number, sender_id, body, start + timedelta(minutes=37 * turn), is_read))
-    _insert(db, "message", messages)
+    insert(db, "message", messages)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
+from webarena_gym.sites.common.forms import whole_number
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.shopping.forms import whole_number
-from webarena_gym.sites.shopping.paging import Pager
 
 LIMITS = (12, 24, 36)  # products on one page, in the plain layout
 MOST_RANGES = 6  # price ranges on offer
@@ -60,8 +60,8 @@ class Listing:
         rows = sorted(rows, key=key, reverse=self.is_descending) if key else rows[:: -1 if self.is_descending else 1]
         limit = whole_number(self._args.get("product_list_limit"), 1, self.limits[-1])
         limit = limit if limit in self.limits else self.limits[0]
-        self.pager = Pager(args.get("p"), len(rows), limit, lambda page: self.url(p=page))
-        self.rows = rows[self.pager.first : self.pager.first + self.pager.limit]
+        self.pager = Pager(args.get("p"), len(rows), limit, lambda page: self.url(p=page if page > 1 else None))
+        self.rows = self.pager.cut(rows)
 
     def url(self, **changes: object) -> str:
         """Return the URL of this list with some arguments changed, or dropped when None; it starts at page 1 again."""

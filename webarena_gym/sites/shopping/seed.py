@@ -2,12 +2,12 @@
 
 import json
 import sqlite3
-from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Any
 
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.seeding import insert
+from webarena_gym.sites.common.texts import slug
 from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
@@ -29,7 +29,7 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     sold = orders.draw(seed, now, catalogue.products, customers, guests, shop)
     said = reviews.draw(seed, now, catalogue.products, sold, guests)
 
-    _insert(db, "world", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
     _insert_catalogue(db, catalogue)
     _insert_customers(db, customers)
@@ -42,38 +42,31 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     db.commit()
 
 
-def _insert(db: sqlite3.Connection, table: str, rows: Iterable[tuple[Any, ...]], columns: str = "") -> None:
-    """Insert rows into a table; times are written as text."""
-    written = [tuple(str(value) if isinstance(value, datetime) else value for value in row) for row in rows]
-    if written:
-        db.executemany(f"INSERT INTO {table} {columns} VALUES ({', '.join('?' * len(written[0]))})", written)
-
-
 def _insert_store(
     db: sqlite3.Connection, dice: Dice, seed: int, now: datetime, shop: Store, catalogue: Catalogue, customers: list[Customer]
 ) -> None:
     """Write what the store's people look after: settings, texts, themes, searches, messages, subscriptions."""
-    _insert(db, "store_config", sorted(store.config(shop)))
+    insert(db, "store_config", sorted(store.config(shop)))
     first, last = shop.admin
-    _insert(db, "admin_user", [(1, *ADMIN, first, last, f"{first}.{last}@example.com".lower())])
-    _insert(
+    insert(db, "admin_user", [(1, *ADMIN, first, last, f"{first}.{last}@example.com".lower())])
+    insert(
         db,
         "cms_page",
         [(i, *text, 1, now - timedelta(days=dice.between(20, 400), minutes=i)) for i, text in enumerate(store.texts(shop), 1)],
     )
     applied = dice.below(len(shop.themes))
-    _insert(
+    insert(
         db,
         "theme",
         [
-            (i + 1, title, "" if i == 0 else shop.themes[0], f"Shop/{products.slug(title)}", int(i == applied))
+            (i + 1, title, "" if i == 0 else shop.themes[0], f"Shop/{slug(title)}", int(i == applied))
             for i, title in enumerate(shop.themes)
         ],
     )
-    _insert(db, "search_term", [(i, *term) for i, term in enumerate(store.search_terms(seed, now, catalogue), 1)])
-    _insert(db, "contact_message", [(i, *row) for i, row in enumerate(store.contact_messages(seed, now, customers), 1)])
+    insert(db, "search_term", [(i, *term) for i, term in enumerate(store.search_terms(seed, now, catalogue), 1)])
+    insert(db, "contact_message", [(i, *row) for i, row in enumerate(store.contact_messages(seed, now, customers), 1)])
     readers = [customer for customer in customers if dice.chance(50)]
-    _insert(
+    insert(
         db,
         "newsletter_subscriber",
         sorted(
@@ -85,7 +78,7 @@ def _insert_store(
 
 def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
     """Write categories and products with all that belongs to them."""
-    _insert(db, "category", [(c.category_id, c.parent_id, c.name, c.url_path, c.category_id) for c in catalogue.categories])
+    insert(db, "category", [(c.category_id, c.parent_id, c.name, c.url_path, c.category_id) for c in catalogue.categories])
     option_id = value_id = 0
     options, values = [], []
     for product in catalogue.products:
@@ -95,7 +88,7 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
             for place, choice in enumerate(choices, 1):
                 value_id += 1
                 values.append((value_id, option_id, choice.label, choice.price_delta_cents, place))
-    _insert(
+    insert(
         db,
         "product",
         [
@@ -106,13 +99,13 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
             for p in catalogue.products
         ],
     )  # fmt: skip
-    _insert(
+    insert(
         db,
         "product_attribute",
         sorted((p.product_id, name, value, i) for p in catalogue.products for i, (name, value) in enumerate(p.attributes, 1)),
     )
-    _insert(db, "product_option", options)
-    _insert(db, "product_option_value", values)
+    insert(db, "product_option", options)
+    insert(db, "product_option_value", values)
 
 
 def _address(address: Address) -> tuple[str, ...]:
@@ -123,7 +116,7 @@ def _address(address: Address) -> tuple[str, ...]:
 
 def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None:
     """Write customers and their address books."""
-    _insert(
+    insert(
         db,
         "customer",
         [(c.customer_id, c.email, c.firstname, c.lastname, people.PASSWORD, c.group_name, c.created_at) for c in customers],
@@ -133,7 +126,7 @@ def _insert_customers(db: sqlite3.Connection, customers: list[Customer]) -> None
         for c in customers
         for i, address in enumerate(c.addresses)
     ]
-    _insert(db, "customer_address", [(i, *row) for i, row in enumerate(rows, 1)])
+    insert(db, "customer_address", [(i, *row) for i, row in enumerate(rows, 1)])
 
 
 def _insert_lists(db: sqlite3.Connection, dice: Dice, now: datetime, customers: list[Customer], catalogue: Catalogue) -> None:
@@ -145,20 +138,20 @@ def _insert_lists(db: sqlite3.Connection, dice: Dice, now: datetime, customers: 
         for customer in [customers[0], *dice.some(customers[1:], 8)]
         for product in dice.some(goods, dice.between(0, 3))
     ]
-    _insert(db, "wishlist_item", [(i, *row) for i, row in enumerate(wishes, 1)])
+    insert(db, "wishlist_item", [(i, *row) for i, row in enumerate(wishes, 1)])
     owners = [customers[0], *dice.some(customers[1:], 4)]
-    _insert(db, "cart", [(i, owner.customer_id, None) for i, owner in enumerate(owners, 1)])
+    insert(db, "cart", [(i, owner.customer_id, None) for i, owner in enumerate(owners, 1)])
     items = [
         (cart_id, product.product_id, "{}", dice.between(1, 2))
         for cart_id in range(2, len(owners) + 1)
         for product in dice.some(plain, dice.between(1, 3))
     ]
-    _insert(db, "cart_item", [(i, *row) for i, row in enumerate(items, 1)])
+    insert(db, "cart_item", [(i, *row) for i, row in enumerate(items, 1)])
 
 
 def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> None:
     """Write orders with their addresses, items and comments, and the coupons that they used."""
-    _insert(
+    insert(
         db,
         "sales_order",
         [
@@ -170,7 +163,7 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
             for i, o in enumerate(sold, 1)
         ],
     )  # fmt: skip
-    _insert(
+    insert(
         db,
         "order_address",
         [
@@ -190,11 +183,11 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
                 order.refund.quantities[place] if order.refund else 0,
                 line.quantity if order.status == "canceled" else 0,
             ))  # fmt: skip
-    _insert(db, "order_item", [(i, *row) for i, row in enumerate(items, 1)])
+    insert(db, "order_item", [(i, *row) for i, row in enumerate(items, 1)])
     comments = sorted(
         (moment, i, o.status, text, int(shown)) for i, o in enumerate(sold, 1) for moment, text, shown in o.comments
     )
-    _insert(
+    insert(
         db,
         "order_comment",
         [(n, i, status, text, shown, shown, moment) for n, (moment, i, status, text, shown) in enumerate(comments, 1)],
@@ -206,23 +199,23 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
         )
         for i, r in enumerate(shop.rules, 1)
     ]  # fmt: skip
-    _insert(db, "cart_rule", rules)
+    insert(db, "cart_rule", rules)
 
 
 def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
     """Write invoices, shipments and refunds, each numbered in the order of time."""
     invoices = sorted((order.invoiced_at, i, order.total_cents) for i, order in enumerate(sold, 1) if order.invoiced_at)
-    _insert(db, "invoice", [(n, f"{n:09d}", i, total, moment) for n, (moment, i, total) in enumerate(invoices, 1)])
+    insert(db, "invoice", [(n, f"{n:09d}", i, total, moment) for n, (moment, i, total) in enumerate(invoices, 1)])
     parcels = sorted(
         (o.shipment.created_at, i, o.shipment.carrier, o.shipment.number) for i, o in enumerate(sold, 1) if o.shipment
     )
-    _insert(db, "shipment", [(n, f"{n:09d}", i, moment) for n, (moment, i, _, _) in enumerate(parcels, 1)])
+    insert(db, "shipment", [(n, f"{n:09d}", i, moment) for n, (moment, i, _, _) in enumerate(parcels, 1)])
     tracks = [(n, carrier, carrier, number) for n, (_, _, carrier, number) in enumerate(parcels, 1) if carrier]
-    _insert(db, "shipment_track", [(i, *track) for i, track in enumerate(tracks, 1)])
+    insert(db, "shipment_track", [(i, *track) for i, track in enumerate(tracks, 1)])
     refunds = sorted(
         (o.refund.created_at, i, o.refund.shipping_cents, o.refund.total_cents) for i, o in enumerate(sold, 1) if o.refund
     )
-    _insert(
+    insert(
         db,
         "creditmemo",
         [(n, f"{n:09d}", i, shipping, 0, total, moment) for n, (moment, i, shipping, total) in enumerate(refunds, 1)],
@@ -231,7 +224,7 @@ def _insert_documents(db: sqlite3.Connection, sold: list[Order]) -> None:
 
 def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
     """Write the reviews."""
-    _insert(
+    insert(
         db,
         "review",
         [

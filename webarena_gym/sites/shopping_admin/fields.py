@@ -2,28 +2,13 @@
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from datetime import date
 from typing import TypeVar
 
+from webarena_gym.sites.common import forms
 from webarena_gym.sites.kit import Request
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _AMOUNT = re.compile(r"(-?)\$?([0-9]{1,9})?(?:\.([0-9]{1,2}))?")
-_DATES = (
-    re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})"),
-    re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})"),
-)
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+\.[^@\s]+")
 _Value = TypeVar("_Value")
-
-
-def clean(text: str) -> str:
-    r"""Return the text without control characters and outer blanks, with plain line ends.
-
-    >>> clean("  two\r\nlines\x00 ")
-    'two\nlines'
-    """
-    return _CONTROL.sub("", text).strip()
 
 
 def parse_cents(text: str) -> int:
@@ -41,9 +26,10 @@ def parse_cents(text: str) -> int:
 
 def parse_count(text: str) -> int:
     """Return a whole number, 0 or more. Raises ValueError with a message for people."""
-    if not re.fullmatch(r"[0-9]{1,9}", text):
+    count = forms.whole_number(text, 0, 10**9 - 1)
+    if count is None:
         raise ValueError("please enter a whole number, 0 or more.")
-    return int(text)
+    return count
 
 
 def parse_date(text: str) -> str:
@@ -52,18 +38,14 @@ def parse_date(text: str) -> str:
     >>> parse_date("3/5/2023"), parse_date("2023-03-05")
     ('2023-03-05', '2023-03-05')
     """
-    for pattern in _DATES:
-        if found := pattern.fullmatch(text):
-            try:
-                return date(int(found["year"]), int(found["month"]), int(found["day"])).isoformat()
-            except ValueError:
-                break
+    if found := forms.day(text):
+        return found
     raise ValueError("please enter a date as MM/DD/YYYY.")
 
 
 def parse_email(text: str) -> str:
     """Return an e-mail address in lower case. Raises ValueError with a message for people."""
-    if not _EMAIL.fullmatch(text):
+    if not forms.is_email(text):
         raise ValueError("please enter an e-mail address such as name@example.com.")
     return text.lower()
 
@@ -102,7 +84,7 @@ class Form:
 
     def text(self, name: str, label: str, *, required: bool = True, limit: int = 255, lines: bool = False) -> str:
         """Return a text; of one line unless `lines`."""
-        value = clean(self.data.get(name, ""))
+        value = forms.clean(self.data.get(name))
         if not lines:
             value = " ".join(value.split())
         if required and not value:

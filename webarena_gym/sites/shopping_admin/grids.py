@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
+from webarena_gym.sites.common.forms import clean, whole_number
 from webarena_gym.sites.kit import Request, Response, date_time, money, redirect
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.shopping_admin.fields import clean, parse_cents, parse_count, parse_date
+from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date
 
 Kind = Literal["text", "id", "number", "money", "date", "choice"]
 USUAL_SIZE = 20  # rows of a page, in the plain layout
@@ -183,7 +184,7 @@ class Grid:
         found = f"FROM {self.source} WHERE {' AND '.join(conditions)}"
         (total,) = db.execute(f"SELECT count(*) {found}", bound).fetchone()
         pages = max(1, -(-total // size))
-        page = min(max(_whole(query.get("p", "")), 1), pages)
+        page = min(whole_number(query.get("p"), 1, 10**9 - 1) or 1, pages)
         order = by_name[sort].sql + (" COLLATE NOCASE" if by_name[sort].kind == "text" else "")
         direction = "DESC" if is_descending else "ASC"
         rows = db.execute(
@@ -209,13 +210,6 @@ class Grid:
             errors=errors,
             is_form_open="filters" in query or bool(errors),
         )
-
-
-def _whole(text: str) -> int:
-    try:
-        return parse_count(text)
-    except ValueError:
-        return 1
 
 
 def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:

@@ -1,6 +1,5 @@
 """Small questions that several pages put to the shop's database."""
 
-import re
 import sqlite3
 from typing import Any
 
@@ -39,12 +38,3 @@ def next_number(db: sqlite3.Connection, table: str) -> str:
     """Return the next number that people see for an invoice, a shipment or a credit memo: 000000138."""
     (last,) = db.execute(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}").fetchone()
     return f"{(last or 0) + 1:09d}"
-
-
-def url_key(text: str) -> str:
-    """Return the part of an address that stands for a name.
-
-    >>> url_key("Blue Mug, 300 ml")
-    'blue-mug-300-ml'
-    """
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")

@@ -2,6 +2,8 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.texts import like
+
 Row = sqlite3.Row
 _MOST_WORDS = 10
 
@@ -84,14 +86,8 @@ def search(db: sqlite3.Connection, phrase: str) -> list[Row]:
     if not words:
         return []
     conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
-    rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [_like(word) for word in words]).fetchall()
+    rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [like(word) for word in words]).fetchall()
     return sorted(rows, key=lambda row: _rank(row, words))
-
-
-def _like(word: str) -> str:
-    for mark in ("\\", "%", "_"):
-        word = word.replace(mark, f"\\{mark}")
-    return f"%{word}%"
 
 
 def _rank(row: Row, words: list[str]) -> tuple[bool, int, str]:

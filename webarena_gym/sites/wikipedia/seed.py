@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import population
+from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.wikipedia.markup import links, sections, whole
 from webarena_gym.sites.wikipedia.world import encyclopedia
@@ -23,13 +24,13 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     dice = Dice(f"wikipedia/{seed}")
     now = moment(seed)
     articles = encyclopedia.draw(seed, now.date())
-    db.executemany("INSERT INTO world VALUES (?, ?)", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     _insert_users(db, seed, now)
     _insert_articles(db, articles)
     _insert_revisions(db, dice, articles, now)
     towns = [index for index, article in enumerate(articles, 1) if article.kind == "town"]
     watched = dice.some(towns, _WATCHED)
-    db.executemany("INSERT INTO watch VALUES (1, ?)", [(article_id,) for article_id in sorted(watched)])
+    insert(db, "watch", [(1, article_id) for article_id in sorted(watched)])
     featured = dice.pick(
         [index for index, article in enumerate(articles, 1) if article.kind in ("national park", "museum", "bridge")]
     )
@@ -43,25 +44,24 @@ def _insert_users(db: sqlite3.Connection, seed: int, now: datetime) -> None:
     for index, person in enumerate(population(seed)[:EDITORS]):
         username = f"{person.first}.{person.last}".lower()
         joined = now - timedelta(days=2500 - 17 * index, minutes=index)
-        rows.append((index + 1, username, PASSWORD, person.name, f"{username}@example.com", 0, str(joined)))
-    db.executemany("INSERT INTO user VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        rows.append((index + 1, username, PASSWORD, person.name, f"{username}@example.com", 0, joined))
+    insert(db, "user", rows)
 
 
 def _insert_articles(db: sqlite3.Connection, articles: list[Article]) -> None:
     """Write everything of the articles but their texts. An alias that is not unique leads nowhere."""
     names = Counter([name for article in articles for name in (article.title, *article.aliases)])
     for article_id, article in enumerate(articles, 1):
-        db.execute("INSERT INTO article VALUES (?, ?, ?, 0)", (article_id, article.title, article.kind))
-        db.executemany(
-            "INSERT INTO alias VALUES (?, ?)", [(alias, article_id) for alias in article.aliases if names[alias] == 1]
-        )
-        db.executemany(
-            "INSERT INTO fact VALUES (?, ?, ?, ?, ?, ?)",
+        insert(db, "article", [(article_id, article.title, article.kind, 0)])
+        insert(db, "alias", [(alias, article_id) for alias in article.aliases if names[alias] == 1])
+        insert(
+            db,
+            "fact",
             [(article_id, place, fact.label, fact.text, fact.target, fact.number) for place, fact in enumerate(article.facts)],
         )
-        db.executemany("INSERT INTO category VALUES (?, ?)", [(article_id, name) for name in sorted(article.categories)])
+        insert(db, "category", [(article_id, name) for name in sorted(article.categories)])
         targets = [*links(article.text), *(fact.target for fact in article.facts if fact.target)]
-        db.executemany("INSERT INTO link VALUES (?, ?)", [(article_id, target) for target in dict.fromkeys(targets)])
+        insert(db, "link", [(article_id, target) for target in dict.fromkeys(targets)])
 
 
 def _insert_revisions(db: sqlite3.Connection, dice: Dice, articles: list[Article], now: datetime) -> None:
@@ -75,6 +75,6 @@ def _insert_revisions(db: sqlite3.Connection, dice: Dice, articles: list[Article
                 days=dice.between(30 + 600 * (len(cuts) - place - 1), 600 * (len(cuts) - place)), seconds=dice.below(86_400)
             )
             summary = dice.pick(_SUMMARIES[1:]) if place else _SUMMARIES[0]
-            rows.append((str(made), article_id, dice.between(2, EDITORS), whole(parts[:cut]), summary))
+            rows.append((made, article_id, dice.between(2, EDITORS), whole(parts[:cut]), summary))
     rows.sort(key=lambda row: row[:2])
-    db.executemany("INSERT INTO revision (created_at, article_id, user_id, text, summary) VALUES (?, ?, ?, ?, ?)", rows)
+    insert(db, "revision", rows, "(created_at, article_id, user_id, text, summary)")

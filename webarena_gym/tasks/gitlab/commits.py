@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from webarena_gym.tasks.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed, turn_pages
+from webarena_gym.tasks.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,6 +17,7 @@ from webarena_gym.tasks.template import (
     leave,
     search,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 

@@ -6,15 +6,7 @@ from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.tasks.gitlab.issues import MINE
 from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
-    PER_PAGE,
-    PLANNING,
-    entry,
-    open_item,
-    open_list,
-    open_project,
-    option,
-)
+from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -26,6 +18,7 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 
@@ -65,7 +58,7 @@ def busiest_author(world: Sampler) -> Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(
         PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id",
-        world.layout.page_size(PER_PAGE),
+        PER_PAGE,
     )
     authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
     (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
@@ -74,7 +67,12 @@ def busiest_author(world: Sampler) -> Draw:
     return Draw(
         slots={"project": row["full_path"]},
         eval=answer(fuzzy_match=name),
-        solution=[*open_list(ISSUE, row), click("All"), leave(name, f"{name} opened {most} of them.")],
+        solution=[
+            *open_list(ISSUE, row),
+            click("All"),
+            *turn_pages(world, len(authors) - 1, PER_PAGE),
+            leave(name, f"{name} opened {most} of them."),
+        ],
         wrong_answers=[other],
     )
 

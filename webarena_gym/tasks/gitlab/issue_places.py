@@ -3,15 +3,8 @@
 from urllib.parse import urlencode
 
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
-from webarena_gym.tasks.gitlab.routes import ME, turn_pages
-from webarena_gym.tasks.gitlab.ways import (
-    PER_PAGE,
-    PLANNING,
-    entry,
-    item_url,
-    open_list,
-    open_project,
-)
+from webarena_gym.tasks.gitlab.routes import ME
+from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -26,6 +19,7 @@ from webarena_gym.tasks.template import (
     page_shows,
     type_text,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 ORDERS = {

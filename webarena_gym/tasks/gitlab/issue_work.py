@@ -6,16 +6,7 @@ from typing import Any
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.tasks.gitlab.issues import MINE, my_name, today
 from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
-    PLANNING,
-    entry,
-    find_topic,
-    new_rows,
-    open_item,
-    open_project,
-    option,
-    people_of,
-)
+from webarena_gym.tasks.gitlab.ways import PLANNING, entry, find_topic, new_rows, open_item, open_project, option, people_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,

@@ -3,14 +3,7 @@
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
 from webarena_gym.tasks.gitlab.issues import my_name
 from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
-    PER_PAGE,
-    PLANNING,
-    entry,
-    item_url,
-    open_item,
-    open_list,
-)
+from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -22,6 +15,7 @@ from webarena_gym.tasks.template import (
     click,
     leave,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 PLACES = {
@@ -77,14 +71,19 @@ def request_author(world: Sampler) -> Draw:
         + f"""SELECT * FROM request JOIN merge_request_{role} r USING (merge_request_id)
         WHERE r.user_id = {ME} AND state = 'opened' ORDER BY created_at DESC, merge_request_id DESC"""
     )
-    if not 2 <= len(rows) <= world.layout.page_size(PER_PAGE) or rows[0]["author"] == rows[-1]["author"]:
+    if not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"]:
         raise NothingToDraw("two merge requests of different people that are mine to handle")
     end = world.rng.choice(("newest", "oldest"))
     row, other = (rows[0], rows[-1]) if end == "newest" else (rows[-1], rows[0])
     return Draw(
         slots={"end": end, "reason": reason},
         eval=all_of(answer(fuzzy_match=row["author"]), at_url(item_url(MERGE_REQUEST, row))),
-        solution=[click(label), click(entry(row["title"]), f"It is the {end}."), leave(row["author"])],
+        solution=[
+            click(label),
+            *turn_pages(world, rows.index(row), PER_PAGE),
+            click(entry(row["title"]), f"It is the {end}."),
+            leave(row["author"]),
+        ],
         wrong_answers=[other["author"]],
     )
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
-from webarena_gym.tasks.gitlab.routes import ME, turn_pages
+from webarena_gym.tasks.gitlab.routes import ME
 from webarena_gym.tasks.gitlab.ways import (
     DEVELOPER,
     MAINTAINER,
@@ -33,6 +33,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"

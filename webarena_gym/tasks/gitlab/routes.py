@@ -5,6 +5,7 @@ from datetime import date
 from webarena_gym.sites.gitlab.access import VISIBLE, VISIBLE_GROUP
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, choose, click, search
+from webarena_gym.tasks.ways import turn_pages
 
 ME = 1  # the person who is signed in when a task starts
 PROJECTS_PER_PAGE = 20
@@ -54,11 +55,6 @@ def open_group(world: Sampler, name: str) -> list[Step]:
     ]
     thought = f"{name} is not on this page."
     return [click("Explore"), click("All groups"), *turn_pages(world, names.index(name), GROUPS_PER_PAGE, thought), click(name)]
-
-
-def turn_pages(world: Sampler, place: int, usual: int, thought: str) -> list[Step]:
-    """Return the steps to the page of a list where the item at a place stands; pages have `usual` items in the plain layout."""
-    return [click("Next", thought)] * (place // world.layout.page_size(usual))
 
 
 def slashed(day: str) -> str:

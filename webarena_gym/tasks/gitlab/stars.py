@@ -2,15 +2,7 @@
 
 from typing import Any
 
-from webarena_gym.tasks.gitlab.routes import (
-    ME,
-    PROJECTS,
-    PROJECTS_PER_PAGE,
-    open_by_stars,
-    open_project,
-    project_label,
-    turn_pages,
-)
+from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -24,6 +16,7 @@ from webarena_gym.tasks.template import (
     search,
     state,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"

@@ -2,11 +2,13 @@
 
 from typing import Any
 
-from webarena_gym.tasks.map.ways import open_place, places, some_place, turn_pages
+from webarena_gym.tasks.map.ways import open_place, places, some_place
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, choose, click, leave, state, type_text
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("map")
 ME = 1  # the mapper who is signed in when a task starts
+NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
 MINE = f"EXISTS (SELECT 1 FROM saved_place s WHERE s.place_id = p.place_id AND user_id = {ME})"
 REMINDERS = (
@@ -97,8 +99,7 @@ def resolve_note(world: Sampler) -> Draw:
     rows = world.rows(
         "SELECT n.*, name FROM map_note n JOIN user USING (user_id) WHERE status = 'open' ORDER BY n.created_at DESC, note_id DESC"
     )
-    shown = rows[: world.layout.page_size(15)]
-    row = world.rng.choice(shown)
+    row = world.rng.choice(rows[:NOTES_PER_PAGE])
     beginning = " ".join(row["text"].split()[:6])
     if sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1:
         raise NothingToDraw("a note of its own")
@@ -109,7 +110,13 @@ def resolve_note(world: Sampler) -> Draw:
         eval=state(
             "SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id", expected=[[each] for each in expected]
         ),
-        solution=[click("Notes"), click(f"Note {row['note_id']}"), click("Resolve note"), leave()],
+        solution=[
+            click("Notes"),
+            *turn_pages(world, rows.index(row), NOTES_PER_PAGE),
+            click(f"Note {row['note_id']}"),
+            click("Resolve note"),
+            leave(),
+        ],
     )
 
 
@@ -132,7 +139,7 @@ def comment_note(world: Sampler) -> Draw:
         solution=[
             click("Notes"),
             click("Show all"),
-            *turn_pages(world, place, 15),
+            *turn_pages(world, place, NOTES_PER_PAGE),
             click(f"Note {number}"),
             type_text("Comment", text),
             click("Add comment"),

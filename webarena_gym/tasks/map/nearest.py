@@ -19,7 +19,6 @@ from webarena_gym.tasks.map.ways import (
     route,
     some_place,
     stated,
-    turn_pages,
 )
 from webarena_gym.tasks.template import (
     Draw,
@@ -33,6 +32,7 @@ from webarena_gym.tasks.template import (
     not_achievable,
     search,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("map")
 KINDS = (
@@ -175,7 +175,7 @@ def all_within_walk(world: Sampler) -> Draw:
     return Draw(
         slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
         eval=answer(fuzzy_match="; ".join(names)),
-        solution=[*open_nearby(centre, kind), *turn_pages(world, last), leave("; ".join(names))],
+        solution=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE), leave("; ".join(names))],
         wrong_answers=[names[0], "; ".join(names[1:]) + "; The Swan"],
     )
 
@@ -192,7 +192,7 @@ def hotels_within_walk(world: Sampler) -> Draw:
     return Draw(
         slots={"place": centre["name"], "limit": limit},
         eval=answer(fuzzy_match="; ".join(lines)),
-        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last), leave("; ".join(lines))],
+        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE), leave("; ".join(lines))],
         wrong_answers=["; ".join(wrong)],
     )
 
@@ -288,7 +288,7 @@ def around_the_hotel(world: Sampler) -> Draw:
             *open_nearby(centre, "hotel"),
             click(hotel["name"]),
             *open_nearby(hotel, kind)[2:],
-            *turn_pages(world, max(inside)),
+            *turn_pages(world, max(inside), PER_PAGE),
             leave("; ".join(names)),
         ],
         wrong_answers=[found[max(inside) + 1].row["name"]],

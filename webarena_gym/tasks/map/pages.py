@@ -20,7 +20,6 @@ from webarena_gym.tasks.map.ways import (
     places,
     route,
     some_place,
-    turn_pages,
 )
 from webarena_gym.tasks.template import (
     Draw,
@@ -34,6 +33,7 @@ from webarena_gym.tasks.template import (
     page_shows,
     search,
 )
+from webarena_gym.tasks.ways import on_page, turn_pages
 
 TEMPLATES = Templates("map")
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
@@ -170,16 +170,16 @@ def last_page(world: Sampler) -> Draw:
         PLACES
         + """SELECT town, category, count(*) AS found FROM places GROUP BY town, category HAVING count(*) > ?
         ORDER BY town, category""",
-        world.layout.page_size(PER_PAGE),
+        PER_PAGE,
     )
-    kinds, size = PLURALS[row["category"]], world.layout.page_size(PER_PAGE)
-    last = -(-row["found"] // size)
+    kinds, last = PLURALS[row["category"]], on_page(world, row["found"] - 1, PER_PAGE)[0] + 1
     return Draw(
         slots={"kinds": kinds, "town": row["town"]},
         eval=all_of(
-            at_url(f"__MAP__/search?p={last}"), page_shows("last", "main h1", exact_match=f"{capital(kinds)} in {row['town']}")
+            at_url(f"__MAP__/search?p={last}" if last > 1 else "__MAP__/search"),
+            page_shows("last", "main h1", exact_match=f"{capital(kinds)} in {row['town']}"),
         ),
-        solution=[search(SEARCH_BOX, f"{kinds} in {row['town']}"), *[click("Next")] * (last - 1), leave()],
+        solution=[search(SEARCH_BOX, f"{kinds} in {row['town']}"), *turn_pages(world, row["found"] - 1, PER_PAGE, ""), leave()],
     )
 
 

@@ -121,8 +121,3 @@ def change_route(label: str, name: str) -> list[Step]:
 def travel_by(mode: Mode) -> list[Step]:
     """Return the steps from a route to the same one by another way to travel."""
     return [choose("Travel by", mode.name), click("Get directions")]
-
-
-def turn_pages(world: Sampler, last: int, usual: int = PER_PAGE) -> list[Step]:
-    """Return the steps to the page of a list, of `usual` rows a page, on which the row with that index stands."""
-    return [click("Next", "There is more on the next page.")] * (last // world.layout.page_size(usual))

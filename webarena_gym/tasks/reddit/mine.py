@@ -1,6 +1,6 @@
 """Changes to what is mine: my biography, settings, posts, comments and lists."""
 
-from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, word
+from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
 from webarena_gym.tasks.template import Draw, Sampler, Templates, choose, click, leave, state, type_text
 
 TEMPLATES = Templates("reddit")
@@ -99,13 +99,18 @@ def delete_comment(world: Sampler) -> Draw:
         + f"""SELECT p.title, p.submission_id, min(c.comment_id) AS comment_id FROM posts p JOIN comment c USING (submission_id)
         WHERE c.user_id = {ME} AND c.state = 'visible' AND p.comments <= ?
         GROUP BY p.submission_id HAVING count(*) = 1 ORDER BY p.submission_id""",
-        world.layout.page_size(PER_PAGE),
+        PER_PAGE,
     )
     query = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
     return Draw(
         slots={"title": row["title"]},
         eval=state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
-        solution=[*open_post(row["title"]), click("Delete comment"), leave("", "The comment is gone.")],
+        solution=[
+            *open_post(row["title"]),
+            *turn_thread(world, row, row["comment_id"]),
+            click("Delete comment"),
+            leave("", "The comment is gone."),
+        ],
     )
 
 

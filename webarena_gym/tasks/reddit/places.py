@@ -1,8 +1,9 @@
 """Pages to open."""
 
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
-from webarena_gym.tasks.reddit.routes import POSTS, my_name, open_best, open_forum, open_user, thread_url, turn_pages
+from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 WISHES = {
@@ -57,7 +58,7 @@ def extreme_post(world: Sampler) -> Draw:
         eval=at_url(thread_url(row)),
         solution=[
             *open_best(row["forum"]),
-            *turn_pages(world, row["best"] - 1, "The list goes on."),
+            *turn_pages(world, row["best"] - 1, PER_PAGE, "The list goes on."),
             click(row["title"], f"{row['score']} points."),
             leave("", "This is the post."),
         ],

@@ -1,6 +1,6 @@
 """Questions about posts, people and forums."""
 
-from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_pages, word
+from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -15,6 +15,7 @@ from webarena_gym.tasks.template import (
     not_achievable,
     search,
 )
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 TEN = 10
@@ -51,7 +52,7 @@ def unpopular_comments(world: Sampler) -> Draw:
             *open_forum(row["forum"], "New"),
             click(row["author"], f"The newest post is by {row['author']}."),
             click(f"Comments ({len(comments)})"),
-            *turn_pages(world, max(len(comments) - 1, 0), "I count the negative scores of each page."),
+            *turn_pages(world, max(len(comments) - 1, 0), PER_PAGE, "I count the negative scores of each page."),
             leave(str(found), f"{found} comments have a negative score."),
         ],
         wrong_answers=[str(found + 1)],
@@ -214,7 +215,7 @@ def favourite_forum(world: Sampler) -> Draw:
         solution=[
             *open_user(user["username"]),
             click(f"Submissions ({user['posts']})"),
-            *turn_pages(world, user["posts"] - 1, "I count by forum."),
+            *turn_pages(world, user["posts"] - 1, PER_PAGE, "I count by forum."),
             leave(rows[0]["name"], f"{rows[0]['posts']} of {user['posts']} are in {rows[0]['name']}."),
         ],
         wrong_answers=[rows[1]["name"]],
@@ -280,9 +281,7 @@ def moderators(world: Sampler) -> Draw:
 @TEMPLATES.define('Who wrote the comment with the most points on "{title}"?')
 def best_comment(world: Sampler) -> Draw:
     """Ask for the author of the best comment of a thread."""
-    row = world.pick(
-        POSTS + "SELECT * FROM posts WHERE comments BETWEEN 4 AND ? ORDER BY submission_id", world.layout.page_size(PER_PAGE)
-    )
+    row = world.pick(POSTS + "SELECT * FROM posts WHERE comments BETWEEN 4 AND ? ORDER BY submission_id", PER_PAGE)
     rows = world.rows(
         """SELECT u.username, c.up - c.down AS score FROM comment c JOIN user u USING (user_id)
         WHERE submission_id = ? AND state = 'visible' ORDER BY score DESC, comment_id""",
@@ -294,6 +293,10 @@ def best_comment(world: Sampler) -> Draw:
     return Draw(
         slots={"title": row["title"]},
         eval=answer(fuzzy_match=rows[0]["username"]),
-        solution=[*open_post(row["title"]), leave(rows[0]["username"], f"It has {rows[0]['score']} points.")],
+        solution=[
+            *open_post(row["title"]),
+            *turn_thread(world, row),
+            leave(rows[0]["username"], f"It has {rows[0]['score']} points."),
+        ],
         wrong_answers=others[:1],
     )

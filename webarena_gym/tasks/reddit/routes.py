@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from webarena_gym.sites.common.words import WORDS_PER_WORLD, invented
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, click, search
+from webarena_gym.tasks.ways import turn_pages
 
 ME = 1  # the user who is signed in when a task starts
 PER_PAGE = 25  # rows of a list in the plain layout
@@ -54,14 +55,26 @@ def open_post(title: str) -> list[Step]:
     return [search("Search query", title), click(title)]
 
 
+def turn_thread(world: Sampler, row: Row, comment_id: int | None = None) -> list[Step]:
+    """Return the steps from the first page of a post's thread to the one with a comment, by default to the last page.
+
+    A page holds so many first comments, each with all the answers below it.
+    """
+    comments = world.rows(
+        "SELECT * FROM comment WHERE submission_id = ? AND state = 'visible' ORDER BY up - down DESC, comment_id",
+        row["submission_id"],
+    )
+    parents = {comment["comment_id"]: comment["parent_id"] for comment in comments}
+    firsts = [comment for comment, parent in parents.items() if parent is None]
+    first = firsts[-1] if comment_id is None else comment_id
+    while parents[first] is not None:
+        first = parents[first]
+    return turn_pages(world, firsts.index(first), PER_PAGE, "There are more comments on the next page.")
+
+
 def open_user(name: str) -> list[Step]:
     """Return the steps to somebody's profile."""
     return [search("Search query", name), click(name)]
-
-
-def turn_pages(world: Sampler, place: int, thought: str) -> list[Step]:
-    """Return the steps from the first page of a list to the one that holds row `place`, counted from 0."""
-    return [click("Next", thought)] * (place // world.layout.page_size(PER_PAGE))
 
 
 def comma_list(items: Sequence[str]) -> str:

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from webarena_gym.tasks.reddit.routes import ME, POSTS, open_best, open_forum, open_post, open_user, turn_pages
+from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, all_of, click, leave, state
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -95,7 +96,7 @@ def _votes(world: Sampler, rows: list[Row], label: str) -> list[Step]:
     steps: list[Step] = []
     turned = 0
     for row in rows:
-        turns = turn_pages(world, row["place"], "There are more on the next page.")
+        turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
         steps += [*turns[turned:], click(f"{label} {row['title']}")]
         turned = len(turns)
     return steps

@@ -11,7 +11,7 @@ from webarena_gym.tasks.reddit.posting import forums_tagged, posted, submit
 from webarena_gym.tasks.reddit.routes import ME, open_forum
 from webarena_gym.tasks.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.tasks.shopping.opinions import SAID
-from webarena_gym.tasks.shopping.routes import PER_PAGE, open_reviews, turn_pages
+from webarena_gym.tasks.shopping.routes import PER_PAGE, open_reviews
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -27,6 +27,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.tasks.ways import turn_pages
 from webarena_gym.tasks.wikipedia.routes import FILMS, open_article
 
 TEMPLATES = Templates("several")
@@ -139,7 +140,7 @@ def review_titles(world: Sampler) -> Draw:
         SAID
         + """SELECT g.* FROM goods g JOIN said s USING (product_id) WHERE g.reviews BETWEEN 3 AND ?
         GROUP BY product_id HAVING sum(s.stars BETWEEN ? AND ?) BETWEEN 2 AND 6 ORDER BY product_id""",
-        2 * world.layout.page_size(PER_PAGE),
+        2 * PER_PAGE,
         least,
         most,
         site="shopping",
@@ -161,7 +162,7 @@ def review_titles(world: Sampler) -> Draw:
         solution=[
             turn_to(1),
             *open_reviews(product),
-            *turn_pages((product["reviews"] - 1) // world.layout.page_size(PER_PAGE), "There are more on the next page."),
+            *turn_pages(world, product["reviews"] - 1, PER_PAGE, "There are more on the next page."),
             turn_to(0, f"{len(wanted)} titles: {'; '.join(wanted)}."),
             *submit(forum, title, "\n".join(f"- {each}" for each in wanted)),
         ],

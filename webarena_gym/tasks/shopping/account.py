@@ -3,8 +3,9 @@
 from typing import Any
 
 from webarena_gym.tasks.shopping.goods import two_of_a_category
-from webarena_gym.tasks.shopping.routes import GOODS, ME, nth, open_account, open_product, open_reviews
+from webarena_gym.tasks.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
 from webarena_gym.tasks.template import Draw, Sampler, Templates, click, leave, state, type_text
+from webarena_gym.tasks.ways import nth
 
 TEMPLATES = Templates("shopping")
 

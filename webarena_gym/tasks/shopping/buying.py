@@ -10,13 +10,11 @@ from webarena_gym.tasks.shopping.routes import (
     GOODS,
     ME,
     MINE,
-    nth,
-    on_page,
+    PER_PAGE,
     open_category,
     open_orders,
     open_product,
     sort_by_price,
-    turn_pages,
 )
 from webarena_gym.tasks.shopping.shelves import ONE_PAGE
 from webarena_gym.tasks.task import Step
@@ -35,6 +33,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.tasks.ways import nth, on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 
@@ -158,9 +157,7 @@ def cart_add_affordable(world: Sampler) -> Draw:
         solution=[
             *open_category(row),
             *sort_by_price(),
-            *turn_pages(
-                on_page(world, row["place"] - 1, ONE_PAGE)[0], f"All on this page cost less than {money(row['budget'])}."
-            ),
+            *turn_pages(world, row["place"] - 1, ONE_PAGE, f"All on this page cost less than {money(row['budget'])}."),
             click(row["name"], f"It costs {money(row['cents'])}, the next one {money(row['after'])}."),
             click("Add to Cart"),
             leave("", "It is in the cart."),
@@ -215,7 +212,7 @@ def reorder(world: Sampler) -> Draw:
         eval=cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
         solution=[
             *open_orders(world, row),
-            click(nth("Reorder", on_page(world, row["place"])[1]), f"{row['increment_id']} is on this page."),
+            click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
             leave("", "The cart holds the same again."),
         ],
     )

@@ -4,9 +4,10 @@ from datetime import date
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
-from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, nth, on_page, open_account, turn_pages
+from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, open_account
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, back, click, leave
+from webarena_gym.tasks.ways import nth, on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 RECENT = 5  # orders that the account page shows
@@ -21,15 +22,16 @@ def latest_in_status(world: Sampler) -> Row:
 
 def look_for(world: Sampler, row: Row, status: str) -> list[Step]:
     """Return the steps to the page of my orders on which the first of a status stands."""
-    return [*open_account("My Orders"), *turn_pages(on_page(world, row["place"])[0], f"None on this page is {status}.")]
+    return [*open_account("My Orders"), *turn_pages(world, row["place"], PER_PAGE, f"None on this page is {status}.")]
 
 
 def read_month(world: Sampler, rows: list[Row]) -> list[Step]:
     """Return the steps over the pages of my orders on which these orders of one month stand."""
-    first, last = (on_page(world, row["place"])[0] for row in (rows[0], rows[-1]))
-    steps = [*open_account("My Orders"), *turn_pages(first, f"There is no order of {month_name(rows[0])} on this page yet.")]
+    first, last = (on_page(world, row["place"], PER_PAGE)[0] for row in (rows[0], rows[-1]))
+    thought = f"There is no order of {month_name(rows[0])} on this page yet."
+    steps = [*open_account("My Orders"), *turn_pages(world, rows[0]["place"], PER_PAGE, thought)]
     for page in range(first, last):
-        seen = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"])[0] <= page)
+        seen = (money(row["grand_total_cents"]) for row in rows if on_page(world, row["place"], PER_PAGE)[0] <= page)
         steps.append(click("Next", f"So far: {', '.join(seen)}."))
     return steps
 
@@ -134,7 +136,7 @@ def date_by_rank(world: Sampler) -> Draw:
     day = long_date(rows[place]["created_at"])
     others = [long_date(row["created_at"]) for row in rows if long_date(row["created_at"]) != day]
     is_first = place == len(rows) - 1
-    steps = [*open_account("My Orders"), *turn_pages(on_page(world, place)[0], "The oldest order is on the last page.")]
+    steps = [*open_account("My Orders"), *turn_pages(world, place, PER_PAGE, "The oldest order is on the last page.")]
     return Draw(
         slots={"rank": "very first" if is_first else RANKS[place]},
         eval=answer(fuzzy_match=day),

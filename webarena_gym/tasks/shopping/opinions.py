@@ -1,17 +1,9 @@
 """Questions about reviews, other people's and my own."""
 
 from webarena_gym.answers import matches
-from webarena_gym.tasks.shopping.routes import (
-    GOODS,
-    ME,
-    PER_PAGE,
-    on_page,
-    open_account,
-    open_product,
-    open_reviews,
-    turn_pages,
-)
+from webarena_gym.tasks.shopping.routes import GOODS, ME, PER_PAGE, open_account, open_product, open_reviews
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, leave
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("shopping")
 MANY = 2 * PER_PAGE  # reviews that one can still read through
@@ -73,7 +65,7 @@ def stars_count(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=str(row["found"])),
         solution=[
             *open_reviews(row),
-            *turn_pages(on_page(world, row["reviews"] - 1)[0], f"{so_far} on the first page."),
+            *turn_pages(world, row["reviews"] - 1, PER_PAGE, f"{so_far} on the first page."),
             leave(str(row["found"]), f"{row['found']} of {row['reviews']} gave {stars}."),
         ],
         wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
@@ -95,7 +87,7 @@ def review_author(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=row["nickname"]),
         solution=[
             *open_reviews(row),
-            *turn_pages(on_page(world, row["place"])[0], "That title is not on this page."),
+            *turn_pages(world, row["place"], PER_PAGE, "That title is not on this page."),
             leave(row["nickname"], f'{row["nickname"]} wrote "{row["title"]}".'),
         ],
         wrong_answers=[*others, "Nobody"][:1],
@@ -120,7 +112,7 @@ def unhappy_reviewers(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=", ".join(names)),
         solution=[
             *open_reviews(row),
-            *turn_pages(on_page(world, len(reviews) - 1)[0], "There are more on the next page."),
+            *turn_pages(world, len(reviews) - 1, PER_PAGE, "There are more on the next page."),
             leave(", ".join(names), f"{len(names)} of {len(reviews)} gave {stars} stars or fewer."),
         ],
         wrong_answers=[", ".join(names[1:])],
@@ -139,7 +131,7 @@ def own_stars(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=str(row["rating"])),
         solution=[
             *open_account("My Product Reviews"),
-            *turn_pages(on_page(world, row["place"])[0], "That review is not on this page."),
+            *turn_pages(world, row["place"], PER_PAGE, "That review is not on this page."),
             leave(str(row["rating"]), f"My rating was {row['rating']}."),
         ],
         wrong_answers=[str(row["rating"] % 5 + 1)],

@@ -2,17 +2,9 @@
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
-from webarena_gym.tasks.shopping.routes import (
-    ME,
-    MINE,
-    PER_PAGE,
-    on_page,
-    open_account,
-    open_order,
-    open_orders,
-    turn_pages,
-)
+from webarena_gym.tasks.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, answer, at_url, click, leave, not_achievable
+from webarena_gym.tasks.ways import on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 
@@ -175,14 +167,14 @@ def orders_sum(world: Sampler) -> Draw:
     )
     parts = [row["grand_total_cents"] for row in (first, second)]
     total = money(sum(parts))
-    near, far = sorted((first, second), key=lambda row: on_page(world, row["place"])[0])
-    between = on_page(world, far["place"])[0] - on_page(world, near["place"])[0]
+    near, far = sorted((first, second), key=lambda row: on_page(world, row["place"], PER_PAGE)[0])
+    between = on_page(world, far["place"], PER_PAGE)[0] - on_page(world, near["place"], PER_PAGE)[0]
     return Draw(
         slots={"first": first["increment_id"], "second": second["increment_id"]},
         eval=answer(fuzzy_match=total),
         solution=[
             *open_orders(world, near),
-            *turn_pages(between, f"{near['increment_id']} comes to {money(near['grand_total_cents'])}."),
+            *[click("Next", f"{near['increment_id']} comes to {money(near['grand_total_cents'])}.")] * between,
             leave(total, f"{money(parts[0])} and {money(parts[1])} make {total}."),
         ],
         wrong_answers=[money(max(parts)), money(sum(parts) + 100)],
@@ -207,13 +199,13 @@ def missing_order(world: Sampler) -> Draw:
     """Ask about an order that is not mine."""
     query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
     number = world.pick(query, ME)["increment_id"]
-    pages, _ = on_page(world, world.value(MINE + "SELECT count(*) FROM mine") - 1)
+    last = world.value(MINE + "SELECT count(*) FROM mine") - 1
     return Draw(
         slots={"number": number},
         eval=not_achievable(),
         solution=[
             *open_account("My Orders"),
-            *turn_pages(pages, f"{number} is not on this page."),
+            *turn_pages(world, last, PER_PAGE, f"{number} is not on this page."),
             leave("N/A", f"I have no order {number}."),
         ],
     )

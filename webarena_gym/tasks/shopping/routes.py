@@ -3,6 +3,7 @@
 from webarena_gym.sites.shopping.queries import FINAL_PRICE
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, choose, click, search
+from webarena_gym.tasks.ways import nth, on_page, turn_pages
 
 SEARCH_BOX = "Search entire store"
 ME = 1  # the customer who is signed in when a task starts
@@ -52,13 +53,13 @@ def open_account(*labels: str) -> list[Step]:
 
 def open_orders(world: Sampler, row: Row) -> list[Step]:
     """Return the steps to the page of my list of orders on which a row of mine stands."""
-    page, _ = on_page(world, row["place"])
-    return [*open_account("My Orders"), *turn_pages(page, f"{row['increment_id']} is not on this page.")]
+    turns = turn_pages(world, row["place"], PER_PAGE, f"{row['increment_id']} is not on this page.")
+    return [*open_account("My Orders"), *turns]
 
 
 def open_order(world: Sampler, row: Row) -> list[Step]:
     """Return the steps to an order's own page."""
-    _, place = on_page(world, row["place"])
+    _, place = on_page(world, row["place"], PER_PAGE)
     thought = f"{row['increment_id']} is number {place + 1} on this page."
     return [*open_orders(world, row), click(nth("View Order", place), thought)]
 
@@ -66,22 +67,3 @@ def open_order(world: Sampler, row: Row) -> list[Step]:
 def open_reviews(row: Row) -> list[Step]:
     """Return the steps to the first page of the reviews of a row of the goods."""
     return [*open_product(row["name"]), click("Reviews" if row["reviews"] else "Be the first to review this product")]
-
-
-def on_page(world: Sampler, place: int, usual: int = PER_PAGE) -> tuple[int, int]:
-    """Return the page of a long list on which a place is, and the place on that page, both from 0."""
-    return divmod(place, world.layout.page_size(usual))
-
-
-def turn_pages(count: int, thought: str) -> list[Step]:
-    """Return the steps over that many pages of a long list, with what is thought of each."""
-    return [click("Next", thought)] * count
-
-
-def nth(label: str, place: int) -> str:
-    """Return the label of an element that has that many of the same name before it.
-
-    >>> nth("Edit", 0), nth("Edit", 1)
-    ('Edit', 'Edit [2]')
-    """
-    return f"{label} [{place + 1}]" if place else label

@@ -5,9 +5,10 @@ from typing import NamedTuple
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.shopping.goods import kind_of
-from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, on_page, open_category, sort_by_price, turn_pages
+from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search
+from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("shopping")
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
@@ -73,7 +74,7 @@ def brand_prices(world: Sampler) -> Draw:
         eval=answer(fuzzy_match=span),
         solution=[
             search(SEARCH_BOX, brand),
-            *turn_pages(on_page(world, len(rows) - 1, ONE_PAGE)[0], "There are more on the next page."),
+            *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page."),
             leave(span, f"The {len(rows)} products cost {money(prices[0])} to {money(prices[-1])}."),
         ],
         wrong_answers=[f"{money(prices[0])}, {money(max(price for price in prices if price != prices[-1]))}", money(prices[0])],

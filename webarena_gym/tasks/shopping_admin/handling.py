@@ -3,15 +3,7 @@
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
-from webarena_gym.tasks.shopping_admin.routes import (
-    STATUSES,
-    an_order,
-    nth,
-    open_customer,
-    open_filtered,
-    open_menu,
-    open_order,
-)
+from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -28,6 +20,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.tasks.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 NOTES = (

@@ -12,7 +12,7 @@ from webarena_gym.tasks.shopping_admin.ledgers import (
     others_stay,
     vanish,
 )
-from webarena_gym.tasks.shopping_admin.routes import KEYWORD, PER_PAGE, nth, open_menu
+from webarena_gym.tasks.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -28,6 +28,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.tasks.ways import nth, turn_pages
 
 TEMPLATES = Templates("shopping_admin")
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
@@ -217,8 +218,7 @@ def delete_term(world: Sampler) -> Draw:
         eval=vanish(world, TERMS, row["query_text"]),
         solution=[
             *open_menu("Marketing", "Search Terms"),
-            *[click("Next page", "The terms stand in the order of the alphabet.")]
-            * (place // world.layout.page_size(PER_PAGE)),
+            *turn_pages(world, place, PER_PAGE, "The terms stand in the order of the alphabet.", "Next page"),
             *tick([row], "query_id", "Delete"),
             leave("", "The search term is deleted."),
         ],

@@ -9,7 +9,6 @@ from webarena_gym.tasks.shopping_admin.routes import (
     STATUSES,
     a_month,
     an_order,
-    nth,
     open_customer,
     open_filtered,
     open_menu,
@@ -19,6 +18,7 @@ from webarena_gym.tasks.shopping_admin.routes import (
     typed,
 )
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, choose, click, leave, search, type_text
+from webarena_gym.tasks.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {

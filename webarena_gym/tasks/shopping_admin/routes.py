@@ -95,12 +95,3 @@ def show_report(label: str, first: date, last: date, period: str = "Month") -> l
         type_text("To", typed(last)),
         click("Show Report"),
     ]
-
-
-def nth(label: str, place: int) -> str:
-    """Return the label of an element that has that many of the same name before it.
-
-    >>> nth("Edit", 0), nth("Edit", 1)
-    ('Edit', 'Edit [2]')
-    """
-    return f"{label} [{place + 1}]" if place else label

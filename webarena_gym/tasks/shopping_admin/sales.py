@@ -1,7 +1,7 @@
 """Questions that go over several orders, on the dashboard or in the list of orders."""
 
 from webarena_gym.sites.kit import long_date, money
-from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, nth, open_customer, open_filtered, open_menu
+from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -14,6 +14,7 @@ from webarena_gym.tasks.template import (
     click,
     leave,
 )
+from webarena_gym.tasks.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")

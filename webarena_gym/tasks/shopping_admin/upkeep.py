@@ -4,8 +4,9 @@ from webarena_gym.tasks.shopping_admin.handling import CITIES, STREETS
 from webarena_gym.tasks.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.tasks.shopping_admin.people import GROUPS
 from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS as PEOPLE
-from webarena_gym.tasks.shopping_admin.routes import nth, open_customer, open_filtered, open_menu
+from webarena_gym.tasks.shopping_admin.routes import open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, choose, click, leave, state, type_text
+from webarena_gym.tasks.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")

@@ -6,6 +6,7 @@ from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.sites.wikipedia.views.categories import MEMBERS_PER_PAGE
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search
+from webarena_gym.tasks.ways import turn_pages
 
 SEARCH_BOX = "Search Lexandria"
 ME = 1  # the user who is signed in when a task starts
@@ -87,8 +88,8 @@ def open_list(world: Sampler, name: str) -> list[Step]:
 def open_category(world: Sampler, name: str) -> list[Step]:
     """Return the steps to a category, over the list of all of them."""
     names = [row["name"] for row in world.rows("SELECT DISTINCT name FROM category ORDER BY name")]
-    turns = names.index(name) // world.layout.page_size(MEMBERS_PER_PAGE)
-    return [click("Categories"), *[click("Next page", "It stands on a later page.")] * turns, click(name)]
+    turns = turn_pages(world, names.index(name), MEMBERS_PER_PAGE, "It stands on a later page.", "Next page")
+    return [click("Categories"), *turns, click(name)]
 
 
 def url(title: str) -> str:

@@ -4,10 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
-from webarena_gym.sites.gitlab.forms import clean
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 
 
@@ -18,12 +18,9 @@ def branches(request: Request, namespace: str, path: str) -> str:
     search = clean(request.args.get("search", ""))[:200]
     rows = [row for row in queries.branches(request.db, project["project_id"]) if search.lower() in row["name"].lower()]
     rows.sort(key=lambda row: (row["name"] != project["default_branch"], row["name"]))
-    pager = Pager(request, len(rows), 20)
+    pager = Pager.of(request, len(rows), 20, "page")
     trunk = git.find_branch(request.db, project["project_id"], project["default_branch"])
-    shown = [
-        (row, _only_in(request.db, row, trunk), _only_in(request.db, trunk, row))
-        for row in rows[pager.first : pager.first + pager.limit]
-    ]
+    shown = [(row, _only_in(request.db, row, trunk), _only_in(request.db, trunk, row)) for row in pager.cut(rows)]
     return request.render("branches.html", project=project, shown=shown, pager=pager, search=search)
 
 

@@ -5,10 +5,10 @@ from itertools import groupby
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import git, merging, queries
 from webarena_gym.sites.gitlab.base import find_project, site
-from webarena_gym.sites.gitlab.forms import clean
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 
 PER_PAGE = 40
@@ -35,9 +35,9 @@ def commits(request: Request, namespace: str, path: str, address: str) -> str | 
         """,
         {"branch": branch["branch_id"], "author": author, "text": text, "place": place, "inside": _inside(place)},
     ).fetchall()
-    pager = Pager(request, len(rows), PER_PAGE)
+    pager = Pager.of(request, len(rows), PER_PAGE, "page")
     counts = {day: len(list(group)) for day, group in groupby(rows, key=lambda row: row["day"])}
-    shown = rows[pager.first : pager.first + pager.limit]
+    shown = pager.cut(rows)
     names = request.db.execute(
         """
         SELECT DISTINCT c.author_name FROM commit_branch b JOIN git_commit c USING (commit_id) WHERE b.branch_id = ?
@@ -122,13 +122,13 @@ def contributors(request: Request, namespace: str, path: str, address: str) -> s
         """,
         (branch["branch_id"],),
     ).fetchall()
-    pager = Pager(request, len(rows), 30)
+    pager = Pager.of(request, len(rows), 30, "page")
     return request.render(
         "contributors.html",
         project=project,
         branch=branch,
         branches=queries.branches(request.db, project["project_id"]),
-        rows=rows[pager.first : pager.first + pager.limit],
+        rows=pager.cut(rows),
         pager=pager,
         total=sum(row["commits"] for row in rows),
     )

@@ -5,12 +5,14 @@ from typing import Any
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import clean, complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, VISIBLE_GROUP, group_role, rank
-from webarena_gym.sites.gitlab.base import RESERVED, members_only, my_id, site, stamp
-from webarena_gym.sites.gitlab.forms import Field, clean, complaints, read
+from webarena_gym.sites.gitlab.base import RESERVED, members_only, my_id, site
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.listing import list_projects
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -47,8 +49,8 @@ def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str
         """,
         values,
     ).fetchall()
-    pager = Pager(request, len(rows), 20)
-    shown = rows[pager.first : pager.first + pager.limit]
+    pager = Pager.of(request, len(rows), 20, "page")
+    shown = pager.cut(rows)
     return request.render("groups.html", title=title, rows=shown, pager=pager, name=name, tabs=tabs)
 
 

@@ -4,9 +4,10 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
+from webarena_gym.sites.common.forms import complaints, day, read, whole_number
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, site
-from webarena_gym.sites.gitlab.forms import Field, complaints, day, read, whole_number
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import plan_of
 from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named, Plan

@@ -5,10 +5,10 @@ import sqlite3
 from typing import Any
 from urllib.parse import urlencode
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, NONE, Filters, Kind
 from webarena_gym.sites.kit import Request
 
@@ -80,7 +80,7 @@ def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str
         request.db.execute(f"SELECT t.state, count(*) {found} GROUP BY t.state", values_of_all).fetchall()
     )
     counts["all"] = sum(counts.values())
-    pager = Pager(request, counts.get(filters.state, 0), PER_PAGE)
+    pager = Pager.of(request, counts.get(filters.state, 0), PER_PAGE, "page")
     rows = request.db.execute(
         f"""SELECT {COLUMNS.format(key=kind.key, table=kind.table)} {found} AND :state IN (t.state, 'all')
         ORDER BY {filters.order} LIMIT :limit OFFSET :first""",

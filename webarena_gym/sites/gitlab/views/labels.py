@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, require_role, site
-from webarena_gym.sites.gitlab.forms import Field, complaints, read
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -30,7 +31,7 @@ def labels(request: Request, namespace: str, path: str) -> str:
     project = find_project(request, namespace, path)
     bound = {"project_id": project["project_id"], "me": my_id(request)}
     (total,) = request.db.execute("SELECT count(*) FROM label WHERE project_id = :project_id", bound).fetchone()
-    pager = Pager(request, total, PER_PAGE)
+    pager = Pager.of(request, total, PER_PAGE, "page")
     rows = request.db.execute(
         f"""
         SELECT l.*, (SELECT count(*) FROM issue_label i JOIN issue t USING (issue_id)

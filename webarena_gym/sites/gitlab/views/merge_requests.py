@@ -4,9 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import Conflict
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import merging, queries
-from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site, stamp
-from webarena_gym.sites.gitlab.forms import clean
+from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Plan
 from webarena_gym.sites.gitlab.rights import address, find_item, merge_obstacle

@@ -5,11 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import complaints, day, read
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, require_role, site
-from webarena_gym.sites.gitlab.forms import Field, complaints, day, read
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -50,7 +51,7 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
     found = f"FROM milestone m JOIN project p USING (project_id) WHERE {where} AND {VISIBLE}"
     counts: dict[str, int] = dict(request.db.execute(f"SELECT m.state, count(*) {found} GROUP BY m.state", bound).fetchall())
     counts["all"] = sum(counts.values())
-    pager = Pager(request, counts.get(state, 0), PER_PAGE)
+    pager = Pager.of(request, counts.get(state, 0), PER_PAGE, "page")
     rows = request.db.execute(
         f"""SELECT {COLUMNS} {found} AND :state IN (m.state, 'all')
         ORDER BY m.due_on IS NULL, m.due_on, m.milestone_id LIMIT :limit OFFSET :first""",

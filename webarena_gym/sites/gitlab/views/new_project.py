@@ -7,10 +7,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from webarena_gym.sites.common.forms import clean, complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, rank
-from webarena_gym.sites.gitlab.base import members_only, site, stamp
-from webarena_gym.sites.gitlab.forms import Field, clean, complaints, read
+from webarena_gym.sites.gitlab.base import members_only, site
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
 from webarena_gym.sites.kit import Request, Response, redirect
 

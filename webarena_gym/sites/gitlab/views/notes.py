@@ -4,12 +4,13 @@ import sqlite3
 
 from werkzeug.exceptions import Conflict, Forbidden
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import merging
 from webarena_gym.sites.gitlab.base import members_only, my_id, site
-from webarena_gym.sites.gitlab.forms import Field, complaints, read
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import plan_of
 from webarena_gym.sites.gitlab.ledger import Ledger
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named
 from webarena_gym.sites.gitlab.rights import address, find_item, may_edit, may_plan, merge_obstacle, require_edit, require_open
 from webarena_gym.sites.kit import Request, Response, redirect
@@ -25,7 +26,7 @@ def show_item(
 ) -> str:
     """Show an item with all that was planned and said; `body` is a comment that was refused because of `errors`."""
     (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
-    pager = Pager(request, total, PER_PAGE)
+    pager = Pager.of(request, total, PER_PAGE, "page")
     notes = request.db.execute(
         f"""
         SELECT n.*, u.name, u.username FROM note n JOIN user u ON u.user_id = n.author_id
@@ -95,7 +96,7 @@ def write_note(request: Request, user: sqlite3.Row, namespace: str, path: str, s
     if wanted:
         _move(request, ledger, kind, item, wanted)
     (total,) = request.db.execute(f"SELECT count(*) FROM note WHERE {kind.key} = ?", (item[kind.key],)).fetchone()
-    pages = Pager(request, total, PER_PAGE).pages
+    pages = Pager.of(request, total, PER_PAGE, "page").pages
     query = f"?page={pages}" if pages > 1 else ""
     return redirect(f"{address(kind, project, iid)}{query}#note_{note_id}")
 

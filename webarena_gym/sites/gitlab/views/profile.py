@@ -4,8 +4,9 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from webarena_gym.sites.common.forms import clean, complaints, read
 from webarena_gym.sites.gitlab.base import members_only, site
-from webarena_gym.sites.gitlab.forms import Field, clean, complaints, read
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
 from webarena_gym.sites.gitlab.views.sessions import SHORTEST_PASSWORD
 from webarena_gym.sites.kit import Request, Response, redirect

@@ -2,10 +2,12 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.gitlab import git, queries
-from webarena_gym.sites.gitlab.base import find_project, members_only, my_id, return_url, site, stamp
-from webarena_gym.sites.gitlab.forms import clean
-from webarena_gym.sites.gitlab.paging import Pager
+from webarena_gym.sites.gitlab.base import find_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.views.new_project import add_project, namespaces, path_complaint
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -95,8 +97,8 @@ def starrers(request: Request, namespace: str, path: str) -> str:
         (project["project_id"],),
     ).fetchall()
     rows.sort(key=lambda row: (row["starred_at"], row["user_id"]), reverse=True)
-    pager = Pager(request, len(rows), 30)
-    return request.render("starrers.html", project=project, rows=rows[pager.first : pager.first + pager.limit], pager=pager)
+    pager = Pager.of(request, len(rows), 30, "page")
+    return request.render("starrers.html", project=project, rows=pager.cut(rows), pager=pager)
 
 
 @site.get("/<namespace>/<path>/-/forks")

@@ -5,9 +5,10 @@ from urllib.parse import quote
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import clean, tidy
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import git, queries
-from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site, stamp
-from webarena_gym.sites.gitlab.forms import clean, tidy
+from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.gitlab.views.projects import folder_view
 from webarena_gym.sites.gitlab.world.pools import licenses
 from webarena_gym.sites.kit import Request, Response, redirect

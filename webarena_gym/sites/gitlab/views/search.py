@@ -3,12 +3,12 @@
 from typing import Any
 from urllib.parse import urlencode
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import my_id, site
-from webarena_gym.sites.gitlab.forms import clean
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
 from webarena_gym.sites.gitlab.views.item_lists import COLUMNS
 from webarena_gym.sites.kit import Request
@@ -47,7 +47,7 @@ def search(request: Request) -> str:
         name: request.db.execute(f"SELECT count(*) {query}", bound).fetchone()[0] if words else 0
         for name, query in found.items()
     }
-    pager = Pager(request, counts[scope], PER_PAGE)
+    pager = Pager.of(request, counts[scope], PER_PAGE, "page")
     columns, order = _shown(scope)
     rows = request.db.execute(
         f"SELECT {columns} {found[scope]} ORDER BY {order} LIMIT :limit OFFSET :first",

@@ -2,8 +2,10 @@
 
 import hashlib
 
-from webarena_gym.sites.gitlab.base import current_user, site, stamp
-from webarena_gym.sites.gitlab.forms import Field, clean, complaints, read
+from webarena_gym.sites.common.forms import clean, complaints, is_email, read
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.gitlab.base import current_user, site
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -59,7 +61,7 @@ def sign_up(request: Request) -> str | Response:
     errors = complaints(values, FIELDS)
     if not errors:
         errors = [*filter(None, [username_complaint(request.db, values["username"])])]
-        if not _is_email(values["email"]):
+        if not is_email(values["email"]):
             errors.append("Email must be a valid address, such as name@domain.com.")
         elif request.db.execute("SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)).fetchone():
             errors.append("Email has already been taken.")
@@ -77,8 +79,3 @@ def sign_up(request: Request) -> str | Response:
     ).lastrowid
     request.flash(f"Welcome, {values['name']}!")
     return redirect("/")
-
-
-def _is_email(text: str) -> bool:
-    name, _, host = text.partition("@")
-    return bool(name and host.strip(".") and "." in host and "@" not in host and not set(text) & set(" \n\t<>\"',;"))

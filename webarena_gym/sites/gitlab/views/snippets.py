@@ -5,10 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import complaints, read, tidy
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.access import VISIBILITIES
-from webarena_gym.sites.gitlab.base import current_user, members_only, my_id, site, stamp
-from webarena_gym.sites.gitlab.forms import Field, complaints, read, tidy
-from webarena_gym.sites.gitlab.paging import Pager
+from webarena_gym.sites.gitlab.base import current_user, members_only, my_id, site
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.kit import Request, Response, redirect
 
 PER_PAGE = 20
@@ -38,7 +40,7 @@ def _list(request: Request, title: str, where: str) -> str:
     bound = {"me": my_id(request)}
     found = f"FROM snippet s JOIN user u ON u.user_id = s.author_id WHERE {VISIBLE_SNIPPET} AND {where}"
     (total,) = request.db.execute(f"SELECT count(*) {found}", bound).fetchone()
-    pager = Pager(request, total, PER_PAGE)
+    pager = Pager.of(request, total, PER_PAGE, "page")
     rows = request.db.execute(
         f"SELECT s.*, u.name, u.username {found} ORDER BY s.created_at DESC, snippet_id DESC LIMIT :limit OFFSET :first",
         {**bound, "limit": pager.limit, "first": pager.first},

@@ -4,10 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.kit import Request, Response, redirect
 
@@ -41,7 +41,7 @@ def todos(request: Request, user: sqlite3.Row) -> str:
     found = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
         WHERE d.user_id = :me AND {VISIBLE} AND :reason IN (d.kind, '')"""
     counts: dict[str, int] = dict(request.db.execute(f"SELECT d.state, count(*) {found} GROUP BY d.state", bound).fetchall())
-    pager = Pager(request, counts.get(state, 0), PER_PAGE)
+    pager = Pager.of(request, counts.get(state, 0), PER_PAGE, "page")
     rows = request.db.execute(
         f"""SELECT d.*, p.namespace || '/' || p.path AS full_path, author.name, author.username {found} AND d.state = :state
         ORDER BY d.created_at DESC, d.todo_id DESC LIMIT :limit OFFSET :first""",

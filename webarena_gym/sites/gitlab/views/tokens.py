@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.gitlab.base import members_only, site, stamp
-from webarena_gym.sites.gitlab.forms import Field, complaints, day, read
+from webarena_gym.sites.common.forms import complaints, day, read
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.gitlab.base import members_only, site
+from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.kit import Request, Response, redirect
 
 PLACE = "/-/profile/personal_access_tokens"

@@ -5,11 +5,11 @@ from typing import Any
 
 from werkzeug.exceptions import BadRequest, NotFound
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import members_only, my_id, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
-from webarena_gym.sites.gitlab.paging import Pager
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.gitlab.views import groups
 from webarena_gym.sites.gitlab.views.snippets import VISIBLE_SNIPPET
@@ -110,8 +110,8 @@ def user_tab(request: Request, username: str, tab: str) -> str:
         ).fetchall()
     else:
         rows = request.db.execute(EVENTS, bound).fetchall()
-    pager = Pager(request, len(rows), PER_PAGE)
-    rows = rows[pager.first : pager.first + pager.limit]
+    pager = Pager.of(request, len(rows), PER_PAGE, "page")
+    rows = pager.cut(rows)
     return _render(request, "user_tab.html", user, tab, rows=rows, pager=pager)
 
 

@@ -1,14 +1,14 @@
 """Accounts: signing in and out, and making one."""
 
+from webarena_gym.sites.common.forms import EMAIL, Field, complaints, password_complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map.base import BRAND, current_user, site
-from webarena_gym.sites.map.forms import Field, complaints, read
 
-SHORTEST = 8  # characters of a password
 SIGN_IN = {"email": Field("Email"), "password": Field("Password")}
 SIGN_UP = {
     "name": Field("Name", limit=80),
-    "email": Field("Email", is_email=True),
+    "email": EMAIL,
     "password": Field("Password", limit=128),
     "password_confirmation": Field("Confirm password", limit=128),
 }
@@ -54,18 +54,14 @@ def signup_form(request: Request) -> str:
 def signup(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     values = read(request, SIGN_UP)
-    errors = complaints(values, SIGN_UP)
-    if not errors and len(values["password"]) < SHORTEST:
-        errors.append(f"A password needs {SHORTEST} characters or more.")
-    if not errors and values["password"] != values["password_confirmation"]:
-        errors.append("The two passwords are not the same.")
+    errors = complaints(values, SIGN_UP) or password_complaints(values)
     if not errors and request.db.execute("SELECT 1 FROM user WHERE email = ? COLLATE NOCASE", (values["email"],)).fetchone():
         errors.append("There is already an account with this email address.")
     if errors:
         return request.render("signup.html", values=values, errors=errors)
     user_id = request.db.execute(
         "INSERT INTO user (name, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["name"], values["email"], values["password"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (values["name"], values["email"], values["password"], stamp(request)),
     ).lastrowid
     assert user_id is not None
     request.flash(f"Welcome to {BRAND}, {values['name']}.")

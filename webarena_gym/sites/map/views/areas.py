@@ -5,13 +5,13 @@ from typing import Any
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.addresses import NUMBERS
 from webarena_gym.sites.map.base import site
 from webarena_gym.sites.map.drawing import Window
 from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.paging import Pager
 from webarena_gym.sites.map.windows import marked, picture
 
 PER_PAGE = 20  # streets of a town, places of a street
@@ -72,8 +72,8 @@ def street(request: Request, street_id: int) -> str:
 
 def _page(request: Request, name: str, rows: list[sqlite3.Row]) -> dict[str, Any]:
     """Return what a template needs to show a page of rows."""
-    pager = Pager.of(request, len(rows), request.layout.page_size(PER_PAGE))
-    return {name: rows[pager.first : pager.first + pager.limit], "pager": pager}
+    pager = Pager.of(request, len(rows), PER_PAGE)
+    return {name: pager.cut(rows), "pager": pager}
 
 
 def _is_capital(request: Request, town: sqlite3.Row) -> bool:

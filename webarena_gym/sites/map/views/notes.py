@@ -4,12 +4,13 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import Field, complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map import finding
-from webarena_gym.sites.map.base import argument, members_only, site, url
-from webarena_gym.sites.map.forms import Field, complaints, read
+from webarena_gym.sites.map.base import argument, members_only, site
 from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.paging import Pager
 from webarena_gym.sites.map.windows import marked, point_of
 
 PER_PAGE = 15
@@ -31,12 +32,8 @@ def show(request: Request) -> str:
         """,
         (status,),
     ).fetchall()
-    pager = Pager(
-        request.args.get("p"), len(notes), request.layout.page_size(PER_PAGE), lambda page: url("/notes", status=status, p=page)
-    )
-    return request.render(
-        "notes.html", notes=notes[pager.first : pager.first + pager.limit], pager=pager, status=status, statuses=STATUSES
-    )
+    pager = Pager.of(request, len(notes), PER_PAGE)
+    return request.render("notes.html", notes=pager.cut(notes), pager=pager, status=status, statuses=STATUSES)
 
 
 @site.get("/note/new")
@@ -73,7 +70,7 @@ def new(request: Request, user: sqlite3.Row) -> str | Response:
             round(point.latitude, 5),
             round(point.longitude, 5),
             values["text"],
-            f"{request.now:%Y-%m-%d %H:%M:%S}",
+            stamp(request),
         ),
     ).lastrowid
     request.flash("Your note is on the map.")
@@ -97,7 +94,7 @@ def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response
         return _page(request, note, values["text"], errors)
     request.db.execute(
         "INSERT INTO note_comment (note_id, user_id, text, created_at) VALUES (?, ?, ?, ?)",
-        (note_id, user["user_id"], values["text"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (note_id, user["user_id"], values["text"], stamp(request)),
     )
     request.flash("You commented on the note.")
     return redirect(f"/note/{note_id}")

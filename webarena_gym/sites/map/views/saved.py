@@ -2,11 +2,13 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.forms import Field, complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map import queries
-from webarena_gym.sites.map.base import members_only, return_url, site
-from webarena_gym.sites.map.forms import Field, complaints, read
-from webarena_gym.sites.map.paging import Pager
+from webarena_gym.sites.map.base import members_only, site
 from webarena_gym.sites.map.views.places import wanted_place
 
 PER_PAGE = 20
@@ -22,8 +24,8 @@ def show(request: Request, user: sqlite3.Row) -> str:
         "SELECT places.*, note, saved_at FROM saved_place JOIN places USING (place_id) WHERE user_id = ? ORDER BY name",
         user["user_id"],
     )
-    pager = Pager.of(request, len(places), request.layout.page_size(PER_PAGE))
-    return request.render("saved.html", places=places[pager.first : pager.first + pager.limit], pager=pager)
+    pager = Pager.of(request, len(places), PER_PAGE)
+    return request.render("saved.html", places=pager.cut(places), pager=pager)
 
 
 @site.post("/place/<int:place_id>/save")
@@ -40,7 +42,7 @@ def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
         """
         INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note
         """,
-        (user["user_id"], place_id, values["note"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (user["user_id"], place_id, values["note"], stamp(request)),
     )
     request.flash(f"{place['name']} is in your saved places.")
     return redirect(f"/place/{place_id}")

@@ -2,14 +2,14 @@
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import whole_number
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
 from webarena_gym.sites.map.categories import PLURALS, category_of
 from webarena_gym.sites.map.finding import Found
-from webarena_gym.sites.map.forms import whole_number
 from webarena_gym.sites.map.geometry import Point
-from webarena_gym.sites.map.paging import Pager
 from webarena_gym.sites.map.routing import FOOT
 from webarena_gym.sites.map.units import read_coordinates
 from webarena_gym.sites.map.windows import marked, point_of
@@ -29,12 +29,8 @@ def results(request: Request) -> str | Response:
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
     title, found = finding.search(request.db, text)
-    pager = Pager(
-        request.args.get("p"), len(found), request.layout.page_size(PER_PAGE), lambda page: url("/search", query=text, p=page)
-    )
-    return request.render(
-        "search.html", text=text, title=title, found=found[pager.first : pager.first + pager.limit], pager=pager
-    )
+    pager = Pager.of(request, len(found), PER_PAGE)
+    return request.render("search.html", text=text, title=title, found=pager.cut(found), pager=pager)
 
 
 @site.get("/nearby")
@@ -46,14 +42,9 @@ def nearby(request: Request) -> str:
         raise NotFound
     centre = finding.of_place(place)
     found = finding.near(request.db, category, centre)
-    pager = Pager(
-        request.args.get("p"),
-        len(found),
-        request.layout.page_size(PER_PAGE),
-        lambda page: url("/nearby", place=place["place_id"], category=category, p=page),
-    )
+    pager = Pager.of(request, len(found), PER_PAGE)
     roads = queries.roads(request.db)
-    shown = found[pager.first : pager.first + pager.limit]
+    shown = pager.cut(found)
     walks = [roads.route(FOOT, centre.spot, one.spot) for one in shown if centre.spot and one.spot]
     return request.render(
         "nearby.html",

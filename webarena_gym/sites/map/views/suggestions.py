@@ -4,10 +4,11 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import Field, complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map.base import members_only, site
-from webarena_gym.sites.map.forms import Field, complaints, read
-from webarena_gym.sites.map.paging import Pager
 from webarena_gym.sites.map.views.places import wanted_place
 
 PER_PAGE = 15
@@ -40,7 +41,7 @@ def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Respons
         return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors)
     request.db.execute(
         "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
-        (user["user_id"], place_id, *(values[name] for name in FIELDS), f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (user["user_id"], place_id, *(values[name] for name in FIELDS), stamp(request)),
     )
     request.flash("Thank you. The editors will look at your suggestion.")
     return redirect("/suggestions")
@@ -54,8 +55,8 @@ def show(request: Request, user: sqlite3.Row) -> str:
         "SELECT s.*, p.name FROM suggestion s JOIN place p USING (place_id) WHERE user_id = ? ORDER BY suggestion_id DESC",
         (user["user_id"],),
     ).fetchall()
-    pager = Pager.of(request, len(mine), request.layout.page_size(PER_PAGE))
-    return request.render("suggestions.html", suggestions=mine[pager.first : pager.first + pager.limit], pager=pager)
+    pager = Pager.of(request, len(mine), PER_PAGE)
+    return request.render("suggestions.html", suggestions=pager.cut(mine), pager=pager)
 
 
 @site.post("/suggestion/<int:suggestion_id>/withdraw")

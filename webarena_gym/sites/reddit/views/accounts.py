@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import NAME, current_user, site, timestamp
-from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field, complaints, read
+from webarena_gym.sites.reddit.base import NAME, current_user, site
+from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field
 
 SHORTEST = 8  # characters of a password
 LOGIN = {"username": Field("Username"), "password": Field("Password", limit=128)}
@@ -73,7 +75,7 @@ def registration(request: Request) -> str | Response:
         return request.render("registration.html", values=values, errors=errors)
     user_id = request.db.execute(
         "INSERT INTO user (username, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["username"], values["email"], values["password"], timestamp(request)),
+        (values["username"], values["email"], values["password"], stamp(request)),
     ).lastrowid
     assert user_id is not None
     request.flash(f"Welcome to {NAME}, {values['username']}!")

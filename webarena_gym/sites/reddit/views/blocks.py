@@ -4,8 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
-from webarena_gym.sites.reddit.base import members_only, return_url, site, timestamp
+from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.views.users import find_user
 
 
@@ -18,7 +20,7 @@ def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Re
         raise Forbidden("You cannot block yourself.")
     if change == "block":
         request.db.execute(
-            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], timestamp(request))
+            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], stamp(request))
         )
     else:
         request.db.execute("DELETE FROM user_block WHERE user_id = ? AND blocked_id = ?", (user["user_id"], other["user_id"]))

@@ -4,10 +4,12 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import members_only, my_id, site, timestamp
-from webarena_gym.sites.reddit.forms import Field, complaints, read
+from webarena_gym.sites.reddit.base import members_only, my_id, site
+from webarena_gym.sites.reddit.forms import Field
 from webarena_gym.sites.reddit.views.forums import find_forum, sidebar
 from webarena_gym.sites.reddit.views.submissions import find_submission, show, thread_of
 
@@ -85,7 +87,7 @@ def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent
     """Store a comment, for which its author votes, and return to the thread."""
     comment_id = request.db.execute(
         "INSERT INTO comment (submission_id, parent_id, user_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
-        (submission["submission_id"], parent_id, user["user_id"], body, timestamp(request)),
+        (submission["submission_id"], parent_id, user["user_id"], body, stamp(request)),
     ).lastrowid
     request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
     request.flash("Your comment was posted.")
@@ -110,7 +112,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, 
     if errors:
         return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors)
     request.db.execute(
-        "UPDATE comment SET body = ?, edited_at = ? WHERE comment_id = ?", (values["comment"], timestamp(request), comment_id)
+        "UPDATE comment SET body = ?, edited_at = ? WHERE comment_id = ?", (values["comment"], stamp(request), comment_id)
     )
     request.flash("Your comment was edited.")
     return redirect(f"{queries.address(row)}#comment_{comment_id}")

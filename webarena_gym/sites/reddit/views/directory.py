@@ -2,11 +2,12 @@
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import like
 from webarena_gym.sites.kit import Request
-from webarena_gym.sites.reddit.base import my_id, site
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, my_id, site
 from webarena_gym.sites.reddit.queries import FORUM
-from webarena_gym.sites.reddit.texts import clean, like
 
 ORDERS = {
     "by_title": ("title", "f.title COLLATE NOCASE, f.name"),
@@ -59,7 +60,7 @@ def tagged(request: Request, tag: str) -> str:
 
 def _show(request: Request, title: str, order: str, where: str, values: dict[str, str], *, phrase: str, tag: str) -> str:
     (total,) = request.db.execute(f"SELECT count(*) FROM forum f WHERE {where}", values).fetchone()
-    pager = Pager(request, total)
+    pager = Pager.of(request, total, PER_PAGE)
     rows = request.db.execute(
         f"{FORUM} WHERE {where} ORDER BY {ORDERS[order][1]} LIMIT :limit OFFSET :first",
         {**values, "me": my_id(request), "limit": pager.limit, "first": pager.first},

@@ -4,11 +4,13 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import members_only, site, timestamp
-from webarena_gym.sites.reddit.forms import Field, complaints, read
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, members_only, site
+from webarena_gym.sites.reddit.forms import Field
 from webarena_gym.sites.reddit.views.users import find_user
 
 FIELDS = {"message": Field("Message", limit=10_000)}
@@ -27,7 +29,7 @@ def inbox(request: Request, user: sqlite3.Row) -> str:
     """Show the visitor's conversations, the latest first."""
     values = {"me": user["user_id"]}
     query = "SELECT count(*) FROM message_thread t WHERE :me IN (t.sender_id, t.receiver_id)"
-    pager = Pager(request, request.db.execute(query, values).fetchone()[0])
+    pager = Pager.of(request, request.db.execute(query, values).fetchone()[0], PER_PAGE)
     rows = request.db.execute(
         f"""SELECT x.*, substr(m.body, 1, 100) AS excerpt FROM ({MY_THREADS} GROUP BY t.thread_id) x
         JOIN message m ON m.message_id = x.last_id ORDER BY x.last_at DESC, x.thread_id DESC LIMIT :limit OFFSET :first""",
@@ -114,6 +116,6 @@ def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[
 def _send(request: Request, thread_id: int, user: sqlite3.Row, body: str) -> None:
     request.db.execute(
         "INSERT INTO message (thread_id, sender_id, body, created_at) VALUES (?, ?, ?, ?)",
-        (thread_id, user["user_id"], body, timestamp(request)),
+        (thread_id, user["user_id"], body, stamp(request)),
     )
     request.flash("Your message was sent.")

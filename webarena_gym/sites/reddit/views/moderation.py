@@ -2,10 +2,13 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import members_only, return_url, site, timestamp
-from webarena_gym.sites.reddit.forms import Field, complaints, read
+from webarena_gym.sites.reddit.base import members_only, site
+from webarena_gym.sites.reddit.forms import Field
 from webarena_gym.sites.reddit.views.comments import find_comment
 from webarena_gym.sites.reddit.views.forums import find_forum, moderated_forum, sidebar
 from webarena_gym.sites.reddit.views.submissions import find_submission
@@ -63,9 +66,7 @@ def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response
         errors.append("Username: there is no user of this name.")
     if errors or user is None:
         return _page(request, forum, values["username"], errors)
-    request.db.execute(
-        "INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], timestamp(request))
-    )
+    request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], stamp(request)))
     request.flash(f"{user['username']} is a moderator of {forum['name']}.")
     return redirect(f"/f/{forum['name']}/moderators")
 

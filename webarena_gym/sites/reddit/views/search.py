@@ -1,10 +1,11 @@
 """Search in all that was written, and in the names of forums and users."""
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import like
 from webarena_gym.sites.kit import Request
-from webarena_gym.sites.reddit.base import my_id, site
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, my_id, site
 from webarena_gym.sites.reddit.queries import CARD, LISTED, REMARK
-from webarena_gym.sites.reddit.texts import clean, like
 
 LONGEST = 100  # characters of a search that count
 MOST_WORDS = 10
@@ -30,7 +31,7 @@ def results(request: Request) -> str:
         comment=_all_words("c.body", len(words)),
     )
     total = request.db.execute(f"SELECT count(*) FROM ({found})", values).fetchone()[0] if words else 0
-    pager = Pager(request, total)
+    pager = Pager.of(request, total, PER_PAGE)
     rows = []
     if words:
         page = f"{found} ORDER BY created_at DESC, identity DESC LIMIT :limit OFFSET :first"

@@ -4,9 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
+from webarena_gym.sites.common.forms import complaints, read
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit.base import members_only, site
-from webarena_gym.sites.reddit.forms import EMAIL, Field, complaints, read
+from webarena_gym.sites.reddit.forms import EMAIL, Field
 from webarena_gym.sites.reddit.views.accounts import password_complaints
 
 BIOGRAPHY = {"biography": Field("Biography", required=False, limit=2_000)}

@@ -5,11 +5,14 @@ from collections.abc import Sequence
 
 from werkzeug.exceptions import Forbidden, NotFound
 
+from webarena_gym.sites.common.forms import complaints, read
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import images, queries
-from webarena_gym.sites.reddit.base import members_only, my_id, return_url, site, timestamp
-from webarena_gym.sites.reddit.forms import Field, complaints, read
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, members_only, my_id, site
+from webarena_gym.sites.reddit.forms import Field
 from webarena_gym.sites.reddit.queries import REMARK
 from webarena_gym.sites.reddit.views.forums import find_forum, sidebar
 
@@ -58,12 +61,12 @@ def show(request: Request, row: sqlite3.Row, *, typed: str = "", errors: Sequenc
     """Return the page of a submission; `typed` is a comment that was refused because of `errors`."""
     thread = thread_of(request, row["submission_id"])
     first = thread.get(None, [])
-    pager = Pager(request, len(first))
+    pager = Pager.of(request, len(first), PER_PAGE)
     return request.render(
         "submission.html",
         submission=row,
         thread=thread,
-        first=first[pager.first : pager.first + pager.limit],
+        first=pager.cut(first),
         pager=pager,
         typed=typed,
         errors=errors,
@@ -110,7 +113,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
         return request.render("submission_edit.html", submission=row, body=values["body"], errors=errors)
     request.db.execute(
         "UPDATE submission SET body = ?, edited_at = ? WHERE submission_id = ?",
-        (values["body"], timestamp(request), submission_id),
+        (values["body"], stamp(request), submission_id),
     )
     request.flash("Your submission was edited.")
     return redirect(queries.address(row))

@@ -4,10 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
-from webarena_gym.sites.reddit.base import members_only, my_id, site
-from webarena_gym.sites.reddit.paging import Pager
+from webarena_gym.sites.reddit.base import PER_PAGE, members_only, my_id, site
 from webarena_gym.sites.reddit.queries import CARD, REMARK
 
 LATEST = 5  # submissions and comments on the overview
@@ -43,7 +43,7 @@ def _page(request: Request, username: str, tab: str) -> str:
     user = find_user(request, username)
     values = {"me": my_id(request), "author": user["user_id"]}
     counts = {what: request.db.execute(f"SELECT count(*) FROM {rows}", values).fetchone()[0] for what, rows in WRITTEN.items()}
-    pager = Pager(request, counts["comment" if tab == "comments" else "submission"] if tab != "overview" else 0)
+    pager = Pager.of(request, counts["comment" if tab == "comments" else "submission"] if tab != "overview" else 0, PER_PAGE)
     limits = {"limit": LATEST, "first": 0} if tab == "overview" else {"limit": pager.limit, "first": pager.first}
     submissions = comments = []
     if tab != "comments":
@@ -84,7 +84,9 @@ def hidden_submissions(request: Request, user: sqlite3.Row, username: str) -> st
         return redirect(f"/user/{user['username']}/hidden_submissions")
     condition = "s.state = 'visible' AND s.submission_id IN (SELECT submission_id FROM hidden_submission WHERE user_id = :me)"
     values = {"me": user["user_id"]}
-    pager = Pager(request, request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()[0])
+    pager = Pager.of(
+        request, request.db.execute(f"SELECT count(*) FROM submission s WHERE {condition}", values).fetchone()[0], PER_PAGE
+    )
     rows = request.db.execute(
         f"{CARD} WHERE {condition} ORDER BY s.submission_id DESC LIMIT :limit OFFSET :first",
         values | {"limit": pager.limit, "first": pager.first},

@@ -1,16 +1,15 @@
 """Accounts: signing in and out, making one, the dashboard and the account's own data."""
 
 import sqlite3
-from collections.abc import Mapping
 
+from webarena_gym.sites.common.forms import EMAIL, Field, complaints, password_complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
-from webarena_gym.sites.shopping.forms import Field, complaints, read
 from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
 
-SHORTEST = 8  # characters of a password
-NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "email": Field("Email", is_email=True)}
+NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "email": EMAIL}
 NEW_PASSWORD = {"password": Field("Password", limit=128), "password_confirmation": Field("Confirm Password", limit=128)}
 
 
@@ -63,26 +62,20 @@ def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     fields = NAMES | NEW_PASSWORD
     values = read(request, fields)
-    errors = complaints(values, fields) or _password_complaints(values)
+    errors = complaints(values, fields) or password_complaints(values)
     if not errors and _is_taken(request.db, values["email"], None):
         errors = ["There is already an account with this email address."]
     if errors:
         return request.render("create_account.html", values=values, errors=errors)
     customer_id = request.db.execute(
         "INSERT INTO customer (email, firstname, lastname, password, created_at) VALUES (?, ?, ?, ?, ?)",
-        (values["email"], values["firstname"], values["lastname"], values["password"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (values["email"], values["firstname"], values["lastname"], values["password"], stamp(request)),
     ).lastrowid
     assert customer_id is not None
     if request.form.get("is_subscribed") == "1":
         subscribe(request, values["email"], customer_id)
     request.flash(f"Thank you for registering with {queries.config(request.db, 'general/store_information/name', 'our shop')}.")
     return _welcome(request, customer_id)
-
-
-def _password_complaints(values: Mapping[str, str]) -> list[str]:
-    if len(values["password"]) < SHORTEST:
-        return [f"A password needs {SHORTEST} characters or more."]
-    return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
 
 
 def _is_taken(db: sqlite3.Connection, email: str, customer_id: int | None) -> bool:
@@ -130,7 +123,7 @@ def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     errors = complaints(values, fields)
     is_new_password = bool(values["password"] or values["password_confirmation"])
     if is_new_password:
-        errors += _password_complaints(values)
+        errors += password_complaints(values)
     if (is_new_password or values["email"] != customer["email"]) and values["current_password"] != customer["password"]:
         errors.append("The current password is not correct. It is needed to change the email or the password.")
     if not errors and _is_taken(request.db, values["email"], customer["customer_id"]):

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import complaints, read, whole_number
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.addressing import ADDRESS, save_address
 from webarena_gym.sites.shopping.base import ID, members_only, site
-from webarena_gym.sites.shopping.forms import complaints, read, whole_number
 
 DEFAULTS = ("is_default_billing", "is_default_shipping")
 

@@ -1,9 +1,11 @@
 """The cart: what is in it, changing it, coupons and an estimate of the shipping."""
 
+from webarena_gym.sites.common.forms import clean, whole_number
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, pricing, queries
-from webarena_gym.sites.shopping.base import return_url, site
-from webarena_gym.sites.shopping.forms import RefusedError, clean, whole_number
+from webarena_gym.sites.shopping.base import site
+from webarena_gym.sites.shopping.forms import RefusedError
 
 NO_QUANTITY = f"Please enter a whole number from 1 to {carts.MOST} as the quantity."
 

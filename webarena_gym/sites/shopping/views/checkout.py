@@ -4,12 +4,13 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
+from webarena_gym.sites.common.forms import clean, complaints, is_email, read, whole_number
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, pricing, queries
 from webarena_gym.sites.shopping.addressing import ADDRESS, save_address
 from webarena_gym.sites.shopping.base import current_customer, site
 from webarena_gym.sites.shopping.carts import Line
-from webarena_gym.sites.shopping.forms import RefusedError, clean, complaints, is_email, read, whole_number
+from webarena_gym.sites.shopping.forms import RefusedError
 from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS, check_stock, place
 
 

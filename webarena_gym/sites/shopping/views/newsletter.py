@@ -2,9 +2,11 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.forms import clean, is_email
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
-from webarena_gym.sites.shopping.base import current_customer, members_only, return_url, site
-from webarena_gym.sites.shopping.forms import clean, is_email
+from webarena_gym.sites.shopping.base import current_customer, members_only, site
 
 
 def is_subscribed(db: sqlite3.Connection, email: str) -> bool:
@@ -18,7 +20,7 @@ def subscribe(request: Request, email: str, customer_id: int | None) -> None:
     request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
     request.db.execute(
         "INSERT INTO newsletter_subscriber (email, customer_id, status, created_at) VALUES (?, ?, 'Subscribed', ?)",
-        (email, customer_id, f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (email, customer_id, stamp(request)),
     )
 
 

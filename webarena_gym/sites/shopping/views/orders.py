@@ -5,11 +5,12 @@ from typing import Any
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import Field, complaints, read, whole_number
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import ID, members_only, site
-from webarena_gym.sites.shopping.forms import Field, RefusedError, complaints, read, whole_number
-from webarena_gym.sites.shopping.paging import Pager
+from webarena_gym.sites.shopping.forms import RefusedError
 
 PER_PAGE = 10
 LOOKUP = {
@@ -26,7 +27,7 @@ def history(request: Request, customer: sqlite3.Row) -> str:
     (total,) = request.db.execute(
         "SELECT count(*) FROM sales_order WHERE customer_id = ?", (customer["customer_id"],)
     ).fetchone()
-    pager = Pager.of(request, total, request.layout.page_size(PER_PAGE))
+    pager = Pager.of(request, total, PER_PAGE)
     orders = request.db.execute(
         """
         SELECT o.*, a.firstname || ' ' || a.lastname AS ship_to

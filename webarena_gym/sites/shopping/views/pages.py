@@ -2,13 +2,14 @@
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import EMAIL, Field, complaints, read
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping.base import current_customer, site
-from webarena_gym.sites.shopping.forms import Field, complaints, read
 
 CONTACT = {
     "name": Field("Name"),
-    "email": Field("Email", is_email=True),
+    "email": EMAIL,
     "telephone": Field("Phone Number", required=False, limit=64),
     "comment": Field("What's on your mind?", limit=20_000),
 }
@@ -33,7 +34,7 @@ def contact(request: Request) -> str | Response:
         return request.render("contact.html", values=values, errors=errors)
     request.db.execute(
         "INSERT INTO contact_message (name, email, telephone, comment, created_at) VALUES (?, ?, ?, ?, ?)",
-        (*values.values(), f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (*values.values(), stamp(request)),
     )
     request.flash("Thanks for contacting us with your comments and questions. We will answer very soon.")
     return redirect("/contact/")

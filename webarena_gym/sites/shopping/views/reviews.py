@@ -5,11 +5,12 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import Field, complaints, read, whole_number
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import ID, current_customer, members_only, site
-from webarena_gym.sites.shopping.forms import Field, complaints, read, whole_number
-from webarena_gym.sites.shopping.paging import Pager
 
 PER_PAGE = 10
 FIELDS = {
@@ -48,7 +49,7 @@ def write_review(request: Request, product_id: int) -> str | Response:
             "product_id": product_id,
             "customer_id": customer["customer_id"] if customer else None,
             "rating": rating,
-            "now": f"{request.now:%Y-%m-%d %H:%M:%S}",
+            "now": stamp(request),
         },
     )
     request.flash("You submitted your review for moderation.")
@@ -63,7 +64,7 @@ def _product(request: Request, product_id: int) -> sqlite3.Row:
 
 
 def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rating: int | None, errors: list[str]) -> str:
-    pager = Pager.of(request, product["review_count"], request.layout.page_size(PER_PAGE))
+    pager = Pager.of(request, product["review_count"], PER_PAGE)
     reviews = request.db.execute(
         """
         SELECT * FROM review WHERE product_id = ? AND status = 'Approved'
@@ -81,7 +82,7 @@ def _page(request: Request, product: sqlite3.Row, values: Mapping[str, str], rat
 def own_reviews(request: Request, customer: sqlite3.Row) -> str:
     """Show what the customer has reviewed."""
     (total,) = request.db.execute("SELECT count(*) FROM review WHERE customer_id = ?", (customer["customer_id"],)).fetchone()
-    pager = Pager.of(request, total, request.layout.page_size(PER_PAGE))
+    pager = Pager.of(request, total, PER_PAGE)
     reviews = request.db.execute(
         """
         SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (product_id)

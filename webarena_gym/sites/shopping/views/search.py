@@ -4,10 +4,13 @@ import difflib
 import re
 import sqlite3
 
+from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.texts import like
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import site
-from webarena_gym.sites.shopping.forms import cents, clean
+from webarena_gym.sites.shopping.forms import cents
 from webarena_gym.sites.shopping.listing import Listing
 
 LONGEST = 128  # characters of a search that count
@@ -58,12 +61,6 @@ def _rank(row: sqlite3.Row, phrase: str, words: list[str]) -> int:
     return 2 if all(word in title for word in words) else 3
 
 
-def like(text: str) -> str:
-    """Return an SQL pattern for texts that contain this one; its own wildcards are escaped by a backslash."""
-    escaped = re.sub(r"([\\%_])", r"\\\1", text)
-    return f"%{escaped}%"
-
-
 def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]:
     """Return other spellings of the phrase that do find something, the nearest first."""
     rows = db.execute("SELECT name || ' ' || brand AS title FROM product WHERE is_enabled")
@@ -77,7 +74,7 @@ def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]
 
 def _record(request: Request, phrase: str, found: int) -> None:
     """Count one more use of a search term."""
-    values = (found, f"{request.now:%Y-%m-%d %H:%M:%S}", phrase)
+    values = (found, stamp(request), phrase)
     query = """
         UPDATE search_term SET uses = uses + 1, num_results = ?, updated_at = ? WHERE query_text = ? COLLATE NOCASE
     """

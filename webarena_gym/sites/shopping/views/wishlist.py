@@ -2,10 +2,13 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.forms import clean, whole_number
+from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
-from webarena_gym.sites.shopping.base import current_customer, members_only, return_url, site
-from webarena_gym.sites.shopping.forms import RefusedError, clean, whole_number
+from webarena_gym.sites.shopping.base import current_customer, members_only, site
+from webarena_gym.sites.shopping.forms import RefusedError
 
 LONGEST = 1000  # characters of a comment
 
@@ -45,7 +48,7 @@ def add(request: Request) -> Response:
         INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
         ON CONFLICT (customer_id, product_id) DO UPDATE SET quantity = quantity + 1
         """,
-        (customer["customer_id"], product["product_id"], f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (customer["customer_id"], product["product_id"], stamp(request)),
     )
     request.flash(f"{product['name']} has been added to your Wish List.")
     return redirect(return_url(request, "/wishlist/"))

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.common.texts import slug
 from webarena_gym.sites.common.words import invented
 
 LEAVES = 22
@@ -101,15 +102,6 @@ class Catalogue:
     categories: list[Category]
     products: list[Product]
     brands: list[str]
-
-
-def slug(text: str) -> str:
-    """Return the text as it stands in an address.
-
-    >>> slug("Home & Kitchen, 14 inch")
-    'home-kitchen-14-inch'
-    """
-    return "-".join("".join(letter if letter.isalnum() else " " for letter in text.lower()).split())
 
 
 def pretty_price(dice: Dice, cents: int) -> int:

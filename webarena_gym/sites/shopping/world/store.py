@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.common.country import country
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import Person, population
+from webarena_gym.sites.common.texts import slug
 from webarena_gym.sites.shopping.world.people import Customer
-from webarena_gym.sites.shopping.world.products import Catalogue, slug
+from webarena_gym.sites.shopping.world.products import Catalogue
 
 STORE_FIRST = ("Juniper", "Lantern", "Copper", "Willow", "Harbor", "Meadow", "Saffron", "Granite", "Robin", "Tidewater")
 STORE_SECOND = ("Market", "Trading Post", "General Store", "Emporium", "Supply", "Corner Shop")

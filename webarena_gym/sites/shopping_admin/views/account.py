@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.kit import Request, Response, redirect
-from webarena_gym.sites.shopping_admin.fields import clean
 from webarena_gym.sites.shopping_admin.grids import Link
 from webarena_gym.sites.shopping_admin.routing import HOME, get, site
 

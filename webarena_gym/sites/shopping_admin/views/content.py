@@ -3,10 +3,11 @@
 import sqlite3
 from typing import Any
 
+from webarena_gym.sites.common.texts import slug
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
-from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update, url_key
+from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
 from webarena_gym.sites.shopping_admin.routing import get, post
 
 PAGES_URL = "/admin/cms/page/"
@@ -80,13 +81,13 @@ def _save(request: Request, row: sqlite3.Row | None) -> str | Response:
     title = form.text("title", "Page Title")
     values: dict[str, Any] = {
         "title": title,
-        "url_key": form.text("url_key", "URL Key", required=False, limit=100) or url_key(title)[:100],
+        "url_key": form.text("url_key", "URL Key", required=False, limit=100) or slug(title)[:100],
         "content_heading": form.text("content_heading", "Content Heading", required=False),
         "content": form.text("content", "Content", required=False, limit=50000, lines=True),
         "is_enabled": form.is_ticked("is_enabled"),
         "updated_at": str(request.now),
     }
-    if not form.errors and values["url_key"] != url_key(values["url_key"]):
+    if not form.errors and values["url_key"] != slug(values["url_key"]):
         form.errors.append("URL Key: please use small letters, digits and hyphens only.")
     if is_taken(request.db, "cms_page", "url_key", values["url_key"], page_id):
         form.errors.append("URL Key: another page has this key already.")

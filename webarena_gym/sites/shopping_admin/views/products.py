@@ -3,9 +3,10 @@
 import sqlite3
 from typing import Any
 
+from webarena_gym.sites.common.texts import slug
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
-from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update, url_key
+from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
 from webarena_gym.sites.shopping_admin.routing import get, post
 
 PRODUCTS_URL = "/admin/catalog/product/"
@@ -97,7 +98,7 @@ def _read(db: sqlite3.Connection, form: Form, product_id: int | None) -> dict[st
 
 def _free_url_key(db: sqlite3.Connection, name: str) -> str:
     """An address for a new product that no other has."""
-    base = key = url_key(name)[:200] or "product"
+    base = key = slug(name)[:200] or "product"
     count = 1
     while is_taken(db, "product", "url_key", key):
         count += 1

@@ -3,12 +3,12 @@
 import re
 import sqlite3
 
+from webarena_gym.sites.common.forms import SHORTEST_PASSWORD, clean, is_email, line
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
-from webarena_gym.sites.wikipedia.base import clean, current_user, line, local, members_only, site
+from webarena_gym.sites.wikipedia.base import current_user, members_only, site
 
-SHORTEST = 8  # characters of a password
 _USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
-_EMAIL = re.compile(r"[^\s@<>\"',;]+@[^\s@<>\"',;]+\.[^\s@<>\"',;.]+")
 
 
 @site.get("/login")
@@ -22,7 +22,7 @@ def login_form(request: Request) -> str | Response:
 @site.post("/login")
 def login(request: Request) -> str | Response:
     """Sign a user in, and lead to the page that was asked for."""
-    username, password = line(request.form.get("username")), clean(request.form.get("password", ""))
+    username, password = line(request.form.get("username")), clean(request.form.get("password"))
     query = "SELECT * FROM user WHERE (username = ?1 OR (email = ?1 AND email != '')) AND password = ?2 ORDER BY user_id"
     user = request.db.execute(query, (username, password)).fetchone()
     if user is None:
@@ -30,7 +30,7 @@ def login(request: Request) -> str | Response:
             "login.html", username=username, errors=["The name or the password is not correct. Please try again."]
         )
     request.session["user_id"] = user["user_id"]
-    return redirect(local(request.session.pop("after_login", "/")))
+    return redirect(request.session.pop("after_login", "/"))
 
 
 @site.get("/logout")
@@ -51,26 +51,26 @@ def create_form(request: Request) -> str:
 def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     username, email = line(request.form.get("username")), line(request.form.get("email"))
-    password, again = (clean(request.form.get(name, "")) for name in ("password", "password_again"))
+    password, again = (clean(request.form.get(name)) for name in ("password", "password_again"))
     errors = []
     if not _USERNAME.fullmatch(username):
         errors.append("A username has 2 to 40 letters, digits, dots, hyphens or underscores.")
     elif request.db.execute("SELECT 1 FROM user WHERE username = ?", (username,)).fetchone():
         errors.append("There is already a user with this name.")
-    if email and not _EMAIL.fullmatch(email):
+    if email and not is_email(email):
         errors.append("Please enter a valid email address, for example name@domain.com.")
-    if not SHORTEST <= len(password) <= 128:
-        errors.append(f"A password has {SHORTEST} to 128 characters.")
+    if not SHORTEST_PASSWORD <= len(password) <= 128:
+        errors.append(f"A password has {SHORTEST_PASSWORD} to 128 characters.")
     elif password != again:
         errors.append("The two passwords are not the same.")
     if errors:
         return request.render("create_account.html", username=username, email=email, errors=errors)
     request.session["user_id"] = request.db.execute(
         "INSERT INTO user (username, password, real_name, email, created_at) VALUES (?, ?, '', ?, ?)",
-        (username, password, email, f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (username, password, email, stamp(request)),
     ).lastrowid
     request.flash(f"Welcome, {username}.")
-    return redirect(local(request.session.pop("after_login", "/")))
+    return redirect(request.session.pop("after_login", "/"))
 
 
 @site.get("/preferences")
@@ -90,7 +90,7 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
         "email": line(request.form.get("email")),
         "wants_mail": int(request.form.get("wants_mail") == "1"),
     }
-    if values["email"] and not _EMAIL.fullmatch(str(values["email"])):
+    if values["email"] and not is_email(str(values["email"])):
         errors = ["Please enter a valid email address, for example name@domain.com."]
         return request.render("preferences.html", values=values, errors=errors)
     request.db.execute(

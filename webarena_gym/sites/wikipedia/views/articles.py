@@ -6,10 +6,11 @@ from functools import partial
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import whole_number
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
-from webarena_gym.sites.wikipedia.base import article, current_user, number, site, title
-from webarena_gym.sites.wikipedia.paging import Pager
+from webarena_gym.sites.wikipedia.base import article, current_user, site, title
 
 LINKS_PER_PAGE = 50
 _SHELVES = ("Towns", "Universities", "Museums", "National parks", "Scientists", "Writers", "Film directors", "Films", "Novels",
@@ -54,7 +55,7 @@ def show(request: Request, address: str) -> str | Response:
             request.flash(f"Redirected from {title(address)}.", "notice")
         return redirect(markup.path(page["title"]))
     wanted = request.args.get("oldid")
-    revision = page if wanted is None else _revision(request, page, number(wanted, 0))
+    revision = page if wanted is None else _revision(request, page, whole_number(wanted, 0, 10**9 - 1) or 0)
     lead, *parts = markup.sections(revision["text"])
     user = current_user(request)
     return request.render(
@@ -95,7 +96,7 @@ def links(request: Request, address: str) -> str:
     """Show what links to an article."""
     page = article(request, address)
     rows = queries.linking(request.db, page["title"])
-    return request.render("links.html", page=page, pager=Pager(request, rows, LINKS_PER_PAGE))
+    return request.render("links.html", page=page, rows=rows, pager=Pager.of(request, len(rows), LINKS_PER_PAGE, "page"))
 
 
 @site.get("/info/<address>")

@@ -2,10 +2,10 @@
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request
 from webarena_gym.sites.wikipedia import queries
 from webarena_gym.sites.wikipedia.base import site, title
-from webarena_gym.sites.wikipedia.paging import Pager
 
 MEMBERS_PER_PAGE = 100
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -18,13 +18,16 @@ def category(request: Request, address: str) -> str:
     rows = queries.members(request.db, name)
     if not rows:
         raise NotFound(f"There is no category with the name {name[:200]}.")
-    return request.render("category.html", category=name, pager=Pager(request, rows, MEMBERS_PER_PAGE))
+    return request.render(
+        "category.html", category=name, rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
+    )
 
 
 @site.get("/categories")
 def categories(request: Request) -> str:
     """Show all categories with their sizes."""
-    return request.render("categories.html", pager=Pager(request, queries.all_categories(request.db), MEMBERS_PER_PAGE))
+    rows = queries.all_categories(request.db)
+    return request.render("categories.html", rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page"))
 
 
 @site.get("/contents")
@@ -37,5 +40,6 @@ def contents(request: Request) -> str:
         "contents.html",
         letters=[*_LETTERS, "0"],
         letter=letter if letter in _LETTERS else "0",
-        pager=Pager(request, chosen, MEMBERS_PER_PAGE),
+        rows=chosen,
+        pager=Pager.of(request, len(chosen), MEMBERS_PER_PAGE, "page"),
     )

@@ -4,11 +4,13 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.common.forms import clean, line, whole_number
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
-from webarena_gym.sites.wikipedia.base import article, clean, line, members_only, number, site
+from webarena_gym.sites.wikipedia.base import article, members_only, site
 from webarena_gym.sites.wikipedia.markup import Section
-from webarena_gym.sites.wikipedia.paging import Pager
 
 LONGEST = 20_000  # characters of a section
 HISTORY_PER_PAGE = 25
@@ -43,7 +45,7 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
 def _section(request: Request, page: sqlite3.Row) -> tuple[int, Section]:
     """Return the section that the address names, with its place. Raises NotFound."""
     parts = markup.sections(page["text"])
-    place = number(request.args.get("section"), 0)
+    place = whole_number(request.args.get("section"), 0, 10**9 - 1) or 0
     if place >= len(parts):
         raise NotFound(f"The article {page['title']} has no section {place}.")
     return place, parts[place]
@@ -67,7 +69,7 @@ def _save(request: Request, article_id: int, user_id: int, text: str, summary: s
     """Write a new revision and the links of its text."""
     request.db.execute(
         "INSERT INTO revision (article_id, user_id, text, summary, created_at) VALUES (?, ?, ?, ?, ?)",
-        (article_id, user_id, text, summary, f"{request.now:%Y-%m-%d %H:%M:%S}"),
+        (article_id, user_id, text, summary, stamp(request)),
     )
     targets = [*markup.links(text), *(fact["target"] for fact in queries.facts(request.db, article_id) if fact["target"])]
     request.db.execute("DELETE FROM link WHERE article_id = ?", (article_id,))
@@ -79,7 +81,7 @@ def history(request: Request, address: str) -> str:
     """Show the revisions of an article."""
     page = article(request, address)
     rows = queries.history(request.db, page["article_id"])
-    return request.render("history.html", page=page, pager=Pager(request, rows, HISTORY_PER_PAGE))
+    return request.render("history.html", page=page, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))
 
 
 @site.get("/user/<username>")
@@ -92,4 +94,4 @@ def contributions(request: Request, username: str) -> str:
         "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY revision_id DESC",
         (author["user_id"],),
     ).fetchall()
-    return request.render("user.html", author=author, pager=Pager(request, rows, HISTORY_PER_PAGE))
+    return request.render("user.html", author=author, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))

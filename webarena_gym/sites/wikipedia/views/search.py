@@ -2,10 +2,11 @@
 
 import re
 
+from webarena_gym.sites.common.forms import line
+from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
-from webarena_gym.sites.wikipedia.base import line, site
-from webarena_gym.sites.wikipedia.paging import Pager
+from webarena_gym.sites.wikipedia.base import site
 
 RESULTS_PER_PAGE = 20
 _AROUND = 90  # characters shown before and after what was found
@@ -18,9 +19,10 @@ def search(request: Request) -> str | Response:
     exact = queries.find(request.db, phrase) if phrase else None
     if exact is not None and "fulltext" not in request.args:
         return redirect(markup.path(exact["title"]))
-    pager = Pager(request, queries.search(request.db, phrase), RESULTS_PER_PAGE)
-    snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.rows}
-    return request.render("search.html", phrase=phrase, pager=pager, snippets=snippets)
+    rows = queries.search(request.db, phrase)
+    pager = Pager.of(request, len(rows), RESULTS_PER_PAGE, "page")
+    snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}
+    return request.render("search.html", phrase=phrase, rows=rows, pager=pager, snippets=snippets)
 
 
 def snippet(text: str, phrase: str) -> str:

@@ -2,9 +2,10 @@
 
 import sqlite3
 
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.kit import Request, Response, redirect
-from webarena_gym.sites.wikipedia.base import article, local, members_only, site
-from webarena_gym.sites.wikipedia.paging import Pager
+from webarena_gym.sites.wikipedia.base import article, members_only, site
 
 WATCHED_PER_PAGE = 50
 
@@ -21,7 +22,7 @@ def watchlist(request: Request, user: sqlite3.Row) -> str:
         """,
         (user["user_id"],),
     ).fetchall()
-    return request.render("watchlist.html", pager=Pager(request, rows, WATCHED_PER_PAGE))
+    return request.render("watchlist.html", rows=rows, pager=Pager.of(request, len(rows), WATCHED_PER_PAGE, "page"))
 
 
 @site.post("/watch/<address>")
@@ -31,7 +32,7 @@ def watch(request: Request, user: sqlite3.Row, address: str) -> Response:
     page = article(request, address)
     request.db.execute("INSERT OR IGNORE INTO watch VALUES (?, ?)", (user["user_id"], page["article_id"]))
     request.flash(f"{page['title']} was added to your watchlist.")
-    return redirect(local(request.form.get("return_url")))
+    return redirect(return_url(request))
 
 
 @site.post("/unwatch/<address>")
@@ -41,4 +42,4 @@ def unwatch(request: Request, user: sqlite3.Row, address: str) -> Response:
     page = article(request, address)
     request.db.execute("DELETE FROM watch WHERE user_id = ? AND article_id = ?", (user["user_id"], page["article_id"]))
     request.flash(f"{page['title']} was removed from your watchlist.")
-    return redirect(local(request.form.get("return_url")))
+    return redirect(return_url(request))

@@ -1,0 +1,108 @@
+"""Every task of MiniWoB++ through our observations and actions: `python -m benchmarks.miniwob --json`.
+
+Each task takes a few random actions that its page allows, twice with one seed: both times must read alike. Printed is, for each
+task, how much can be used on its first page, and what the steps came to. The last line is one JSON object. The rewards are there
+to show that the pages give them; those of random actions are mostly for a part of a task.
+"""
+
+import argparse
+import json
+import sys
+import time
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks.machine import origin
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.miniwob import MiniWobText, tasks
+from webarena_gym.observation import Observation
+from webarena_gym.observation.reading import options
+
+
+def main() -> None:
+    """Run the benchmark, print what it measured, and fail when a task did."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", help="names of tasks (default: all)")
+    parser.add_argument("--steps", type=int, default=4, help="random actions in each (default: 4)")
+    parser.add_argument("--seed", type=int, default=1, help="of the episodes and the actions (default: 1)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    arguments = parser.parse_args()
+    env = MiniWobText(max_steps=arguments.steps)
+    rows = {name: played(env, name, arguments.seed) for name in arguments.tasks or tasks()}
+    env.close()
+    failed = [name for name, row in rows.items() if row["error"]]
+    summary = {
+        "tasks": len(rows),
+        "failed": failed,
+        "differing": [name for name, row in rows.items() if not row["same"]],
+        "nothing_to_use": [name for name, row in rows.items() if not row["controls"]],
+        "steps": sum(row["steps"] for row in rows.values()),
+        "rewarded": sum(row["reward"] == 1.0 for row in rows.values()),
+        "rewarded_in_part": [name for name, row in rows.items() if 0 < row["raw_reward"] < 1],
+        "reset_s_median": round(median(row["reset_s"] for row in rows.values()), 3),
+        "step_s_median": round(median(row["step_s"] for row in rows.values()), 3),
+    }
+    for key, value in summary.items():
+        print(f"{key}: {', '.join(value) or 'none' if isinstance(value, list) else value}")
+    if arguments.json:
+        print(json.dumps(origin("miniwob") | summary))
+    sys.exit(bool(failed))
+
+
+def played(env: MiniWobText, name: str, seed: int) -> dict[str, Any]:
+    """Return what two equal episodes of a task came to; `error` says which exception was raised."""
+    try:
+        first, second = (episode(env, f"{name}/{seed}") for _ in range(2))
+        row = first | {"same": first["texts"] == second["texts"], "error": first["error"] or second["error"]}
+        del row["texts"]
+    except Exception as error:  # noqa: BLE001 - whatever a page brings about is told, and the others are played
+        row = {"error": f"{type(error).__name__}: {error}", "same": False, "controls": 0, "steps": 0, "raw_reward": 0.0}
+        row |= {"reward": 0.0, "reset_s": 0.0, "step_s": 0.0}
+    print(
+        name,
+        *(f"{key}={value:.2f}" if isinstance(value, float) else f"{key}={value}" for key, value in row.items()),
+        flush=True,
+    )
+    return row
+
+
+def episode(env: MiniWobText, task: str) -> dict[str, Any]:
+    """Play one episode with random actions that its name draws."""
+    rng = Random(task)
+    started = time.perf_counter()
+    text, info = env.reset(options={"task": task})
+    texts, reset_s, controls = [text], time.perf_counter() - started, len(env.observation.nodes)
+    started, reward, done = time.perf_counter(), 0.0, False
+    while not done:
+        text, reward, terminated, truncated, info = env.step(random_reply(env.observation, rng))
+        texts.append(text)
+        done = terminated or truncated
+    return {
+        "controls": controls,
+        "steps": len(texts) - 1,
+        "reward": reward,
+        "raw_reward": info.get("raw_reward", 0.0),
+        "error": info.get("failure", ""),
+        "reset_s": reset_s,
+        "step_s": (time.perf_counter() - started) / (len(texts) - 1),
+        "texts": texts,
+    }
+
+
+def random_reply(observation: Observation, rng: Random) -> str:
+    """Return a random action that the page offers: typing into fields, choosing in lists, clicking on everything else."""
+    dialect = DIALECTS["webrl"]
+    if not observation.nodes:
+        return dialect.format(Action(Kind.WAIT))
+    address = rng.choice(list(observation.nodes))
+    element = observation.nodes[address].element
+    if element.tag == "textarea" or (element.tag == "input" and element.get("type", "text") in ("text", "password", "search")):
+        return dialect.format(Action(Kind.TYPE, element=address, argument=rng.choice(("7", "word", "two words"))))
+    if element.tag == "select" and options(element):
+        return dialect.format(Action(Kind.SELECT, element=address, argument=rng.choice(options(element))[0]))
+    return dialect.format(Action(Kind.CLICK, element=address))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Where the time of a step in the in-process browser goes."""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+from benchmarks.recording import Recording
+from webarena_gym import env as env_module
+from webarena_gym.browsers import document
+from webarena_gym.env import WebArenaLite
+from webarena_gym.network import Network
+
+PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
+    "request": ((Network, "request"),),  # routing, queries, templates
+    "parse": ((document, "parse"),),
+    "observe": ((env_module, "observe"),),  # number the elements and write the page
+    "history": ((env_module, "compress"), (env_module, "as_text")),
+    "evaluate": ((WebArenaLite, "_evaluate"),),
+}
+"""The functions that a step is made of. What is left is `act`: the reply's parsing, links and forms, cookies, the env itself."""
+
+
+class Stopwatch:
+    """Adds up the time of parts; a part that runs inside another interrupts it."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+        self._running: list[str] = []
+        self._since = time.perf_counter()
+
+    @contextmanager
+    def timing(self, part: str) -> Iterator[None]:
+        """Count the time of a block for a part."""
+        self._turn()
+        self._running.append(part)
+        try:
+            yield
+        finally:
+            self._turn()
+            self._running.pop()
+
+    def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Return the function, timed."""
+
+        def timed(*positional: Any, **named: Any) -> Any:
+            with self.timing(part):
+                return function(*positional, **named)
+
+        return timed
+
+    def _turn(self) -> None:
+        now = time.perf_counter()
+        if self._running:
+            self.seconds[self._running[-1]] += now - self._since
+        self._since = now
+
+
+def step_parts(env: WebArenaLite, recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the mean milliseconds of each part of a step, over the steps of these recordings."""
+    watch, steps = Stopwatch(), 0
+    with ExitStack() as patches:
+        for part, places in PARTS.items():
+            for owner, name in places:
+                patches.enter_context(patch.object(owner, name, watch.around(part, getattr(owner, name))))
+        for recording in recordings:
+            before = dict(watch.seconds)
+            env.reset(options={"task": recording.task_id})
+            watch.seconds = defaultdict(float, before)  # a reset is no step
+            for step in recording.steps:
+                with watch.timing("act"):
+                    env.step(step.reply)
+                steps += 1
+    return {
+        part: round(1000 * seconds / steps, 3) for part, seconds in sorted(watch.seconds.items(), key=lambda item: -item[1])
+    }

@@ -1,0 +1,85 @@
+"""BrowserGym, on the same Chromium as the others: `python -m benchmarks.peers.browsergym_adapter CHROMIUM shipped` (or `nowait`).
+
+Its own env, task, actions and observation. Nothing of it is changed but the browser that it launches, which it leaves no other
+way to choose: it starts a second one for a chat window. With `nowait`, its two settings for waiting are zero.
+"""
+
+import json
+import sys
+from typing import Any
+from urllib.parse import urlsplit
+
+from browsergym.core.action.highlevel import HighLevelActionSet
+from browsergym.core.env import BrowserEnv
+from browsergym.core.task import OpenEndedTask
+from playwright.sync_api import BrowserType
+
+from benchmarks.peers.lines import USABLE, Seen, Watch, serve
+
+WAITS: dict[str, dict[str, Any]] = {"shipped": {}, "nowait": {"slow_mo": 0, "pre_observation_delay": 0.0}}
+LOOKS = 5
+"""How often it looks again when it has observed the page before the next one was there, as it does when it does not wait."""
+_BID = "([usable, place]) => document.querySelectorAll(usable)[place]?.getAttribute('bid') ?? null"
+
+
+class BrowserGym:
+    """Envs of BrowserGym's open-ended task."""
+
+    def __init__(self, waits: dict[str, Any]) -> None:
+        self._waits = waits
+        self._envs: dict[int, BrowserEnv] = {}
+
+    def reset(self, env: int, episode: dict[str, Any]) -> Seen:
+        watch = Watch()
+        if env not in self._envs:
+            # A search, as others do it in one step, is two of its actions; multiaction lets it take both in one step.
+            actions = HighLevelActionSet(multiaction=True).to_python_code
+            self._envs[env] = BrowserEnv(OpenEndedTask, action_mapping=actions, **self._waits)
+        self._envs[env].task_kwargs = {"start_url": episode["url"], "goal": episode["task_id"]}
+        observation, _ = self._envs[env].reset(seed=0)
+        return Seen(watch.ms(), observation["url"])
+
+    def step(self, env: int, step: dict[str, Any]) -> Seen:
+        page = self._envs[env].page
+        bid = page.evaluate(_BID, [USABLE, step["place"]])
+        if bid is None:
+            return Seen(0.0, page.url, "the element is not on the page, or has no bid")
+        watch = Watch()
+        observation, *_ = self._envs[env].step(_written(step["kind"], json.dumps(bid), json.dumps(step["argument"])))
+        error = observation["last_action_error"]
+        for _ in range(LOOKS):
+            if error or urlsplit(observation["url"])[2:4] == urlsplit(step["path"])[2:4]:
+                break
+            observation, *_ = self._envs[env].step("noop(0)")
+        return Seen(watch.ms(), observation["url"], error)
+
+    def close(self) -> None:
+        for env in self._envs.values():
+            env.close()
+
+
+def _written(kind: str, bid: str, argument: str) -> str:
+    match kind:
+        case "Click":
+            return f"click({bid})"
+        case "Type":
+            return f"fill({bid}, {argument})"
+        case "Search":
+            return f'fill({bid}, {argument})\npress({bid}, "Enter")'
+        case "Select Dropdown Option":
+            return f"select_option({bid}, {argument})"
+    raise ValueError(kind)
+
+
+def _always_launch(chromium: str) -> None:
+    launch = BrowserType.launch
+
+    def launch_it(self: BrowserType, **settings: Any) -> Any:
+        return launch(self, **{**settings, "executable_path": chromium})
+
+    BrowserType.launch = launch_it  # type: ignore[method-assign]
+
+
+if __name__ == "__main__":
+    _always_launch(sys.argv[1])
+    serve(BrowserGym(WAITS[sys.argv[2]]))

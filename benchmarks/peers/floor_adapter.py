@@ -1,0 +1,63 @@
+"""The floor: the least that a step of a browser can be. `python -m benchmarks.peers.floor_adapter CHROMIUM`.
+
+Playwright is connected to one Chromium; a step is one script that acts in the page, the page's load where there is one (which it
+need not find out: it is told), and one evaluate that returns the page's HTML. No check that an element can be used, no tree,
+no ids, no history.
+"""
+
+import sys
+from typing import Any
+
+from playwright.sync_api import Page, sync_playwright
+
+from benchmarks.peers.lines import USABLE, Seen, Watch, serve
+
+_ACT = """([usable, kind, place, argument]) => {
+  const element = document.querySelectorAll(usable)[place];
+  if (kind === "Select Dropdown Option") {
+    element.selectedIndex = [...element.options].findIndex((option) => option.text.trim() === argument);
+    element.dispatchEvent(new Event("change", {bubbles: true}));
+  } else if (kind === "Type" || kind === "Search") {
+    element.value = argument;
+    element.dispatchEvent(new Event("input", {bubbles: true}));
+    if (kind === "Search") element.form.requestSubmit();
+  } else element.click();
+}"""
+_READ = "document.documentElement.outerHTML"
+
+
+class Floor:
+    """Contexts of one Chromium, one for each env."""
+
+    def __init__(self, chromium: str) -> None:
+        self._playwright = sync_playwright().start()
+        self._chromium = self._playwright.chromium.launch(executable_path=chromium, args=["--disable-gpu"])
+        self._pages: dict[int, Page] = {}
+
+    def reset(self, env: int, episode: dict[str, Any]) -> Seen:
+        watch = Watch()
+        if env in self._pages:
+            self._pages[env].context.close()
+        page = self._pages[env] = self._chromium.new_context().new_page()
+        page.goto(episode["url"])
+        page.evaluate(_READ)
+        return Seen(watch.ms(), page.url)
+
+    def step(self, env: int, step: dict[str, Any]) -> Seen:
+        page, what = self._pages[env], [USABLE, step["kind"], step["place"], step["argument"]]
+        watch = Watch()
+        if step["loads"]:
+            with page.expect_event("load"):
+                page.evaluate(_ACT, what)
+        else:
+            page.evaluate(_ACT, what)
+        page.evaluate(_READ)
+        return Seen(watch.ms(), page.url)
+
+    def close(self) -> None:
+        self._chromium.close()
+        self._playwright.stop()
+
+
+if __name__ == "__main__":
+    serve(Floor(sys.argv[1]))

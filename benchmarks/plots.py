@@ -1,0 +1,88 @@
+"""The picture of a result: `python -m benchmarks.plots benchmarks/results/env_speed.json`. Needs matplotlib."""
+
+import argparse
+import json
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+PICTURE = Path("docs/images/speed.png")
+BARS = {
+    "inprocess_steps_per_s": "webarena-gym",
+    "chromium_steps_per_s": "webarena-gym, Chromium",
+    "floor_steps_per_s": "bare Chromium",
+    "browsergym_nowait_steps_per_s": "BrowserGym, waits at 0",
+    "browsergym_steps_per_s": "BrowserGym",
+    "webarena_steps_per_s": "WebArena, at most (it sleeps)",
+}
+OURS, OTHERS, QUIET = "#2563eb", "#94a3b8", "#475569"
+
+
+def main() -> None:
+    """Draw a result."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("result", type=Path, help="what `python -m benchmarks.env_speed --out` wrote")
+    parser.add_argument("--picture", type=Path, default=PICTURE, help=f"where to (default: {PICTURE})")
+    options = parser.parse_args()
+    draw(json.loads(options.result.read_text()), options.picture)
+    print(options.picture)
+
+
+def is_possible() -> bool:
+    """Return whether matplotlib is installed."""
+    return find_spec("matplotlib") is not None
+
+
+def draw(result: dict[str, Any], picture: Path) -> None:
+    """Write the picture of a result: steps a second of everyone on one core, and of many envs together."""
+    import matplotlib as mpl  # noqa: PLC0415 - optional
+
+    mpl.use("agg")
+    from matplotlib import pyplot  # noqa: PLC0415
+
+    with pyplot.rc_context({"font.size": 11, "axes.edgecolor": QUIET, "axes.spines.top": False, "axes.spines.right": False}):
+        figure, (bars, curve) = pyplot.subplots(1, 2, figsize=(12, 4.2), width_ratios=(3, 2), layout="constrained")
+        _draw_bars(bars, result)
+        _draw_scaling(curve, result["scaling"])
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(picture, dpi=130)
+        pyplot.close(figure)
+
+
+def _draw_bars(axes: Any, result: dict[str, Any]) -> None:
+    shown = {label: result[key] for key, label in reversed(BARS.items()) if result.get(key)}
+    places = range(len(shown))
+    axes.barh(
+        places, list(shown.values()), color=[OURS if "gym," in label or label == "webarena-gym" else OTHERS for label in shown]
+    )
+    for place, value in zip(places, shown.values(), strict=True):
+        axes.annotate(
+            f"{value:,.3g}" if value < 1000 else f"{value:,.0f}",
+            (value, place),
+            (5, 0),
+            textcoords="offset points",
+            va="center",
+        )
+    axes.set_yticks(places, list(shown))
+    axes.tick_params(axis="y", length=0)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set_xlim(0.2, max(shown.values()) * 4)
+    axes.set_xlabel("steps a second on one core (log scale)")
+    axes.set_title("The same pages and actions", loc="left", fontweight="bold")
+
+
+def _draw_scaling(axes: Any, scaling: list[dict[str, Any]]) -> None:
+    counts = [point["envs"] for point in scaling]
+    for key, label, color in (("steps_per_s", "asynchronous", OURS), ("lockstep_steps_per_s", "lock-step", OTHERS)):
+        axes.plot(counts, [point[key] for point in scaling], "o-", color=color, label=label)
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("envs in the vector env, all cores")
+    axes.set_title("Steps a second together", loc="left", fontweight="bold")
+    axes.legend(frameon=False)
+
+
+if __name__ == "__main__":
+    main()

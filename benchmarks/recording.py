@@ -1,0 +1,72 @@
+"""Reference solutions written down step by step, so that whoever is measured does the same without having to think."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from webarena_gym.actions import Kind
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Expert, Task
+
+USABLE = ("a", "button", "input", "select", "textarea", "label", "summary", "option")
+"""Elements that a step may act on. A page has them in the same order in every browser, whatever else its parser adds."""
+
+
+class Step(NamedTuple):
+    """One action: as a reply to the env, and for other browsers by the place of its element among the USABLE ones."""
+
+    reply: str
+    kind: str
+    place: int | None  # None without an element
+    argument: str
+    loads: bool  # whether a page is loaded
+    path: str  # of the page that the step leads to, with the query
+
+
+class Recording(NamedTuple):
+    """The steps of a task's reference solution."""
+
+    task_id: str
+    start: str  # the path of the first page
+    steps: tuple[Step, ...]
+
+
+def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
+    """Return the reference solutions of tasks as the env, with its own way of naming elements, is told them.
+
+    Raises RuntimeError for a solution that earns no reward.
+    """
+    return [_record(env, task) for task in tasks]
+
+
+def walk_only(recording: Recording) -> Recording:
+    """Return a recording without the step that leaves: what is left is done by every browser in the same way."""
+    return recording._replace(steps=tuple(step for step in recording.steps if step.kind != Kind.EXIT))
+
+
+def path_of(url: str) -> str:
+    """Return an address without its host and fragment.
+
+    >>> path_of("http://shop.test/search?q=mug#top")
+    '/search?q=mug'
+    """
+    parts = urlsplit(url)
+    return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+def _record(env: WebArenaLite, task: Task) -> Recording:
+    _, info = env.reset(options={"task": task})
+    start, steps, expert, done, reward = path_of(info["url"]), [], Expert(task, env.dialect), False, 0.0
+    while not done:
+        root, reply = env.page.root, expert.reply(env.page, env.observation)
+        action = env.dialect.parse(reply)
+        place = None
+        if action.element is not None:
+            place = list(root.iter(*USABLE)).index(env.observation.element(action.element))
+        _, reward, terminated, truncated, info = env.step(reply)
+        loads = env.page.root is not root
+        steps.append(Step(reply, action.kind.value, place, action.argument or "", loads, path_of(info["url"])))
+        done = terminated or truncated
+    if reward != 1:
+        raise RuntimeError(f"the reference solution of {task.task_id} earned {reward}")
+    return Recording(task.task_id, start, tuple(steps))

@@ -1,0 +1,152 @@
+"""Many envs through the vector env: `python -m benchmarks.scaling --envs 64 --workers 2 --batch 16`.
+
+The envs replay reference solutions of the test split, every third task of it, for some seconds. `rate` does the same in a process
+of its own, on chosen cores. The last line is one JSON object.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from binascii import crc32
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+
+from benchmarks.machine import cores, use_cores
+from benchmarks.memory import held_by
+from benchmarks.recording import Recording, record
+from webarena_gym.env import WebArenaLite
+from webarena_gym.vector import WebArenaLiteVector
+
+SLOW_ONE_IN = 20  # steps
+TIMES_AS_LONG = 20
+WARM_UP = 150  # steps for each worker, in which it imports the sites, compiles their pages, and envs open their worlds
+
+
+class HeavyTailed(gymnasium.Wrapper[str, str, str, str]):
+    """An env whose steps wait for something, as for a slow site: most of them for `wait_s`, one in twenty 20 times as long."""
+
+    def __init__(self, env: gymnasium.Env[str, str], wait_s: float) -> None:
+        super().__init__(env)
+        self._wait_s = wait_s
+        self._begun = 0
+
+    def reset(self, **options: Any) -> tuple[str, dict[str, Any]]:
+        """Begin an episode."""
+        self._begun += 1
+        return super().reset(**options)
+
+    def step(self, action: str) -> tuple[str, Any, bool, bool, dict[str, Any]]:
+        """Do the action and wait. Which steps are slow depends on the task and the step alone, not on when they are done."""
+        result = super().step(action)
+        drawn = crc32(f"{result[4]['task_id']} {result[4]['step']} {self._begun}".encode())
+        time.sleep(self._wait_s * (TIMES_AS_LONG if drawn % SLOW_ONE_IN == 0 else 1))
+        return result
+
+
+def heavy_tailed(wait_s: float, **settings: Any) -> HeavyTailed:
+    """Make a heavy-tailed env."""
+    return HeavyTailed(WebArenaLite(**settings), wait_s)
+
+
+class Rate(NamedTuple):
+    """How fast some envs were together, and what they held in the end with the process that drives them."""
+
+    steps_per_s: float
+    steps: int
+    mb: float | None
+
+
+def rate(use: Sequence[int], **options: Any) -> Rate:
+    """Return how fast envs are in a fresh process on these cores, with the command's options.
+
+    Raises CalledProcessError when it fails.
+    """
+    command = [sys.executable, "-m", "benchmarks.scaling", "--cores", *map(str, use)]
+    for name, value in options.items():
+        command += [f"--{name.replace('_', '-')}", str(value)]
+    done = subprocess.run(  # noqa: S603 - this very script
+        command, check=True, capture_output=True, text=True, cwd=Path(__file__).parents[1]
+    )
+    return Rate(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def main() -> None:
+    """Let envs play and print how fast they were."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--envs", type=int, default=64, help="how many envs (default: 64)")
+    parser.add_argument("--workers", type=int, help="processes (default: one for each core)")
+    parser.add_argument("--batch", type=int, help="how many envs are waited for; all of them is lock-step (default: a quarter)")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long (default: 5)")
+    parser.add_argument("--cores", type=int, nargs="+", default=cores(), help="on which cores (default: all)")
+    parser.add_argument(
+        "--wait-ms", type=float, default=0, help="what most steps wait, and one in twenty 20 times (default: 0)"
+    )
+    parser.add_argument("--site", help="only tasks on this site (default: all tasks)")
+    parser.add_argument("--warm-up", type=int, default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})")
+    options = parser.parse_args()
+    use_cores(options.cores)
+    settings: dict[str, Any] = {"split": "test", "max_steps": 60}
+    model = WebArenaLite(**settings)
+    tasks = [task for task in model.tasks if options.site in (None, *task.sites)]
+    recordings = record(model, tasks[::3])
+    model.close()
+    if options.wait_ms:
+        settings |= {"make_env": heavy_tailed, "wait_s": options.wait_ms / 1000}
+    envs = WebArenaLiteVector(
+        options.envs,
+        batch_size=options.batch or max(1, options.envs // 4),
+        workers=min(options.workers or len(options.cores), options.envs),
+        autoreset_mode="Disabled",
+        **settings,
+    )
+    player, warm = Player(envs, recordings), max(options.envs, options.warm_up * len(envs.worker_pids))
+    player.play(until=lambda: player.steps >= warm)
+    player.steps, start = 0, time.perf_counter()
+    player.play(until=lambda: time.perf_counter() - start >= options.seconds)
+    elapsed = time.perf_counter() - start
+    held = held_by(os.getpid())
+    envs.close()
+    print(json.dumps(Rate(round(player.steps / elapsed, 1), player.steps, held and round(held.mb, 1))._asdict()))
+
+
+class Player:
+    """Sends envs through recordings, one after the other, as they become ready."""
+
+    def __init__(self, envs: WebArenaLiteVector, recordings: Sequence[Recording]) -> None:
+        self._envs = envs
+        self._recordings = recordings
+        self._next = 0
+        self._left: dict[int, list[str]] = {}  # by env, the replies to come, the last first
+        self.steps = 0
+        self._ready = list(range(envs.num_envs))
+
+    def play(self, until: Callable[[], bool]) -> None:
+        """Play until the condition holds, which is asked after each batch. Raises RuntimeError for a lost episode."""
+        while not until():
+            over = [env for env in self._ready if not self._left.get(env)]
+            if over:
+                self._envs.async_reset(options=[self._draw(env) for env in over], env_ids=over)
+            on = [env for env in self._ready if env not in over]
+            if on:
+                self._envs.send([self._left[env].pop() for env in on], on)
+            infos = self._envs.recv()[-1]
+            if "failure" in infos:
+                raise RuntimeError(f"an episode was lost: {next(filter(None, infos['failure']))}")
+            self._ready = infos["env_id"].tolist()
+            self.steps += int((infos["step"] > 0).sum())  # the others have begun an episode
+
+    def _draw(self, env: int) -> dict[str, Any]:
+        recording = self._recordings[self._next % len(self._recordings)]
+        self._next += 1
+        self._left[env] = [step.reply for step in reversed(recording.steps)]
+        return {"task": recording.task_id}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+"""Whether many envs last: `python -m benchmarks.soak --minutes 60 --envs 64`, or with `--kill` whether faults stay where they are.
+
+Without `--kill`, random replies are played and what all processes hold is looked at over time: proportional set size, open files,
+processes. With it, reference solutions are played while workers are killed at random: whatever was not in a killed worker must
+earn its reward, and what was lost must say so. The last line is one JSON object; the status is 1 when something is wrong.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from math import isnan
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+from benchmarks.machine import cores, origin
+from benchmarks.memory import held_by
+from benchmarks.recording import record
+from webarena_gym.env import WebArenaLite
+from webarena_gym.vector import WebArenaLiteVector
+
+SETTINGS: dict[str, Any] = {"split": "test", "max_steps": 60}
+MAY_GROW = 0.05  # as a part of the memory that was held before
+FIRST_MINUTES = 5  # while worlds are opened and pages seen for the first time
+HELPERS = 2  # multiprocessing's own fork server and resource tracker, which end with this process
+_ELEMENT = re.compile(r'<(\w+)[^>\n]*? id="(\d+)"')
+_WORD = re.compile(r"[\w.,$-]+")
+
+
+@dataclass
+class Tally:
+    """What came of a run."""
+
+    steps: int = 0
+    episodes: int = 0  # that ended, lost ones included
+    lost: int = 0  # through no fault of the agent
+    kills: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+
+class Sample(NamedTuple):
+    """What was held at a moment."""
+
+    minute: float
+    mb: float
+    files: int
+    processes: int
+    steps: int
+
+
+def main() -> None:
+    """Run, and print what was seen."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=60, help="how long random play goes on (default: 60)")
+    parser.add_argument("--envs", type=int, default=64, help="how many envs (default: 64)")
+    parser.add_argument("--workers", type=int, default=len(cores()), help="processes (default: one for each core)")
+    parser.add_argument("--kill", action="store_true", help="kill workers at random while reference solutions are played")
+    parser.add_argument("--episodes", type=int, default=1000, help="with --kill: how many episodes (default: 1000)")
+    parser.add_argument("--every", type=float, default=2.0, help="with --kill: seconds between kills, on average (default: 2)")
+    parser.add_argument("--seed", type=int, default=0, help="of what is random (default: 0)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line (as always)")
+    parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
+    options = parser.parse_args()
+    envs = WebArenaLiteVector(
+        options.envs, batch_size=max(1, options.envs // 4), workers=options.workers, autoreset_mode="Disabled", **SETTINGS
+    )
+    start = time.monotonic()
+    try:
+        if options.kill:
+            result = kill_at_random(envs, options.episodes, options.every, Random(options.seed))
+        else:
+            result = play_at_random(envs, options.minutes, Random(options.seed))
+    finally:
+        envs.close()
+    held = held_by(os.getpid())
+    if held is not None and held.processes > 1 + HELPERS:
+        result["wrong"].append(f"{held.processes - 1} processes are left behind")
+    result |= {
+        "envs": options.envs,
+        "workers": options.workers,
+        "elapsed_s": round(time.monotonic() - start, 1),
+        **origin("soak"),
+    }
+    if options.out:
+        file = Path(__file__).parent / "results" / options.out.name
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(json.dumps(result, indent=1) + "\n")
+    print(json.dumps(result))
+    sys.exit(1 if result["wrong"] else 0)
+
+
+def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> dict[str, Any]:
+    """Play random replies for some minutes; return what was held over time, and how it grew."""
+    tally, samples, start = Tally(), [], time.monotonic()
+    pause = max(1.0, minutes * 60 / 60)
+    envs.async_reset(seed=random.randrange(2**31))
+    while (elapsed := time.monotonic() - start) < minutes * 60:
+        if elapsed >= len(samples) * pause and (held := held_by(os.getpid())):
+            samples.append(Sample(round(elapsed / 60, 2), round(held.mb, 1), held.files, held.processes, tally.steps))
+            print(samples[-1], flush=True)
+        rows = list(_rows(envs.recv(), tally))
+        over = [row["env"] for row in rows if row["over"]]
+        on = [row for row in rows if not row["over"]]
+        tally.wrong += [f"env {row['env']}: {row['failure']}" for row in rows if row["failure"]]
+        if over:
+            envs.async_reset(env_ids=over)
+        if on:
+            envs.send([random_reply(row["page"], random) for row in on], [row["env"] for row in on])
+    growth = _growth(samples, tally)
+    return {"mode": "random play", **asdict(tally), **growth, "samples": samples}
+
+
+def kill_at_random(envs: WebArenaLiteVector, episodes: int, every_s: float, random: Random) -> dict[str, Any]:
+    """Play reference solutions while workers are killed; return what was lost, and whether that was all."""
+    model = WebArenaLite(**SETTINGS)
+    recordings = record(model, model.tasks)
+    model.close()
+    tally, begun = Tally(), 0
+    left: dict[int, list[str]] = {}
+    struck: set[int] = set()  # envs whose worker was killed since their episode began
+    due = time.monotonic() + every_s
+    ready: Sequence[int] = range(envs.num_envs)
+    while tally.episodes < episodes:
+        over = [env for env in ready if not left.get(env)]
+        for env in over:
+            recording = recordings[begun % len(recordings)]
+            begun += 1
+            left[env] = [step.reply for step in reversed(recording.steps)]
+            struck.discard(env)
+            envs.async_reset(options={"task": recording.task_id}, env_ids=[env])
+        on = [env for env in ready if env not in over]
+        if on:
+            envs.send([left[env].pop() for env in on], on)
+        if time.monotonic() >= due:
+            due = time.monotonic() + every_s * random.uniform(0.5, 1.5)
+            pids = envs.worker_pids
+            victim = random.randrange(len(pids))
+            struck |= set(range(victim, envs.num_envs, len(pids)))  # env i lives in worker i modulo their number
+            os.kill(pids[victim], signal.SIGKILL)
+            tally.kills += 1
+        rows = list(_rows(envs.recv(), tally))
+        for row in rows:
+            _judge(row, row["env"] in struck, tally)
+            if row["over"]:
+                left[row["env"]] = []
+        ready = [row["env"] for row in rows]
+    return {"mode": "kill", **asdict(tally), "lost_for_each_kill": round(tally.lost / max(1, tally.kills), 2)}
+
+
+def random_reply(page: str, random: Random) -> str:
+    """Return something that the page allows: a click, some of its words typed or searched for, or now and then an answer."""
+    elements, words = _ELEMENT.findall(page), _WORD.findall(page)
+    if not elements or random.random() < 0.1:
+        return f"exit(message={json.dumps(random.choice(words or ['']))})"
+    tag, number = random.choice(elements)
+    if tag in ("input", "textarea") and random.random() < 0.8:
+        action, typed = random.choice(("Type", "Search")), " ".join(random.choices(words, k=random.randint(1, 4)))
+        return f'do(action="{action}", argument={json.dumps(typed, ensure_ascii=False)}, element="{number}")'
+    if tag == "select":
+        return f'do(action="Select Dropdown Option", argument={json.dumps(random.choice(words))}, element="{number}")'
+    return f'do(action="Click", element="{number}")'
+
+
+def _rows(batch: Any, tally: Tally) -> Iterator[dict[str, Any]]:
+    """Yield what was received, env by env, and count it."""
+    _, rewards, terminations, truncations, infos = batch
+    failures = infos.get("failure", [None] * len(rewards))
+    for row, env in enumerate(infos["env_id"].tolist()):
+        over = bool(terminations[row] or truncations[row])
+        tally.steps += 1
+        tally.episodes += over
+        tally.lost += bool(failures[row])
+        yield {
+            "env": env, "over": over, "reward": float(rewards[row]), "failure": failures[row],
+            "page": infos["page"][row] if "page" in infos else "", "task": infos["task_id"][row] if "task_id" in infos else "",
+        }  # fmt: skip
+
+
+def _judge(row: dict[str, Any], was_struck: bool, tally: Tally) -> None:
+    """Note what should not have happened to an episode."""
+    if row["failure"]:
+        if not was_struck:
+            tally.wrong.append(f"env {row['env']} was lost, though its worker was not killed: {row['failure']}")
+        if not (row["over"] and isnan(row["reward"])):
+            tally.wrong.append(f"env {row['env']} was lost, but its reward is {row['reward']}")
+    elif row["over"] and row["reward"] != 1:
+        tally.wrong.append(f"env {row['env']}: the reference solution of {row['task']} earned {row['reward']}")
+
+
+def _growth(samples: Sequence[Sample], tally: Tally) -> dict[str, Any]:
+    """Return by how much more was held in the end than past the first minutes; note what is too much. A short run shows nothing."""
+    later = [sample for sample in samples if sample.minute >= FIRST_MINUTES]
+    if len(later) < 4:
+        return {}
+    half = len(later) // 2
+    mb = [sum(sample.mb for sample in part) / len(part) for part in (later[:half], later[half:])]
+    files, processes = later[-1].files - later[0].files, later[-1].processes - later[0].processes
+    if mb[1] > mb[0] * (1 + MAY_GROW):
+        tally.wrong.append(f"memory grew from {mb[0]:.0f} to {mb[1]:.0f} MB")
+    for what, more in (("files", files), ("processes", processes)):
+        if more > 0:
+            tally.wrong.append(f"{more} more {what} than past the first minutes")
+    return {
+        "mb_first_half": round(mb[0], 1),
+        "mb_second_half": round(mb[1], 1),
+        "more_files": files,
+        "more_processes": processes,
+    }
+
+
+if __name__ == "__main__":
+    main()

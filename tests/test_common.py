@@ -1,0 +1,173 @@
+"""What sites share: reading forms, pages of lists, visits, times and texts, and writing a new world."""
+
+import sqlite3
+from datetime import datetime
+
+import pytest
+from werkzeug.test import EnvironBuilder
+
+from webarena_gym.sites.common import forms, texts, times, visits
+from webarena_gym.sites.common.forms import EMAIL, Field
+from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.seeding import insert
+from webarena_gym.sites.gitlab.forms import Field as CodeField
+from webarena_gym.sites.kit import Database, Request, Site, redirect
+from webarena_gym.sites.layout import PLAIN
+from webarena_gym.sites.reddit.forms import USERNAME
+
+SCHEMA = """
+CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE session (session_id TEXT PRIMARY KEY, data TEXT) WITHOUT ROWID;
+CREATE TABLE note (note_id INTEGER PRIMARY KEY, text TEXT, made_at TEXT);
+INSERT INTO world VALUES ('seed', '7'), ('now', '2023-03-05 10:00:00');
+"""
+
+
+@pytest.fixture
+def database():
+    db = sqlite3.connect(":memory:")
+    db.executescript(SCHEMA)
+    return Database(db.serialize())
+
+
+@pytest.fixture
+def ask(database):
+    def build(path="/", **form):
+        method = "POST" if form else "GET"
+        request = Request(
+            EnvironBuilder(path.partition("?")[0], query_string=path.partition("?")[2], method=method, data=form).get_environ()
+        )
+        request.app = Site("common", __file__).app(database, PLAIN)
+        return request
+
+    return build
+
+
+def test_fields_say_what_is_wrong_in_the_words_of_their_site():
+    assert Field("Name").complaint("") == "Name is a required field."
+    assert CodeField("Name").complaint("") == "Name can't be blank."
+    assert Field("Name", required=False).complaint("") == ""
+    assert CodeField("Name", limit=3).complaint("long") == "Name is too long: 4 characters, 3 at most."
+    assert USERNAME.complaint("a b") == "Username: 3 to 25 letters, digits, dashes and underscores."
+    assert EMAIL.complaint("ann@mail") == "Email: please enter a valid email address, for example name@domain.com."
+    assert EMAIL.complaint("ann@mail.test") == ""
+
+
+def test_a_form_is_read_clean_and_its_complaints_come_in_the_order_of_the_fields(ask):
+    fields = {"title": Field("Title"), "text": Field("Text", limit=5), "tag": Field("Tag")}
+    values = forms.read(ask(text="  a\r\nb\rc\x07\t!  ", tag="\x00 "), fields)
+    assert values == {"title": "", "text": "a\nb\nc\t!", "tag": ""}
+    assert forms.clean("half of\ud800 a pair") == "half of a pair"
+    assert forms.complaints(values, fields) == [
+        "Title is a required field.",
+        "Text is too long: 7 characters, 5 at most.",
+        "Tag is a required field.",
+    ]
+
+
+def test_a_new_password_is_long_enough_and_typed_twice():
+    def said(password, again):
+        return forms.password_complaints({"password": password, "password_confirmation": again})
+
+    assert said("long enough", "long enough") == []
+    assert said("short", "short") == ["A password needs 8 characters or more."]
+    assert said("long enough", "another one") == ["The two passwords are not the same."]
+
+
+@pytest.mark.parametrize("text", [None, "", "-1", "1.5", "1e3", "٣", "9999999999", "0x1", "100"])
+def test_what_is_no_number_within_bounds_is_none(text):
+    assert forms.whole_number(text, 1, 99) is None
+
+
+@pytest.mark.parametrize("text", [None, "", "2023-13-01", "2023-02-30", "0000-01-01", "31/12/2023", "20230205"])
+def test_what_is_no_day_is_none(text):
+    assert forms.day(text) is None
+
+
+def test_days_are_read_in_both_ways_of_writing_them():
+    assert {forms.day(text) for text in ("2023-02-05", "2023-2-5", " 02/05/2023 ", "2/5/2023")} == {"2023-02-05"}
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [("a@b.cd", True), ("", False), ("a@b", False), ("a b@c.de", False), ("<a@b.cd>", False), ("a" * 251 + "@b.cd", False)],
+)
+def test_email_addresses_are_known_by_their_shape(text, right):
+    assert forms.is_email(text) is right
+
+
+@pytest.mark.parametrize(("wanted", "page"), [("2", 2), ("99", 3), ("0", 1), ("-1", 1), ("x", 1), ("", 1), ("9" * 40, 1)])
+def test_odd_page_numbers_lead_to_a_page_of_the_list(ask, wanted, page):
+    pager = Pager.of(ask(f"/list?p={wanted}"), 25, 10)
+    assert (pager.page, pager.pages, pager.first) == (page, 3, 10 * (page - 1))
+
+
+def test_pages_keep_the_other_arguments_and_the_first_has_one_address(ask):
+    pager = Pager.of(ask("/list?tag=a&page=2&tag=%C3%BC"), 25, 10, "page")
+    assert pager.url(3) == "/list?tag=a&tag=%C3%BC&page=3"
+    assert pager.url(1) == "/list?tag=a&tag=%C3%BC"
+    assert Pager.of(ask("/list?p=2"), 25, 10).url(1) == "/list"
+
+
+def test_a_page_holds_its_rows_and_says_which(ask):
+    pager = Pager.of(ask("/list?p=3"), 25, 10)
+    assert pager.cut(range(25)) == [20, 21, 22, 23, 24]
+    assert pager.amount == "Items 21-25 of 25"
+    assert [Pager.of(ask(), total, 10).amount for total in (0, 1, 2)] == ["0 Items", "1 Item", "2 Items"]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "elsewhere", "http://evil.test/", "//evil.test", "/\\evil.test", "/\t/evil.test", "/\n/evil.test", "\r//evil.test"],
+)
+def test_forms_lead_to_no_other_site(ask, address):
+    assert visits.return_url(ask(return_url=address), "/home") == "/home"
+    assert visits.return_url(ask(return_url="/a?b=c"), "/home") == "/a?b=c"
+
+
+def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_were(ask, database):
+    row = database.connection.execute("SELECT 5 AS user_id").fetchone()
+    guard = visits.members_only(
+        lambda request: row if request.session.get("user_id") else None, "/login", "Please sign in.", "/home"
+    )
+    page = guard(lambda request, member, **_: str(member["user_id"]))
+
+    stranger = ask("/secret?p=2")
+    answer = page(stranger)
+    assert (answer.status_code, answer.location) == (redirect("/login").status_code, "/login")
+    assert stranger.session == {"after_login": "/secret?p=2", "messages": [["notice", "Please sign in."]]}
+    for form, place in (({"return_url": "/there"}, "/there"), ({"return_url": "//evil.test"}, "/home")):
+        stranger = ask("/secret", **form)
+        page(stranger)
+        assert stranger.session["after_login"] == place
+    member = ask("/secret")
+    member.session["user_id"] = 5
+    assert page(member) == "5"
+
+
+def test_times_are_written_as_databases_hold_them_and_spans_in_their_largest_unit(ask):
+    assert times.stamp(ask()) == "2023-03-05 10:00:00"
+    assert [times.span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
+        "",
+        "1 minute",
+        "2 hours",
+        "29 days",
+        "1 year",
+    ]
+    assert times.span(86400 * 29, in_weeks=True) == "4 weeks"
+
+
+def test_texts_for_addresses_counts_and_searches(database):
+    assert [texts.slug(text) for text in ("Ärger & Co.", "a--b", "")] == ["rger-co", "a-b", ""]
+    assert texts.amount(2, "class") == "2 classes"
+    query = r"SELECT ? LIKE ? ESCAPE '\'"
+    for text, phrase, found in (("100%", "0%", 1), ("1000", "0%", 0), ("a_b", "_", 1), ("ab", "_", 0), ("a\\b", "\\", 1)):
+        assert database.connection.execute(query, (text, texts.like(phrase))).fetchone()[0] == found
+
+
+def test_rows_are_inserted_whole_or_by_columns_with_times_as_text(database):
+    db = database.connection
+    insert(db, "note", [(1, "a", datetime(2023, 3, 5, 10))])
+    insert(db, "note", iter([("b",)]), "(text)")
+    insert(db, "note", [])
+    assert [tuple(row) for row in db.execute("SELECT * FROM note")] == [(1, "a", "2023-03-05 10:00:00"), (2, "b", None)]

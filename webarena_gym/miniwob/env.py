@@ -1,0 +1,120 @@
+"""`MiniWoBText-v0`: the tasks of MiniWoB++ for agents that read and write text."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import Any
+
+from webarena_gym.actions import Action
+from webarena_gym.browsers import Browser
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import TaskError
+from webarena_gym.history import History
+from webarena_gym.miniwob import pages
+from webarena_gym.miniwob.venue import DataMode, MiniWobVenue
+from webarena_gym.network import Network
+from webarena_gym.observation import Elements, Style
+from webarena_gym.tasks import Task
+
+_WINDOW = (600, 800)  # pixels; as large as the largest page
+_REWARDED = {
+    "eval_types": ["program_html"],
+    "program_html": [
+        {
+            "url": "last",
+            "locator": "document.defaultView.WOB_RAW_REWARD_GLOBAL > 0",
+            "required_contents": {"exact_match": "true"},
+        }
+    ],
+}
+
+
+def task(name: str) -> Task:
+    """Return a task by its name, or one episode of it by name and seed, as in "click-test/7". Raises TaskError."""
+    title, has_seed, seed = name.partition("/")
+    if title not in pages.tasks() or (has_seed and not seed.isdecimal()):
+        near = get_close_matches(title, pages.tasks(), n=3, cutoff=0.0)
+        raise TaskError(
+            f"MiniWoB++ has no task {name!r}; expected <name> or <name>/<seed>, with a name such as {', '.join(near)}"
+        )
+    return Task(name, ("miniwob",), pages.url(title), "", _REWARDED, template=title, world_seed=int(seed) if has_seed else None)
+
+
+class MiniWobText(WebArenaLite):
+    """MiniWoB++ with the observations, actions and history of `WebArenaLite`, in Chromium.
+
+    Args:
+        tasks: what `reset` draws from: a name such as "click-test", or several; None for all (see `miniwob.tasks`).
+        data_mode: "train" or "test", for the few tasks whose data have these two parts.
+        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window: as in `WebArenaLite`.
+
+    An episode ends when its page says so. The reward is 1.0 when the page's own reward is positive, else 0.0;
+    `info["raw_reward"]` is that of the page, without its discount for time. The pages' limits of some seconds do not hold: what
+    limits an agent are its steps. One that exits, or leaves the page, ends the episode with what it has earned, which is
+    nothing. What can only be seen (drawings, in SVG or on a canvas) is not in the text.
+
+    An episode is known by `info["task_id"]`, such as "click-test/7": `reset(options={"task": "click-test/7"})` plays it again.
+
+    """
+
+    _venue: MiniWobVenue
+
+    def __init__(
+        self,
+        *,
+        tasks: str | Sequence[str | Task] | None = None,
+        data_mode: DataMode = "train",
+        max_steps: int = 15,
+        history: History = "compressed",
+        observation: Style = "html",
+        dialect: str = "webrl",
+        elements: Elements = "id",
+        render_mode: str | None = None,
+        thoughts: bool = True,
+        header: bool = True,
+        window: int = 12_000,
+    ) -> None:
+        if data_mode not in ("train", "test"):
+            raise ValueError(f"data_mode is {data_mode!r}; expected 'train' or 'test'")
+        names = pages.tasks() if tasks is None else [tasks] if isinstance(tasks, str) else tasks
+        super().__init__(
+            tasks=[given if isinstance(given, Task) else task(given) for given in names],
+            browser="chromium",
+            max_steps=max_steps,
+            history=history,
+            observation=observation,
+            dialect=dialect,
+            elements=elements,
+            render_mode=render_mode,
+            thoughts=thoughts,
+            header=header,
+            window=window,
+        )
+        self._venue = MiniWobVenue(self._make_browser, data_mode)
+
+    def _make_browser(self, network: Network) -> Browser:
+        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
+
+        return ChromiumBrowser(network, headless=self.render_mode != "human", strict=True, viewport=_WINDOW)
+
+    def _choose(self, options: dict[str, Any]) -> Task:
+        if isinstance(options.get("task"), str):
+            options = options | {"task": task(options["task"])}
+        chosen = super()._choose(options)
+        if chosen.world_seed is not None:
+            return chosen
+        seed = int(self.np_random.integers(2**31))
+        return replace(chosen, task_id=f"{chosen.template}/{seed}", world_seed=seed)
+
+    def _act(self, action: Action) -> None:
+        super()._act(action)
+        self._venue.rest()
+
+    def _is_over(self) -> bool:
+        return self._venue.is_over()
+
+    def _take(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        text, reward, terminated, truncated, info = super()._take(action)
+        if terminated or truncated:
+            info["raw_reward"] = self._venue.raw_reward()
+        return text, reward, terminated, truncated, info
