@@ -13,6 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
 	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
 demo: install  ## browse, clone, learn, report: about ten minutes on two cores

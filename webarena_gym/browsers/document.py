@@ -11,7 +11,7 @@ from itertools import dropwhile
 from typing import NamedTuple
 
 from lxml import etree
-from lxml.html import HtmlElement, HTMLParser
+from lxml.html import HtmlComment, HtmlElement
 
 from webarena_gym.browsers import forms
 
@@ -21,7 +21,9 @@ Path = tuple[int, ...]
 TEXT = "#text"
 """The name under which a change of an element's text is kept; all others are attributes."""
 
-_PARSER = HTMLParser(encoding="utf-8", huge_tree=True)
+_PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
+# The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
+_PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
 _IN_HEAD = frozenset(("title", "meta", "link", "base", "style", "script", "noscript", "template", etree.Comment))
 _NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

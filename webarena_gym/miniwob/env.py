@@ -22,7 +22,7 @@ _REWARDED = {
     "program_html": [
         {
             "url": "last",
-            "locator": "document.defaultView.WOB_RAW_REWARD_GLOBAL > 0",
+            "locator": "document.defaultView.WOB_RAW_REWARD_GLOBAL >= 1",
             "required_contents": {"exact_match": "true"},
         }
     ],
@@ -48,7 +48,7 @@ class MiniWobText(WebArenaLite):
         data_mode: "train" or "test", for the few tasks whose data have these two parts.
         max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window: as in `WebArenaLite`.
 
-    An episode ends when its page says so. The reward is 1.0 when the page's own reward is positive, else 0.0;
+    An episode ends when its page says so. The reward is 1.0 when the page gives all of its own, else 0.0;
     `info["raw_reward"]` is that of the page, without its discount for time. The pages' limits of some seconds do not hold: what
     limits an agent are its steps. One that exits, or leaves the page, ends the episode with what it has earned, which is
     nothing. What can only be seen (drawings, in SVG or on a canvas) is not in the text.

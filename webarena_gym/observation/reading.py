@@ -18,25 +18,27 @@ HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 FIELDS = frozenset({"input", "select", "textarea"})
 BUTTON_TYPES = frozenset({"submit", "button", "reset", "image"})
 _APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
+_HIDING = frozenset({"hidden", "aria-hidden", "style"})
+_ENABLING = frozenset({"onclick", "role", "contenteditable"})
 _ROLES = frozenset({"button", "link", "checkbox", "radio", "tab", "menuitem", "option", "switch", "combobox", "textbox"})
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return the text on one line, cut at `limit` characters."""
-    text = SPACE.sub(" ", text).strip()
+    text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
 
 
 def is_hidden(element: HtmlElement) -> bool:
     """Say whether the markup itself hides the element; style sheets are a matter of browsers with layout."""
-    attributes = element.attrib
-    if "hidden" in attributes or attributes.get("aria-hidden") == "true":
+    tag = element.tag
+    if (tag == "input" and element.get("type", "").lower() == "hidden") or (tag == "dialog" and "open" not in element.attrib):
         return True
-    if element.tag == "input" and attributes.get("type", "").lower() == "hidden":
+    if _HIDING.isdisjoint(element.keys()):  # as most elements: one look at all names is faster than one for each
+        return False
+    if "hidden" in element.attrib or element.get("aria-hidden") == "true":
         return True
-    if element.tag == "dialog" and "open" not in attributes:
-        return True
-    style = attributes.get("style")
+    style = element.get("style")
     return style is not None and ("display:none" in style.replace(" ", "") or "visibility:hidden" in style.replace(" ", ""))
 
 
@@ -47,39 +49,43 @@ def is_closed(element: HtmlElement) -> bool:
 
 def is_interactive(element: HtmlElement) -> bool:
     """Say whether a person could click or fill the element."""
-    tag, attributes = element.tag, element.attrib
-    if tag in FIELDS or tag in {"button", "summary"} or (tag == "a" and "href" in attributes):
+    tag = element.tag
+    if tag in FIELDS or tag in {"button", "summary"} or (tag == "a" and "href" in element.attrib):
         return True
+    if _ENABLING.isdisjoint(element.keys()):
+        return False
+    attributes = element.attrib
     return "onclick" in attributes or attributes.get("role") in _ROLES or attributes.get("contenteditable") in ("", "true")
 
 
 def visible_text(element: HtmlElement) -> str:
     """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
     parts: list[str] = []
-
-    def collect(node: HtmlElement) -> None:
-        if not isinstance(node.tag, str) or node.tag in SKIPPED or is_hidden(node):
-            return
-        if node.tag == "img":
-            parts.append(" " + node.attrib.get("alt", ""))
-        if is_closed(node):
-            for summary in node.findall("summary")[:1]:
-                collect(summary)
-            return
-        if node.text:
-            parts.append(node.text)
-        for child in node:
-            apart = child.tag in BLOCKS or child.tag in _APART
-            if apart:
-                parts.append(" ")
-            collect(child)
-            if apart:
-                parts.append(" ")
-            if child.tail:
-                parts.append(child.tail)
-
-    collect(element)
+    _collect(element, parts)
     return " ".join("".join(parts).split())
+
+
+def _collect(element: HtmlElement, parts: list[str]) -> None:
+    tag = element.tag
+    if not isinstance(tag, str) or tag in SKIPPED or is_hidden(element):
+        return
+    if tag == "img":
+        parts.append(" " + element.get("alt", ""))
+    if is_closed(element):
+        for summary in element.findall("summary")[:1]:
+            _collect(summary, parts)
+        return
+    if element.text:
+        parts.append(element.text)
+    for child in element:
+        apart = child.tag in _APART
+        if apart:
+            parts.append(" ")
+        _collect(child, parts)
+        if apart:
+            parts.append(" ")
+        if child.tail:
+            parts.append(child.tail)
 
 
 def label_text(label: HtmlElement) -> str:

@@ -27,6 +27,9 @@ from webarena_gym.observation.reading import (
 Elements = Literal["id", "label"]
 
 MAX_LABEL = 80  # characters of one label
+_BLOCKS = BLOCKS | {"tr", "td", "th"}
+_FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
+_STATES = frozenset((*_FLAGS, "aria-expanded"))
 _AX_INPUTS = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
 
 
@@ -49,7 +52,7 @@ def _controls(element: HtmlElement) -> list[HtmlElement]:
 
 def _is_control(element: HtmlElement) -> bool:
     """Say whether the element is used as a whole, and not by what is inside it."""
-    return is_interactive(element) and (element.tag in FIELDS or not _controls(element))
+    return is_interactive(element) and (element.tag in FIELDS or not len(element) or not _controls(element))
 
 
 class Writer(ABC):
@@ -92,10 +95,11 @@ class Writer(ABC):
             if self._line and not self._line[-1].endswith(" "):
                 self._line.append(" ")
             return
-        line = "".join(self._line).strip()
-        self._line.clear()
-        if line:
-            self.lines.append(line)
+        if self._line:
+            line = "".join(self._line).strip()
+            self._line.clear()
+            if line:
+                self.lines.append(line)
 
     def document(self, root: HtmlElement) -> None:
         """Write a whole document."""
@@ -134,7 +138,7 @@ class Writer(ABC):
 
     def content(self, element: HtmlElement) -> None:
         """Write what is in an element, in lines of its own if it is a block."""
-        block = element.tag in BLOCKS or element.tag in ("tr", "td", "th")
+        block = element.tag in _BLOCKS
         if block:
             self.flush()
         if is_closed(element):
@@ -207,7 +211,7 @@ class HtmlWriter(Writer):
         self._bbox = bbox
 
     def text(self, text: str) -> None:
-        text = SPACE.sub(" ", text).replace("<", "&lt;")
+        text = " " if text.isspace() else SPACE.sub(" ", text).replace("<", "&lt;")
         if not self._line or self._line[-1].endswith(" "):
             text = text.lstrip()
         if text:
@@ -287,11 +291,10 @@ class HtmlWriter(Writer):
                 written.append(f'value="{_attribute(clean(field_value(element)))}"')
             elif kind == "password" and field_value(element):
                 written.append('value="(hidden)"')
-        for flag in ("checked", "disabled", "readonly", "multiple", "open"):
-            if flag in attributes:
-                written.append(flag)
-        if element.tag not in FIELDS and attributes.get("aria-expanded"):
-            written.append(f'aria-expanded="{_attribute(attributes["aria-expanded"])}"')
+        if not _STATES.isdisjoint(element.keys()):
+            written += [flag for flag in _FLAGS if flag in attributes]
+            if element.tag not in FIELDS and attributes.get("aria-expanded"):
+                written.append(f'aria-expanded="{_attribute(attributes["aria-expanded"])}"')
         if element is self.focused:
             written.append("focused")
         if self._bbox and "data-bbox" in attributes:
@@ -305,17 +308,6 @@ def _attribute(text: str) -> str:
 
 class AxTreeWriter(Writer):
     """An accessibility tree in WebArena's manner: `[12] link 'My Account'`, one node a line."""
-
-    def _parts(self, element: HtmlElement) -> None:
-        if element.text:
-            self.text(element.text)
-        for child in element:
-            if child.tag == "br":
-                self.flush()
-            else:
-                self.walk(child)
-            if child.tail:
-                self.text(child.tail)
 
     def _interactive(self, element: HtmlElement) -> None:
         self.flush()

@@ -43,11 +43,23 @@ class Database:
         self._base = base
         self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
         self.connection.row_factory = sqlite3.Row
+        self._writes_at_base: tuple[int, int] | None = None
         self.reset()
 
     def reset(self) -> None:
-        """Return to the base, byte for byte."""
-        self.connection.deserialize(self._base)
+        """Return to the base, byte for byte. Takes no time when nothing was written since."""
+        if self.connection.in_transaction or self._writes() != self._writes_at_base:
+            self._load(self._base)
+            self._writes_at_base = self._writes()
+
+    def _load(self, content: bytes) -> None:
+        self.connection.deserialize(content)
+        self._writes_at_base = None
+
+    def _writes(self) -> tuple[int, int]:
+        """Return numbers that change with every write to the database: to rows, and to the schema."""
+        (schema_version,) = self.connection.execute("PRAGMA schema_version").fetchone()
+        return self.connection.total_changes, schema_version
 
     def snapshot(self) -> Snapshot:
         """Return the pages that differ from the base, by offset; offset -1 holds the length of the whole."""
@@ -66,7 +78,7 @@ class Database:
         for start, page in snapshot.items():
             if start >= 0:
                 content[start : start + len(page)] = page
-        self.connection.deserialize(bytes(content))
+        self._load(bytes(content))
 
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""
@@ -126,9 +138,13 @@ class Request(BaseRequest):
     @cached_property
     def session(self) -> dict[str, Any]:
         """The caller's session: a JSON object that is saved when it changed."""
-        row = self.db.execute("SELECT data FROM session WHERE session_id = ?", (self.session_id,)).fetchone()
-        data: dict[str, Any] = json.loads(row["data"])
+        data: dict[str, Any] = json.loads(self._saved_session)
         return data
+
+    @cached_property
+    def _saved_session(self) -> str:
+        (data,) = self.db.execute("SELECT data FROM session WHERE session_id = ?", (self.session_id,)).fetchone()
+        return str(data)
 
     @property
     def form_key(self) -> str:
@@ -148,13 +164,13 @@ class Request(BaseRequest):
         """Take back what was written so far, in the session too; the transaction is open again."""
         self.db.execute("ROLLBACK")
         self.db.execute("BEGIN")
-        for name in ("session", "session_id"):
+        for name in ("session", "session_id", "_saved_session"):
             self.__dict__.pop(name, None)
 
     def save_session(self) -> None:
-        """Write the session back, when a view touched it."""
-        if "session" in self.__dict__:
-            self.db.execute("UPDATE session SET data = ? WHERE session_id = ?", (json.dumps(self.session), self.session_id))
+        """Write the session back, when a view changed it."""
+        if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._saved_session:
+            self.db.execute("UPDATE session SET data = ? WHERE session_id = ?", (data, self.session_id))
 
 
 View = Callable[..., "str | Response"]
