@@ -5,7 +5,7 @@ image, no script of a page. The sites are WSGI applications of this process, or 
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -154,9 +154,6 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
             writer.write(chunk)
             await writer.drain()
     writer.close()
-
-
-Forward = Callable[..., Awaitable[Answer]]
 
 
 async def _forward(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:

@@ -1,5 +1,5 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
-// `this.elements` of the shared object keeps the elements in the order in which the XML has them.
+// window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
 async ([strict, windowed]) => {
   // What an action has queued, such as sending a form, begins first.
   await new Promise((done) => setTimeout(done));

@@ -7,8 +7,7 @@ from typing import Any
 from lxml import etree
 from lxml.html import HtmlElement, HtmlElementClassLookup
 
-READ = (Path(__file__).parent / "page.js").read_text(encoding="utf-8").partition("\nasync ([strict")
-SCRIPT = "async ([strict" + READ[2]
+SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
 """A JavaScript function of a pair: whether layout decides what can be used, and whether only what the window shows is read."""
 
 
