@@ -6,13 +6,14 @@ import torch
 from agents import train_bc, train_grpo
 from agents.checkpoints import checkpoints, load_model
 from agents.engine import Engine
+from agents.lessons import learn_from
 from agents.metrics import read_metrics
 from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder
 from agents.rollouts import Collector, Episode
 from agents.settings import parse_settings
 from agents.train_bc import BCSettings
-from agents.train_grpo import GRPOSettings, learn_from
+from agents.train_grpo import GRPOSettings
 from agents.trajectories import Step, Trajectory
 from tests import tiny
 
@@ -141,7 +142,7 @@ def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
 def test_state_advantages_spare_what_was_seen_once():
     first, own, other = ((1,), (2,)), ((3,), (4,)), ((5,), (6,))
     group = [trajectory(1, 0, first, own), trajectory(0, 0, first, other)]
-    assert learn_from(group, grpo("out", "m")).advantages == pytest.approx([2.0, -2.0])
+    assert learn_from(group, grpo("out", "m")).advantages == pytest.approx([2.0, 0.0, -2.0, 0.0])
     by_trajectory = learn_from(group, grpo("out", "m", advantages="trajectory"))
     assert by_trajectory.advantages == pytest.approx([1.0, 1.0, -1.0, -1.0])
 
