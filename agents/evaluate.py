@@ -34,7 +34,7 @@ class EvaluationSettings(EnvSettings):
 
     policy: str
     """expert, random, a run or model folder, or a Hugging Face name"""
-    split: Literal["train", "test"] = "test"
+    split: Literal["train", "validation", "test"] = "test"
     """part of the suite to play"""
     world_seed: int | None = None
     """draw the split's templates in this world instead of the suite's own"""

@@ -119,6 +119,13 @@ def test_the_suite_has_the_proportions_of_the_public_benchmark():
     assert len(train) == 647
 
 
+def test_validation_sees_nothing_of_the_test():
+    validation, test, train = (suite.load(split) for split in ("validation", "test", "train"))
+    assert sorted(task.template for task in validation) == sorted({task.template for task in train})
+    worlds = [{task.world_seed for task in tasks} for tasks in (validation, test, train)]
+    assert worlds == [{1001}, {1000}, {1, 2, 3, 4}]
+
+
 CHOICES = frozenset(
     [
         "category",

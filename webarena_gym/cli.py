@@ -47,7 +47,7 @@ def _parser() -> argparse.ArgumentParser:
     _choose_tasks(tasks)
     tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
     tasks.add_argument("--export", type=Path, metavar="FILE", help="write the tasks in WebArena's JSON schema")
-    tasks.add_argument("--write-suite", action="store_true", help="draw both splits anew into the package's data files")
+    tasks.add_argument("--write-suite", action="store_true", help="draw the splits anew into the package's data files")
     tasks.set_defaults(run=_tasks)
 
     audit = commands.add_parser(

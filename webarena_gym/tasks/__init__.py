@@ -1,7 +1,7 @@
 """The tasks: a suite that ships as data, and any number more, drawn from the templates in any world.
 
 A task's id says where it comes from: `shopping.product_price/1000/0` is draw 0 of that template in world 1000, the same in
-every process. The suite's two splits are such draws, in worlds of their own.
+every process. The suite's splits are such draws, in worlds of their own.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,8 @@ class Split(NamedTuple):
     longest: int
 
 
-SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "test": Split((1000,), 20)}
+SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "validation": Split((1001,), 14), "test": Split((1000,), 20)}
+"""Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
 
 @cache
@@ -122,7 +123,8 @@ def _drawn(split: str, worlds: Sequence[int], variation: Variation) -> list[Task
     """Draw as many tasks as a split has, from all the worlds together, site by site."""
     tasks: list[Task] = []
     for part in PARTS.values():
-        names, total = (part.test, len(part.test)) if split == "test" else (part.train, part.train_tasks)
+        names = part.test if split == "test" else part.train
+        total = part.train_tasks if split == "train" else len(names)
         for place, world_seed in enumerate(worlds):
             share = total // len(worlds) + (place < total % len(worlds))
             tasks += spread(
