@@ -1,0 +1,80 @@
+"""How sure a rate of success is, and a difference between two: intervals and a paired test. Pure functions."""
+
+from collections.abc import Sequence
+from math import comb
+from typing import NamedTuple
+
+import numpy
+
+_Z = 1.959964  # of a 95 % interval
+
+
+class Score(NamedTuple):
+    """A rate of success among n episodes, with its interval of 95 %."""
+
+    success: float
+    n: int
+    low: float
+    high: float
+
+
+class Lift(NamedTuple):
+    """By how much one method succeeds more often than another on the same tasks, with its interval of 95 %."""
+
+    lift: float
+    low: float
+    high: float
+    p: float  # of McNemar's exact test, two-sided
+
+
+def wilson(successes: float, n: int) -> Score:
+    """Return the rate of success with Wilson's score interval (1927).
+
+    >>> [round(value, 3) for value in wilson(5, 10)]
+    [0.5, 10, 0.237, 0.763]
+    """
+    if n == 0:
+        return Score(0.0, 0, 0.0, 1.0)
+    rate = successes / n
+    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
+    half = _Z / (1 + _Z**2 / n) * (rate * (1 - rate) / n + _Z**2 / (4 * n**2)) ** 0.5
+    return Score(rate, n, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def paired_lift(
+    before_ST: Sequence[Sequence[float]], after_ST: Sequence[Sequence[float]], *, resamples: int = 10_000, seed: int = 0
+) -> Lift:
+    """Return the mean difference of rewards, after - before, of S training seeds on the same T tasks.
+
+    Training runs and tasks are both a sample of what could have been, so both are drawn anew, with replacement, for each
+    resample of the bootstrap (percentile interval; Owen 2007, "The pigeonhole bootstrap"). With few seeds such an interval
+    is still too narrow: report the lift of each seed beside it.
+    Raises ValueError unless both have the same shape with at least one seed and one task.
+
+    >>> paired_lift([[0, 0, 1, 0]], [[1, 1, 1, 0]]).lift
+    0.5
+    """
+    before, after = numpy.asarray(before_ST, dtype=float), numpy.asarray(after_ST, dtype=float)
+    if before.ndim != 2 or before.shape != after.shape or not before.size:
+        raise ValueError(f"rewards have the shapes {before.shape} and {after.shape}; expected one (seeds, tasks) for both")
+    differences = after - before
+    seeds, tasks = differences.shape
+    rng = numpy.random.default_rng(seed)
+    # How often each seed and each task is drawn: as many times in all as there are of them.
+    weights_RS = rng.multinomial(seeds, [1 / seeds] * seeds, size=resamples) / seeds
+    weights_RT = rng.multinomial(tasks, [1 / tasks] * tasks, size=resamples) / tasks
+    means = numpy.einsum("rs,st,rt->r", weights_RS, differences, weights_RT, optimize=True)
+    low, high = numpy.quantile(means, [0.025, 0.975])
+    return Lift(float(differences.mean()), float(low), float(high), mcnemar(before.ravel(), after.ravel()))
+
+
+def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
+    """Return the two-sided p of McNemar's exact test (1947): whether wins and losses are equally likely.
+
+    >>> mcnemar([0, 0, 0, 0, 0, 1], [1, 1, 1, 1, 1, 1])
+    0.0625
+    """
+    pairs = list(zip(before, after, strict=True))
+    wins, losses = sum(bool(a > b) for b, a in pairs), sum(bool(a < b) for b, a in pairs)
+    n = wins + losses
+    return min(1.0, 2 * sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n) if n else 1.0
