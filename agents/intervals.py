@@ -65,7 +65,7 @@ def paired_lift(
     weights_RT = rng.multinomial(tasks, [1 / tasks] * tasks, size=resamples) / tasks
     means = numpy.einsum("rs,st,rt->r", weights_RS, differences, weights_RT, optimize=True)
     low, high = numpy.quantile(means, [0.025, 0.975])
-    return Lift(float(differences.mean()), float(low), float(high), mcnemar(before.ravel(), after.ravel()))
+    return Lift(float(differences.mean()), float(low), float(high), mcnemar(before.ravel().tolist(), after.ravel().tolist()))
 
 
 def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
@@ -75,6 +75,6 @@ def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
     0.0625
     """
     pairs = list(zip(before, after, strict=True))
-    wins, losses = sum(bool(a > b) for b, a in pairs), sum(bool(a < b) for b, a in pairs)
+    wins, losses = sum(a > b for b, a in pairs), sum(a < b for b, a in pairs)
     n = wins + losses
     return min(1.0, 2 * sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n) if n else 1.0
