@@ -12,7 +12,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,cluster,lora,verified,dev]'
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
@@ -31,16 +31,21 @@ check: install
 bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
 	$(BIN)/python -m benchmarks.env_speed
 
-peers: .venv-peers/.ready  ## what the speed benchmark compares with, in an environment of its own
+peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare with, each in an environment of its own
 
 .venv-peers/.ready:
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/pip install --quiet browsergym-core==0.14.3
 	touch $@
 
+.venv-trl/.ready:
+	$(PYTHON) -m venv .venv-trl
+	.venv-trl/bin/pip install --quiet torch==2.13.0 transformers==5.23.0 trl==1.16.0 accelerate==1.15.0
+	touch $@
+
 suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) .venv-peers build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

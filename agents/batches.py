@@ -1,22 +1,26 @@
-"""Samples packed for one forward pass: equal prompts stand once, with their responses as branches behind them.
+"""Samples packed for forward passes: as plain rows, or as trees in which every shared token stands once.
 
-A row is one prompt followed by its distinct responses. Each branch sees the prompt and itself, and its positions continue the
-prompt's, so every token gets exactly the context it was sampled in, at the price of one prompt. Rows with one branch need no
-mask beyond the causal one, which is the fast path. Rows are sorted by length, so little is padded.
+The steps of an episode share the compressed history, the rollouts of a group their first pages, and equal actions lead to equal
+next pages. A tree (`agents.trees`) gives each token exactly the context it was sampled in and computes what is shared once,
+forward and backward; losses and gradients are those of plain rows. Rows are sorted by length, so little is padded.
+
+Which of the two is cheaper is counted in multiplications of a forward pass (see `Costs`); the backward pass costs twice as much
+of each, so the comparison is the same for training.
 """
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
+import numpy
 import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from agents.losses import token_logprobs
+from agents.trees import Integers, Tree, common, grow, pairs, tree_inputs, why_not
 
 Ids = tuple[int, ...]
+Sharing = Literal["auto", "rows", "tree"]
 
 
 class Sample(NamedTuple):
@@ -28,20 +32,21 @@ class Sample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Rows for one forward pass. B rows of L tokens; N response tokens, sample after sample.
+    """Tokens for one forward pass: B rows of L tokens, or one tree of L tokens in a single row.
 
-    `samples` are the indices of the packed samples, in the order of their tokens along N; `lengths` their response lengths.
-    The token n is predicted at `input_ids[rows[n], columns[n]]`.
+    N response tokens stand sample after sample; `samples` are the indices of the packed samples, in the order of their tokens
+    along N; `lengths` their response lengths. The model's output is needed at P places: the token n is predicted at
+    `input_ids[rows[places[n]], columns[places[n]]]`.
     """
 
     input_ids: Tensor  # (B, L) int64
-    position_ids: Tensor | None  # (B, L) int64; None: 0, 1, 2, ...
-    attention_mask: Tensor | None  # (B, 1, L, L) bool, True = may be seen; None: causal
-    rows: Tensor  # (N,)
-    columns: Tensor  # (N,)
+    rows: Tensor  # (P,)
+    columns: Tensor  # (P,)
+    places: Tensor  # (N,)
     targets: Tensor  # (N,)
     samples: tuple[int, ...]
     lengths: tuple[int, ...]
+    tree: Tree | None = None
 
     def spread(self, values_S: Sequence[float]) -> Tensor:
         """Return one value per token, shape (N,), from one value per sample of the whole list that was packed."""
@@ -49,34 +54,58 @@ class Batch:
         return values.repeat_interleave(torch.tensor(self.lengths))
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
-    prompt_ids: Ids
-    branches: tuple[Ids, ...]  # distinct responses
-    members: tuple[tuple[int, int], ...]  # (index of the sample, index of its branch)
+class Costs(NamedTuple):
+    """What a forward pass costs, in multiplications: for each token, and for each pair of query and key."""
 
-    @property
-    def length(self) -> int:
-        return len(self.prompt_ids) + sum(len(branch) - 1 for branch in self.branches)
+    token: float = 1.0
+    pair: float = 0.0
+
+    @classmethod
+    def of(cls, model: PreTrainedModel) -> "Costs":
+        """Return the costs of a model: one for each weight of its layers and token, and 2 x layers x width of heads for each pair.
+
+        The embeddings are looked up, and the head is computed for response tokens alone, so neither counts. All experts of a
+        mixture count, though a token meets few.
+        """
+        config = model.config.get_text_config()
+        heads = config.num_attention_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // heads
+        embeddings = sum(parameter.numel() for parameter in model.get_input_embeddings().parameters())
+        weights = sum(parameter.numel() for parameter in model.base_model.parameters())
+        return cls(weights - embeddings, 2 * config.num_hidden_layers * heads * size)
 
 
-def pack(samples: Sequence[Sample], max_tokens: int, *, pad_id: int = 0) -> list[Batch]:
-    """Pack all samples into batches of at most `max_tokens` tokens, padding included (a longer row stands alone)."""
+def pack(
+    samples: Sequence[Sample],
+    max_tokens: int,
+    *,
+    pad_id: int = 0,
+    sharing: Sharing = "auto",
+    model: PreTrainedModel | None = None,
+) -> list[Batch]:
+    """Pack all samples into batches of at most `max_tokens` tokens, padding included (a longer sample stands alone).
+
+    `sharing` "tree" lets samples share all prefixes, "rows" none, and "auto" wherever that costs less on the model: T tokens and
+    A pairs of a tree cost T * token + A * pair, rows of l tokens the sum of l * token + l (l + 1) / 2 * pair, so that rows are
+    assumed to need no padding. A model that cannot read trees gets rows; if trees are demanded of it, that is a ValueError with
+    the reason. Without a model, only tokens count.
+    """
     for index, sample in enumerate(samples):
         if not sample.prompt_ids or not sample.response_ids:
             raise ValueError(f"sample {index} has an empty prompt or response; both need at least one token")
-    rows = sorted(_rows(samples), key=lambda row: (len(row.branches) > 1, row.length))
-    batches: list[Batch] = []
-    chunk: list[_Row] = []
-    for row in rows:
-        is_new_kind = bool(chunk) and (len(chunk[0].branches) > 1) != (len(row.branches) > 1)
-        if chunk and (is_new_kind or row.length * (len(chunk) + 1) > max_tokens):
-            batches.append(_batch(chunk, pad_id))
-            chunk = []
-        chunk.append(row)
-    if chunk:
-        batches.append(_batch(chunk, pad_id))
-    return batches
+    if sharing == "tree" and model is not None and (reason := why_not(model)):
+        raise ValueError(f"sharing is 'tree', but {reason}; expected 'auto' or 'rows'")
+    if sharing == "rows" or (model is not None and why_not(model)):
+        return _pack_rows(samples, range(len(samples)), max_tokens, pad_id)
+    costs = Costs() if model is None else Costs.of(model)
+    batches, alone = [], []
+    for chunk, sequences in _chunks(samples, max_tokens):
+        tree = grow(sequences)
+        if sharing == "tree" or _tree_cost(tree, costs) < _rows_cost(sequences, costs):
+            batches.append(_tree_batch(samples, chunk, tree))
+        else:
+            alone += chunk
+    return batches + _pack_rows(samples, alone, max_tokens, pad_id)
 
 
 def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
@@ -99,28 +128,32 @@ def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
 
 def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
     """Return the model's last hidden states, shape (B, L, width)."""
-    device = model.device
-    hidden: Tensor = model.base_model(
-        input_ids=batch.input_ids.to(device),
-        position_ids=None if batch.position_ids is None else batch.position_ids.to(device),
-        attention_mask=None if batch.attention_mask is None else batch.attention_mask.to(device),
-        use_cache=False,
-    ).last_hidden_state
+    inputs = {"input_ids": batch.input_ids.to(model.device)}
+    if batch.tree is not None:
+        inputs["position_ids"] = torch.from_numpy(batch.tree.depths)[None].to(model.device)
+        inputs |= tree_inputs(model, batch.tree)
+    hidden: Tensor = model.base_model(**inputs, use_cache=False).last_hidden_state
     return hidden
 
 
-def batch_logits(model: PreTrainedModel, batch: Batch) -> Tensor:
-    """Return the logits that predict the response tokens, shape (N, vocabulary); no others are computed."""
-    hidden = batch_hidden(model, batch)
-    picked = hidden[batch.rows.to(hidden.device), batch.columns.to(hidden.device)]
-    logits: Tensor = model.get_output_embeddings()(picked)
-    return logits
+def batch_logprobs(
+    model: PreTrainedModel,
+    batch: Batch,
+    *,
+    temperature: float = 1.0,
+    banned_ids: Sequence[int] = (),
+    hidden: Tensor | None = None,
+) -> Tensor:
+    """Return log p of every response token under the distribution that the engine samples from, shape (N,).
 
-
-def batch_logprobs(model: PreTrainedModel, batch: Batch, *, temperature: float = 1.0, banned_ids: Sequence[int] = ()) -> Tensor:
-    """Return log p of every response token under the distribution that the engine samples from, shape (N,)."""
-    logits = sampling_logits(batch_logits(model, batch), temperature, banned_ids)
-    return token_logprobs(logits, batch.targets.to(logits.device))
+    The head is computed once for each place that predicts. `hidden` are the batch's hidden states, if they are there already.
+    """
+    hidden = batch_hidden(model, batch) if hidden is None else hidden
+    device = hidden.device
+    logits = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
+    logits = sampling_logits(logits, temperature, banned_ids)
+    logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    return logprobs[batch.places.to(device), batch.targets.to(device)]
 
 
 def sampling_logits(logits: Tensor, temperature: float, banned_ids: Sequence[int]) -> Tensor:
@@ -133,56 +166,76 @@ def sampling_logits(logits: Tensor, temperature: float, banned_ids: Sequence[int
     return logits
 
 
-def _rows(samples: Sequence[Sample]) -> list[_Row]:
-    groups: dict[Ids, list[int]] = defaultdict(list)
-    for index, sample in enumerate(samples):
-        groups[sample.prompt_ids].append(index)
-    rows = []
-    for prompt_ids, indices in groups.items():
-        branches: dict[Ids, int] = {}
-        members = tuple((index, branches.setdefault(samples[index].response_ids, len(branches))) for index in indices)
-        rows.append(_Row(prompt_ids, tuple(branches), members))
-    return rows
+def _sequence(sample: Sample) -> Ids:
+    """What a model reads of a sample: all but the last token, which is predicted only."""
+    return sample.prompt_ids + sample.response_ids[:-1]
 
 
-def _batch(chunk: Sequence[_Row], pad_id: int) -> Batch:
-    longest = max(row.length for row in chunk)
-    branched = len(chunk[0].branches) > 1
-    input_ids = torch.full((len(chunk), longest), pad_id)
-    position_ids = torch.zeros_like(input_ids) if branched else None
-    mask = torch.ones(len(chunk), 1, longest, longest, dtype=torch.bool).tril() if branched else None
-    rows: list[int] = []
-    columns: list[int] = []
-    targets: list[int] = []
-    samples, lengths = [], []
-    for number, row in enumerate(chunk):
-        prompt_length = len(row.prompt_ids)
-        input_ids[number, :prompt_length] = torch.tensor(row.prompt_ids)
-        if position_ids is not None:
-            position_ids[number, :prompt_length] = torch.arange(prompt_length)
-        starts, start = [], prompt_length
-        for branch in row.branches:
-            end = start + len(branch) - 1
-            input_ids[number, start:end] = torch.tensor(branch[:-1], dtype=torch.int64)
-            if position_ids is not None and mask is not None:
-                position_ids[number, start:end] = torch.arange(prompt_length, prompt_length + end - start)
-                mask[number, 0, start:end, prompt_length:start] = False
-            starts.append(start)
-            start = end
-        for sample, branch_index in row.members:
-            branch, begin = row.branches[branch_index], starts[branch_index]
-            rows += [number] * len(branch)
-            columns += [prompt_length - 1, *range(begin, begin + len(branch) - 1)]
-            targets += branch
-            samples.append(sample)
-            lengths.append(len(branch))
+def _chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[int], list[Integers]]]:
+    """Yield indices of samples and their sequences, in lexicographic order, whose tree has at most `max_tokens` tokens."""
+    read = [_sequence(sample) for sample in samples]
+    chunk: list[int] = []
+    sequences: list[Integers] = []
+    tokens = 0
+    for index in sorted(range(len(samples)), key=read.__getitem__):
+        sequence = numpy.array(read[index], dtype=numpy.int64)
+        own = len(sequence) - (common(sequences[-1], sequence) if sequences else 0)
+        if chunk and tokens + own > max_tokens:
+            yield chunk, sequences
+            chunk, sequences, tokens, own = [], [], 0, len(sequence)
+        chunk.append(index)
+        sequences.append(sequence)
+        tokens += own
+    if chunk:
+        yield chunk, sequences
+
+
+def _tree_cost(tree: Tree, costs: Costs) -> float:
+    return len(tree.ids) * costs.token + pairs(tree) * costs.pair
+
+
+def _rows_cost(sequences: Sequence[Integers], costs: Costs) -> float:
+    lengths = [len(sequence) for sequence in sequences]
+    return sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
+
+
+def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> Batch:
+    predicting = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
+    columns, places = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
     return Batch(
-        input_ids,
-        position_ids,
-        mask,
-        torch.tensor(rows),
-        torch.tensor(columns),
-        torch.tensor(targets),
-        tuple(samples),
-        tuple(lengths),
+        input_ids=torch.from_numpy(tree.ids)[None],
+        rows=torch.zeros(len(columns), dtype=torch.int64),
+        columns=torch.from_numpy(columns),
+        places=torch.from_numpy(places),
+        targets=torch.tensor([token for index in chunk for token in samples[index].response_ids]),
+        samples=tuple(chunk),
+        lengths=tuple(len(samples[index].response_ids) for index in chunk),
+        tree=tree,
+    )
+
+
+def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[Batch]:
+    """Pack the samples of the indices as rows of like length."""
+    batches: list[Batch] = []
+    chunk: list[int] = []
+    for index in sorted(indices, key=lambda index: len(_sequence(samples[index]))):
+        if chunk and len(_sequence(samples[index])) * (len(chunk) + 1) > max_tokens:
+            batches.append(_rows_batch(samples, chunk, pad_id))
+            chunk = []
+        chunk.append(index)
+    return [*batches, _rows_batch(samples, chunk, pad_id)] if chunk else batches
+
+
+def _rows_batch(samples: Sequence[Sample], chunk: Sequence[int], pad_id: int) -> Batch:
+    members = [samples[index] for index in chunk]
+    sequences = [torch.tensor(_sequence(sample)) for sample in members]
+    lengths = [len(sample.response_ids) for sample in members]
+    return Batch(
+        input_ids=torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad_id),
+        rows=torch.arange(len(chunk)).repeat_interleave(torch.tensor(lengths)),
+        columns=torch.cat([torch.arange(len(sample.prompt_ids) - 1, len(_sequence(sample))) for sample in members]),
+        places=torch.arange(sum(lengths)),
+        targets=torch.tensor([token for sample in members for token in sample.response_ids]),
+        samples=tuple(chunk),
+        lengths=tuple(lengths),
     )

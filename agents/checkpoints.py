@@ -5,7 +5,7 @@ import os
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from safetensors import SafetensorError
@@ -21,9 +21,28 @@ class CheckpointError(Exception):
     """A checkpoint cannot be written or read; what was there before is whole."""
 
 
+class Trainer(Protocol):
+    """An optimizer, or a learner: what has a state beside the weights."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the whole state, of plain values and tensors."""
+        ...
+
+
+class Resumable(Protocol):
+    """A trainer that can go on from a state."""
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what `state_dict` returned."""
+        ...
+
+
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder `update_<n>` that the Auto classes of transformers load, and from which training goes on exactly."""
+    """A folder `update_<n>` that the Auto classes of transformers load, and from which training goes on exactly.
+
+    Of a model with adapters it holds these alone, and names the model that they belong to.
+    """
 
     path: Path
     update: int
@@ -33,10 +52,10 @@ class Checkpoint:
         record: dict[str, Any] = json.loads((self.path / _PROGRESS).read_text(encoding="utf-8"))
         return record
 
-    def restore(self, optimizer: torch.optim.Optimizer) -> None:
-        """Bring optimizer and torch's random numbers to where they were. The weights come with `load_model`."""
+    def restore(self, trainer: Resumable) -> None:
+        """Bring the trainer and torch's random numbers to where they were. The weights come with `load_model`."""
         state = torch.load(self.path / _TRAINER, weights_only=True)
-        optimizer.load_state_dict(state["optimizer"])
+        trainer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["rng"])
 
 
@@ -45,7 +64,7 @@ def save_checkpoint(
     update: int,
     model: PreTrainedModel,
     tokenizer: Any,
-    optimizer: torch.optim.Optimizer,
+    trainer: Trainer,
     progress: dict[str, Any],
     agent: dict[str, Any],
     *,
@@ -65,7 +84,7 @@ def save_checkpoint(
         temporary.mkdir()
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
-        torch.save({"optimizer": optimizer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
+        torch.save({"optimizer": trainer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
         (temporary / _PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
         (temporary / AGENT).write_text(json.dumps(agent), encoding="utf-8")
         for file in temporary.iterdir():
@@ -114,7 +133,7 @@ def find_model(source: str | Path) -> str | Path:
         if path.is_absolute() or str(source).startswith((".", "runs/")):
             raise CheckpointError(f"there is no folder {path}")
         return source
-    if (path / "config.json").is_file():
+    if any((path / name).is_file() for name in ("config.json", "adapter_config.json")):
         return path
     found = checkpoints(path)
     if not found:

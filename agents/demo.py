@@ -7,6 +7,7 @@ that no training has seen. What it prints is what happened.
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -112,8 +113,8 @@ def run(settings: DemoSettings) -> None:
 
 
 def _evaluate(policy: str, tasks: Sequence[Task], settings: DemoSettings) -> Evaluation:
-    chosen = create_policy(EvaluationSettings(policy=policy, seed=settings.seed))
-    evaluation = evaluate(chosen, tasks, ENV, seed=settings.seed)
+    with closing(create_policy(EvaluationSettings(policy=policy, seed=settings.seed))) as chosen:
+        evaluation = evaluate(chosen, tasks, ENV, seed=settings.seed)
     settings.out.mkdir(parents=True, exist_ok=True)
     write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
     return evaluation

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import gymnasium
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.policies import ExpertPolicy, Request
-from agents.rollouts import ENV_ID
+from agents.envs import ENV_ID
+from agents.policies import ExpertReplies, Request
 from webarena_gym import tasks as task_suite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
@@ -42,13 +42,13 @@ def demonstrate(tasks: Sequence[Task], *, expert_thoughts: bool = False, **env_a
     """Return the steps of the expert on the tasks, of the episodes that earned the reward."""
     demonstrations: list[Demonstration] = []
     env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments)
-    expert = ExpertPolicy(thoughts=expert_thoughts)
+    expert = ExpertReplies(thoughts=expert_thoughts)
     for task in tasks:
         steps: list[Demonstration] = []
         _, info = env.reset(seed=0, options={"task": task})
         reward, over = 0.0, False
         while not over:
-            reply = expert.act([Request(0, env.unwrapped, info)])[0].text
+            reply = expert(Request(0, env.unwrapped, info))
             steps.append(Demonstration(task.task_id, tuple(info["messages"]), reply))
             _, earned, terminated, truncated, info = env.step(reply)
             reward, over = float(earned), terminated or truncated

@@ -7,6 +7,7 @@ import json
 import random
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +17,10 @@ import torch
 from tqdm import tqdm
 
 from agents.checkpoints import agent_record, load_model
-from agents.engine import Engine
-from agents.policies import ExpertPolicy, LanguageModelPolicy, Policy, RandomPolicy
+from agents.engines.chat import ChatPolicy
+from agents.engines.inprocess import InProcessEngine
+from agents.envs import create_envs
+from agents.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.rollouts import Collector, Episode
 from agents.settings import EnvSettings, parse_settings
@@ -25,6 +28,7 @@ from agents.trajectories import Trajectory, write_trajectories
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
+_CHAT = "chat:"  # goes before the name of a model behind the chat protocol
 _Z = 1.959964  # of a 95 % interval
 
 
@@ -33,7 +37,7 @@ class EvaluationSettings(EnvSettings):
     """Play tasks and report success with 95 % intervals. A trained model is shown pages as in its training unless told else."""
 
     policy: str
-    """expert, random, a run or model folder, or a Hugging Face name"""
+    """expert, random, a run or model folder, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
     split: Literal["train", "validation", "test"] = "test"
     """part of the suite to play"""
     world_seed: int | None = None
@@ -54,6 +58,8 @@ class EvaluationSettings(EnvSettings):
     """a longer prompt ends the episode with reward 0"""
     num_envs: int = 64
     """episodes played at the same time"""
+    workers: int = 0
+    """processes that share the envs; 0: they are in this one, where expert and random need them"""
     save: Path | None = None
     """write the episodes to this file, one JSON object a line"""
     json: bool = False
@@ -87,14 +93,20 @@ class Evaluation(NamedTuple):
 
 
 def evaluate(
-    policy: Policy, tasks: Sequence[Task], env: EnvSettings, *, seed: int = 0, num_envs: int = 64, quiet: bool = False
+    policy: Policy,
+    tasks: Sequence[Task],
+    env: EnvSettings,
+    *,
+    seed: int = 0,
+    num_envs: int = 64,
+    workers: int = 0,
+    quiet: bool = False,
 ) -> Evaluation:
-    """Play each task once and score the policy."""
-    collector = Collector(tasks, num_envs=num_envs, **env.env_arguments())
-    episodes = [Episode(task, seed + number, number) for number, task in enumerate(tasks)]
-    with tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
-        trajectories = collector.collect(policy, episodes, on_finish=lambda _: bar.update())
-    collector.close()
+    """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
+    envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
+    episodes = [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
+    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+        trajectories = Collector(envs, policy, seed=seed).collect(episodes, on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
 
 
@@ -129,13 +141,24 @@ def wilson(successes: float, n: int) -> Score:
 def create_policy(settings: EvaluationSettings) -> Policy:
     """Return the policy that the settings name."""
     if settings.policy == "expert":
-        return ExpertPolicy()
+        return ScriptedPolicy(ExpertReplies())
     if settings.policy == "random":
-        return RandomPolicy(settings.seed)
+        return ScriptedPolicy(RandomReplies())
+    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    system = system_prompt(settings.system, elements=settings.elements)
+    if settings.policy.startswith(_CHAT):
+        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, **sampling)
     model, tokenizer = load_model(settings.policy)
-    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
-    engine = Engine(model, encoder.stop_ids, settings.max_new_tokens, settings.temperature)
-    return LanguageModelPolicy(engine, encoder, torch.Generator().manual_seed(settings.seed), settings.max_prompt_tokens)
+    encoder = PromptEncoder(tokenizer, system)
+    engine = InProcessEngine(model, encoder.stop_ids, **sampling)
+    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+
+
+def policy_defaults(policy: str) -> dict[str, Any]:
+    """Return the settings that go with a policy unless told else: those of its training, or for a chat model room to reason."""
+    if policy in ("expert", "random"):
+        return {}
+    return {"system": "think", "max_new_tokens": 1024} if policy.startswith(_CHAT) else agent_record(policy)
 
 
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:
@@ -168,12 +191,12 @@ def table(evaluation: Evaluation) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Evaluate as the command line says."""
     named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
-    defaults = agent_record(named) if named not in (None, "expert", "random") else {}
-    settings = parse_settings(EvaluationSettings, arguments, defaults)
+    settings = parse_settings(EvaluationSettings, arguments, policy_defaults(named) if named else {})
     if settings.threads:
         torch.set_num_threads(settings.threads)
     tasks = choose_tasks(settings)
-    evaluation = evaluate(create_policy(settings), tasks, settings, seed=settings.seed, num_envs=settings.num_envs)
+    with closing(create_policy(settings)) as policy:
+        evaluation = evaluate(policy, tasks, settings, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.save, evaluation.trajectories)

@@ -1,11 +1,12 @@
 """Lessons: what a batch of rollouts teaches, as samples with an advantage and a token weight each."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from agents import losses
-from agents.batches import Sample
+from agents import credit
+from agents.batches import Ids, Sample
+from agents.contexts import sampled_prompts
 from agents.trajectories import Trajectory, grouped
 
 
@@ -13,53 +14,122 @@ from agents.trajectories import Trajectory, grouped
 class CreditSettings:
     """How the reward of an episode becomes credit for its tokens."""
 
-    advantages: Literal["state", "trajectory"] = "state"
-    """compare rollouts of a group that stood before the same prompt, or whole rollouts"""
+    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
+    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
+    rollout's own states"""
     scale_advantages: bool = True
-    """divide advantages by the standard deviation of the group"""
-    weighting: losses.Weighting = "token_mean"
-    """paper: mean over trajectories, steps and tokens in turn; token_mean: every token alike"""
+    """divide advantages by the standard deviation of the group; forks have none"""
+    state_weight: float = 1.0
+    """gigpo: weight of the comparison at equal prompts (omega)"""
+    discount: float = 1.0
+    """state, gigpo: a reward counts less for each step that it lies ahead (gamma)"""
+    weighting: credit.Weighting = "token_mean"
+    """paper: mean over trajectories, steps and tokens in turn; constant: the same with constant_steps for their number; dr_grpo:
+    a constant for the tokens of a trajectory; token_mean: every token alike"""
+    constant_steps: int = 15
+    """weighting constant: what a trajectory's steps are divided by"""
+    constant_tokens: int = 1024
+    """weighting dr_grpo: what a trajectory's tokens are divided by"""
+    anchor_weight: float = 0.0
+    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
+
+
+class Origin(NamedTuple):
+    """Where a sample comes from: a step of a rollout."""
+
+    group: int
+    rollout: int  # within its group
+    step: int
+    steps: int  # of the whole rollout
+    reward: float  # of the whole rollout
+    policy_version: int
 
 
 class Lesson(NamedTuple):
-    """What one batch of rollouts teaches: samples with the sampler's log-probabilities, an advantage and a token weight each."""
+    """What one batch of rollouts teaches: samples, each with log-probabilities, an advantage and a token weight.
+
+    `old_logprobs` are what probability ratios are taken to: the sampler's, or the trainer's own before its first update.
+    """
 
     samples: list[Sample]
     sampled_logprobs: list[tuple[float, ...]]
+    old_logprobs: list[tuple[float, ...]]
     advantages: list[float]
     weights: list[float]
-    equal_groups: int  # groups whose rewards were all equal, which teach nothing
+    origins: list[Origin]
 
     def only(self, indices: Sequence[int]) -> "Lesson":
         """Return the lesson with these samples alone; weights stay what they were in the whole."""
         return Lesson(
             [self.samples[index] for index in indices],
             [self.sampled_logprobs[index] for index in indices],
+            [self.old_logprobs[index] for index in indices],
             [self.advantages[index] for index in indices],
             [self.weights[index] for index in indices],
-            self.equal_groups,
+            [self.origins[index] for index in indices],
         )
 
 
-def learn_from(trajectories: Sequence[Trajectory], settings: CreditSettings) -> Lesson:
-    """Return samples, advantages and weights of all groups with mixed rewards. Failed episodes are left out."""
-    groups = grouped(trajectories)
-    mixed = [group for group in groups if len({trajectory.reward for trajectory in group}) > 1]
-    samples, logprobs, advantages, lengths, steps_of = [], [], [], [], []
-    for group in mixed:
-        if settings.advantages == "trajectory":
-            per_trajectory = losses.trajectory_advantages([item.reward for item in group], scale=settings.scale_advantages)
-            own = [value for value, item in zip(per_trajectory, group, strict=True) for _ in item.steps]
-        else:
-            states = [step.prompt_ids for item in group for step in item.steps]
-            returns = [item.reward for item in group for _ in item.steps]
-            own = losses.state_advantages(states, returns, scale=settings.scale_advantages)
+def learn_from(
+    trajectories: Sequence[Trajectory],
+    settings: CreditSettings,
+    prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts,
+) -> Lesson:
+    """Return the samples, advantages and weights of all groups that teach something. Failed episodes are left out.
+
+    `prompts_of` gives the contexts that the steps of a trajectory are trained in; credit is always that of the sampled ones.
+    """
+    samples: list[Sample] = []
+    logprobs: list[tuple[float, ...]] = []
+    advantages: list[float] = []
+    origins: list[Origin] = []
+    taught = 0
+    for group in grouped(trajectories):
+        own = step_advantages(group, settings)
+        if not any(own):
+            continue
+        taught += len(group)
         advantages += own
-        for item in group:
-            for step in item.steps:
-                samples.append(step.sample)
+        for rollout, item in enumerate(group):
+            for number, (step, prompt_ids) in enumerate(zip(item.steps, prompts_of(item), strict=True)):
+                samples.append(Sample(prompt_ids, step.response_ids))
                 logprobs.append(step.logprobs)
-                lengths.append(len(step.response_ids))
-                steps_of.append(len(item.steps))
-    weights = losses.token_weights(lengths, steps_of, sum(map(len, mixed)), settings.weighting)
-    return Lesson(samples, logprobs, advantages, weights, len(groups) - len(mixed))
+                origins.append(Origin(item.group, rollout, number, len(item.steps), item.reward, item.policy_version))
+    weights = credit.token_weights(
+        [len(sample.response_ids) for sample in samples],
+        [origin.steps for origin in origins],
+        taught,
+        settings.weighting,
+        constant_steps=settings.constant_steps,
+        constant_tokens=settings.constant_tokens,
+    )
+    return Lesson(samples, logprobs, logprobs, advantages, weights, origins)
+
+
+def step_advantages(group: Sequence[Trajectory], settings: CreditSettings) -> list[float]:
+    """Return the advantage of every step of a group, trajectory after trajectory."""
+    rewards = [item.reward for item in group]
+    if settings.anchor_weight and min(rewards) == max(rewards) > 0:
+        return [settings.anchor_weight for item in group for _ in item.steps]
+    if settings.advantages == "forks":
+        steps = [step for item in group for step in item.steps]
+        if steps and not any(step.continuations for step in steps):
+            raise ValueError("advantages are 'forks' and no step of a group has continuations; expected some of agents.forks")
+        return [
+            advantage
+            for item in group
+            for advantage in credit.fork_advantages([step.continuations for step in item.steps], item.reward)
+        ]
+    of_trajectories = credit.trajectory_advantages(rewards, scale=settings.scale_advantages)
+    by_trajectory = [value for value, item in zip(of_trajectories, group, strict=True) for _ in item.steps]
+    if settings.advantages == "trajectory":
+        return by_trajectory
+    by_state = credit.state_advantages(
+        [step.prompt_ids for item in group for step in item.steps],
+        [item.reward * settings.discount**ahead for item in group for ahead in reversed(range(len(item.steps)))],
+        scale=settings.scale_advantages,
+        leave_one_out=settings.advantages == "state",
+    )
+    if settings.advantages == "state":
+        return by_state
+    return [whole + settings.state_weight * local for whole, local in zip(by_trajectory, by_state, strict=True)]

@@ -17,8 +17,9 @@ class Metrics:
     def __init__(self, run: Path, update: int = 0) -> None:
         run.mkdir(parents=True, exist_ok=True)
         kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
-        self._file = (run / _FILE).open("w", encoding="utf-8")
-        self._file.writelines(json.dumps(record) + "\n" for record in kept)
+        beside = run / f".unfinished_{_FILE}"  # so that a kill at any moment leaves the old lines or the new ones
+        beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
+        self._file = beside.replace(run / _FILE).open("a", encoding="utf-8")
         self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
 
     def __enter__(self) -> "Metrics":

@@ -60,7 +60,7 @@ class PromptEncoder:
                 ids.add(known)
         return frozenset(identity for identity in ids if identity is not None)
 
-    def encode_all(self, conversations: Sequence[Sequence[Mapping[str, str]]]) -> list[Ids]:
+    def encode_all(self, conversations: Sequence[Sequence[Mapping[str, object]]]) -> list[Ids]:
         """Return the prompt ids of each conversation, ready for the assistant's turn."""
         before = [{"role": "system", "content": self.system}] if self.system else []
         texts = [

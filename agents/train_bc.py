@@ -17,7 +17,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents import losses, small
-from agents.batches import Batch, Sample, batch_hidden, pack, repeats
+from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks, thin
 from agents.metrics import Metrics
@@ -152,7 +152,9 @@ def take_update(
 ) -> dict[str, float]:
     """Do one update on the samples and return its metrics."""
     pad_id = model.config.pad_token_id or 0
-    batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id)
+    # What repeats is looked for in rows. Without it, samples share whatever they can: above all a system prompt.
+    sharing: Sharing = "rows" if settings.copy_weight else "auto"
+    batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=model)
     responses = sum(len(sample.response_ids) for sample in samples)
     total_loss, total_copy = 0.0, 0.0
     for batch in batches:
@@ -229,14 +231,13 @@ def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tup
 def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: bool) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
     hidden, head = batch_hidden(model, batch), model.get_output_embeddings()
-    device = hidden.device
-    logprobs = losses.token_logprobs(head(hidden[batch.rows.to(device), batch.columns.to(device)]), batch.targets.to(device))
-    if not with_copying or batch.attention_mask is not None:
+    logprobs = batch_logprobs(model, batch, hidden=hidden)
+    if not with_copying:
         return logprobs, logprobs.new_zeros(())
     rows, columns = repeats(batch.input_ids, pad_id)
     if not len(rows):
         return logprobs, logprobs.new_zeros(())
-    repeated = losses.token_logprobs(head(hidden[rows, columns]), batch.input_ids[rows, columns + 1].to(device))
+    repeated = losses.token_logprobs(head(hidden[rows, columns]), batch.input_ids[rows, columns + 1].to(hidden.device))
     return logprobs, -repeated.mean()
 
 

@@ -2,196 +2,184 @@
 
 Run `python -m agents.train_grpo --help`. After WebAgent-R1 (arXiv 2505.16421): groups of rollouts of one task, a binary reward
 at the end, a clipped token-level objective. Every step is trained in the exact token context in which it was sampled.
-
-What it leaves out: rollouts while the model trains (each update waits for its own rollouts) and more than one device.
 """
 
-import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from random import Random
 from typing import Any, Literal
 
 import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
+from agents.batches import Ids
 from agents.checkpoints import agent_record, checkpoints, load_model, save_checkpoint
+from agents.cluster import ClusterSettings
+from agents.cluster.learners import Leader, fit, follow
+from agents.contexts import released_prompts, sampled_prompts
+from agents.curriculum import Curriculum
 from agents.demonstrations import draw_tasks
-from agents.engine import Engine
+from agents.engines import Engine
+from agents.envs import Envs, InProcessEnvs, create_envs
+from agents.forks import ForkSettings, fork_groups
+from agents.groups import GroupSettings, GroupStream
 from agents.learner import Learner, UpdateSettings
-from agents.lessons import CreditSettings, Lesson, learn_from
+from agents.lessons import CreditSettings, learn_from
 from agents.metrics import Metrics
 from agents.policies import LanguageModelPolicy
-from agents.prompts import PromptEncoder, Style, system_prompt
-from agents.rollouts import Collector, group_episodes
-from agents.settings import EnvSettings, parse_settings
-from agents.trajectories import Trajectory, grouped
+from agents.presets import PRESETS
+from agents.prompts import PromptEncoder, system_prompt
+from agents.ranks import Ranks
+from agents.rollouts import Collector
+from agents.runs import RunSettings, Spending, describe, engine_factory
+from agents.samples import records, write_samples
+from agents.settings import parse_settings
+from agents.trajectories import Trajectory
 from webarena_gym.tasks import Task
-
-PRESETS: dict[str, dict[str, Any]] = {
-    "small": {},
-    "paper": {
-        "advantages": "trajectory",
-        "weighting": "paper",
-        "tasks_per_update": 16,
-        "group_size": 4,
-        "learning_rate": 1e-6,
-        "clip_high": 0.2,
-        "kl_weight": 0.001,
-        "max_grad_norm": 0.01,
-        "adam_beta2": 0.99,
-        "max_new_tokens": 1024,
-        "max_prompt_tokens": 16_384,
-        "elements": "id",
-        "thoughts": True,
-        "system": "think",
-        "seek_mixed": False,
-    },
-}
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRPOSettings(EnvSettings, CreditSettings, UpdateSettings):
+class GRPOSettings(RunSettings, CreditSettings, ForkSettings, UpdateSettings, GroupSettings, ClusterSettings):
     """Improve a model by reinforcement. A run that was killed goes on where its newest checkpoint left it.
 
-    `--preset paper` has WebAgent-R1's settings; the default, `small`, suits a small model on a CPU.
+    On a CPU, with staleness 0 and no workers, equal runs end with equal weights, bit for bit, killed in between or not.
+
+    `--preset paper` has WebAgent-R1's settings, `released` those of its released trainer, `dapo` and `gigpo` the objectives of
+    these papers; the default, `small`, suits a small model on a CPU.
     """
 
-    model: str
-    """a model folder, a run of train_bc, or a Hugging Face name"""
-    out: Path
-    """folder of the run: checkpoints, metrics, TensorBoard"""
-    preset: Literal["small", "paper"] = "small"
+    preset: Literal["small", "paper", "released", "dapo", "gigpo"] = "small"
     """defaults of the other options"""
-    worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds that tasks come from"""
-    per_template: int = 3
-    """tasks of each template in each world"""
-    templates: tuple[str, ...] = ()
-    """only these templates; all of them by default"""
-    system: Style = "none"
-    """the system prompt: none, act (the action alone) or think (reason first)"""
-    tasks_per_update: int = 16
-    """groups in one batch of rollouts"""
-    group_size: int = 16
-    """rollouts of each task, all from one seed"""
+    contexts: Literal["sampled", "released"] = "sampled"
+    """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
+    placeholder, as WebAgent-R1's released trainer does"""
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
-    num_envs: int = 64
-    """episodes played at the same time"""
-    max_new_tokens: int = 64
-    """longest reply"""
-    max_prompt_tokens: int = 4096
-    """a longer prompt ends the episode with reward 0"""
-    minutes: float = 0.0
-    """train for so long; 0: for `updates`"""
-    updates: int = 100
-    """batches of rollouts to train on, unless `minutes` is given"""
-    save_every: int = 10
-    """batches between checkpoints"""
-    threads: int = 0
-    """CPU threads; 0: torch's default"""
-    seed: int = 0
-    """of the tasks and the sampling"""
-
-    def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
-        return {**self.env_arguments(), "system": self.system}
+    save_samples: bool = False
+    """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
 
 
 def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    if tasks is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path if done else settings.model)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
-    engine = Engine(model, encoder.stop_ids, settings.max_new_tokens, settings.temperature, max_tokens=settings.tokens_per_pass)
-    learner = Learner(model, settings, _reference(settings) if settings.kl_weight else None)
-    update, elapsed_s = 0, 0.0
-    rates: dict[str, float] = {}  # running success of each template
+    prompts_of = _contexts(settings, encoder)
+    if settings.advantages == "forks" and (settings.workers or settings.cluster or settings.staleness):
+        raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
+    ranks = Ranks.here()
+    own = Learner(model, settings, _reference(settings) if settings.kl_weight else None, ranks)
+    update = 0
+    record: dict[str, Any] = {"elapsed_s": 0.0, "rates": {}, "groups": 0}
     if done:
-        done[-1].restore(learner.optimizer)
-        record = done[-1].progress()
-        update, elapsed_s, rates = done[-1].update, record["elapsed_s"], record["rates"]
+        done[-1].restore(own)
+        update, record = done[-1].update, done[-1].progress()
+    if not ranks.leads:
+        follow(own, ranks)
+        return settings.out
+    learner = Leader(own, ranks)
+    if tasks is None:
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+    elapsed_s = record["elapsed_s"]
+    curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, rates=record["rates"])
+    # What learns meanwhile is not to be sampled from in this process.
+    sampled = deepcopy(learner.model) if settings.overlap and not (settings.vllm or settings.cluster) else learner.model
+    engine = _create_engine(settings, sampled, encoder)
+    envs = _create_envs(settings, tasks)
+    policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+    spending = Spending(policy, record.get("spent", {}))
+
+    def load_weights(version: int) -> None:
+        """Let the engine sample with what the model has learned."""
+        if sampled is not learner.model:
+            sampled.load_state_dict(learner.model.state_dict())
+        engine.load(sampled, version)
 
     def progress() -> float:
         """The part of the training that is done."""
         return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
 
     def save() -> Path:
-        record = {"elapsed_s": elapsed_s, "rates": rates}
-        return save_checkpoint(settings.out, update, model, tokenizer, learner.optimizer, record, settings.agent()).path
+        record = {"elapsed_s": elapsed_s, "rates": curriculum.rates, "groups": stream.begun, "spent": spending.totals()}
+        return save_checkpoint(settings.out, update, learner.model, tokenizer, learner, record, settings.agent()).path
 
-    collector = Collector(tasks, num_envs=settings.num_envs, **settings.env_arguments())
-    with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="M-GRPO", bar_format=_BAR) as bar:
+    stream = GroupStream(
+        Collector(envs, policy, seed=settings.seed), curriculum.draw, load_weights, settings, begun=record["groups"]
+    )
+    with (
+        closing(envs),
+        closing(policy),
+        closing(stream),
+        Metrics(settings.out, update) as metrics,
+        tqdm(total=100, unit="%", desc="M-GRPO", bar_format=_BAR) as bar,
+    ):
         while progress() < 1:
             started = time.perf_counter()
-            # All randomness of an update comes from its number, so a resumed run draws the same.
-            chosen = choose_tasks(tasks, rates, settings, random.Random(f"{settings.seed}/{update}"))
-            policy = LanguageModelPolicy(
-                engine, encoder, torch.Generator().manual_seed(settings.seed * 1_000_003 + update), settings.max_prompt_tokens
-            )
-            episodes = group_episodes(chosen, settings.group_size, seed=update * settings.tasks_per_update)
-            trajectories = collector.collect(policy, episodes, policy_version=update)
+            batch = stream.batch(update)
             rollout_s = time.perf_counter() - started
-            _note_success(rates, chosen, trajectories)
-            lesson = learn_from(trajectories, settings)
-            values = learner.learn(lesson, random.Random(f"{settings.seed}/{update}"))
-            update += 1
-            elapsed_s += time.perf_counter() - started
-            values |= describe(trajectories, lesson) | {"rollout_s": rollout_s, "elapsed_s": elapsed_s}
-            metrics.log(update, values)
-            bar.set_postfix_str(
-                f"success {values['success']:.2f}, {len(trajectories) / rollout_s:.0f} rollouts/s", refresh=False
-            )
+            curriculum.note(batch.played)
+            trajectories = batch.trajectories
+            if settings.advantages == "forks" and isinstance(envs, InProcessEnvs):
+                trajectories = fork_groups(envs, policy, batch.groups, settings, seed=settings.seed)
+            lesson = learn_from(trajectories, settings, prompts_of)
+            if settings.save_samples:
+                write_samples(settings.out / "samples" / f"{update + 1:06}.parquet", records(lesson))
+            # What is random in an update comes from its number, so a resumed run draws the same.
+            values = learner.learn(lesson, Random(f"{settings.seed}/{update}"))
+            spending.note(lesson, settings.epochs)
+            spent_s = time.perf_counter() - started
+            values |= describe(batch, lesson, update) | spending.totals()
+            update, elapsed_s = update + 1, elapsed_s + spent_s
+            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
+            speed = values["rollouts"] / spent_s
+            bar.set_postfix_str(f"success {values['success']:.2f}, {speed:.0f} rollouts/s", refresh=False)
             bar.update(min(100.0, 100 * progress()) - bar.n)
             if update % settings.save_every == 0 and progress() < 1:
                 save()
-    collector.close()
-    return save()
+    path = save()
+    learner.dismiss()
+    return path
 
 
-def choose_tasks(tasks: Sequence[Task], rates: dict[str, float], settings: GRPOSettings, rng: random.Random) -> list[Task]:
-    """Return the tasks of one update. Templates near a success of one half come first if mixed groups are sought."""
-    by_template: dict[str, list[Task]] = {}
-    for task in tasks:
-        by_template.setdefault(task.template or task.task_id, []).append(task)
-    names = list(by_template)
-    chances = [(rate := rates.get(name, 0.5)) * (1 - rate) + 0.03 if settings.seek_mixed else 1.0 for name in names]
-    return [rng.choice(by_template[name]) for name in rng.choices(names, chances, k=settings.tasks_per_update)]
+def _create_envs(settings: GRPOSettings, tasks: Sequence[Task]) -> Envs:
+    """Return the envs: on a cluster, in worker processes, or in this one."""
+    if settings.cluster:
+        from agents.cluster.envs import create_envs as create_cluster_envs  # noqa: PLC0415 - Ray is optional
+
+        return create_cluster_envs(tasks, settings.num_envs, settings, **settings.env_arguments())
+    return create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())
 
 
-def describe(trajectories: Sequence[Trajectory], lesson: Lesson) -> dict[str, float]:
-    """Return the metrics of a batch of rollouts."""
-    valid = [item for item in trajectories if item.ending != "failed"]
-    steps = [step for item in valid for step in item.steps]
-    count = max(len(valid), 1)
-    return {
-        "success": sum(item.reward for item in valid) / count,
-        "truncated": sum(item.ending == "truncated" for item in valid) / count,
-        "failed": len(trajectories) - len(valid),
-        "steps": len(steps) / count,
-        "action_errors": sum(bool(step.action_error) for step in steps) / max(len(steps), 1),
-        "distinct_prompts": len({step.prompt_ids for step in steps}) / max(len(steps), 1),
-        "equal_groups": lesson.equal_groups / max(len(grouped(trajectories)), 1),
-        "trained_steps": sum(advantage != 0 for advantage in lesson.advantages),
-    }
+def _create_engine(settings: GRPOSettings, model: PreTrainedModel, encoder: PromptEncoder) -> Engine:
+    """Return what samples: a server, or the model on a cluster or in this process."""
+    create = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)
+    if settings.cluster and not settings.vllm:
+        from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
+
+        return RayEngine(create, model, gpus=int(settings.gpus))
+    return create(model)
 
 
-def _note_success(rates: dict[str, float], chosen: Sequence[Task], trajectories: Sequence[Trajectory]) -> None:
-    """Move each template's running success towards that of its newest group."""
-    for group in grouped(trajectories):
-        task = chosen[group[0].group]
-        name = task.template or task.task_id
-        mean = sum(item.reward for item in group) / len(group)
-        rates[name] = 0.5 * rates.get(name, mean) + 0.5 * mean
+def _contexts(settings: GRPOSettings, encoder: PromptEncoder) -> Callable[[Trajectory], list[Ids]]:
+    """What gives the contexts to train in."""
+    if settings.contexts == "sampled":
+        return sampled_prompts
+    if settings.old_logprobs != "recomputed" or settings.history != "compressed":
+        raise ValueError(
+            "released contexts are not those of the sampler, and hold no page; expected old_logprobs 'recomputed' and history "
+            f"'compressed', got {settings.old_logprobs!r} and {settings.history!r}"
+        )
+    return partial(released_prompts, encoder=encoder, thoughts=settings.thoughts)
 
 
 def _reference(settings: GRPOSettings) -> PreTrainedModel:
@@ -210,7 +198,12 @@ def main(arguments: Sequence[str]) -> None:
     preset = next((value for name, value in pairwise(arguments) if name == "--preset"), "small")
     model = next((value for name, value in pairwise(arguments) if name == "--model"), None)
     defaults = {**PRESETS.get(preset, {}), **(agent_record(model) if model else {})}
-    print(train(parse_settings(GRPOSettings, arguments, defaults)))
+    settings = parse_settings(GRPOSettings, arguments, defaults)
+    if settings.cluster:
+        fit(partial(train, settings), settings, settings.out)
+        print(checkpoints(settings.out)[-1].path)
+    else:
+        print(train(settings))
 
 
 if __name__ == "__main__":

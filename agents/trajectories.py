@@ -17,6 +17,7 @@ class Step:
     """One step: the exact prompt and response in token ids, the sampler's log-probabilities, and the texts for people.
 
     Policies without a language model leave the ids empty. `action_error` is what the env answered to the reply.
+    `continuations` are the rewards of other endings of the episode, played from the state that the step was taken in.
     """
 
     page: str
@@ -25,6 +26,7 @@ class Step:
     prompt_ids: Ids = ()
     response_ids: Ids = ()
     logprobs: tuple[float, ...] = ()
+    continuations: tuple[float, ...] = ()
 
     @property
     def sample(self) -> Sample:
@@ -34,10 +36,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One episode. `group` is shared by the rollouts of one task from one seed; `policy_version` counts updates.
+    """One episode. `group` is shared by the rollouts of one task from one seed; `policy_version` counts updates, and
+    is the oldest of those whose weights replied.
 
-    An episode that "failed" broke through no fault of the policy: its reward means nothing and it must not be trained on. The
-    step limit ("truncated") and a prompt longer than the model can read ("too_long") score as the env says, or 0.
+    An episode that "failed" broke through no fault of the policy: its reward means nothing and it must not be trained on; `failure`
+    says what broke. The step limit ("truncated") and a prompt longer than the model can read ("too_long") score as the env says,
+    or 0.
     """
 
     task_id: str
@@ -48,6 +52,7 @@ class Trajectory:
     group: int = 0
     policy_version: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
+    failure: str = ""
 
 
 def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
@@ -69,13 +74,14 @@ def write_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
 def read_trajectories(path: Path) -> list[Trajectory]:
     """Read what `write_trajectories` wrote."""
     with path.open(encoding="utf-8") as file:
-        return [_from_record(json.loads(line)) for line in file]
+        return [from_record(json.loads(line)) for line in file]
 
 
-def _from_record(record: dict[str, Any]) -> Trajectory:
+def from_record(record: dict[str, Any]) -> Trajectory:
+    """Return the trajectory that `dataclasses.asdict` made a record of; the record is used up."""
     steps = []
     for step in record.pop("steps"):
-        for name in ("prompt_ids", "response_ids", "logprobs"):
+        for name in ("prompt_ids", "response_ids", "logprobs", "continuations"):
             step[name] = tuple(step[name])
         steps.append(Step(**step))
     return Trajectory(steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), **record)

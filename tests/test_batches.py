@@ -1,14 +1,36 @@
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from transformers import Gemma3ForCausalLM, Gemma3TextConfig, Qwen2Config, Qwen2ForCausalLM
 
-from agents.batches import Sample, batch_logprobs, pack
-from agents.losses import token_logprobs
+from agents.batches import Costs, Sample, batch_logprobs, pack
 from tests.tiny import tiny_model
+
+SIZES = {
+    "vocab_size": 30, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 2, "num_key_value_heads": 1, "pad_token_id": 0,
+}  # fmt: skip
+MODES = ["auto", "rows", "tree"]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    """Tiny models wait for threads longer than they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")
 def model():
     return tiny_model()[0]
+
+
+def precise_model():
+    torch.manual_seed(0)
+    return Qwen2ForCausalLM(Qwen2Config(**SIZES)).double()
 
 
 def samples():
@@ -19,43 +41,118 @@ def samples():
 
     prompts = [ids(length) for length in (7, 3, 12)]
     found = [Sample(prompt, ids(length)) for prompt in prompts[:2] for length in (4, 1, 6)]
-    return [*found, found[0], Sample(prompts[2], ids(5)), Sample(ids(9), ids(2))]
+    return [*found, found[0], Sample(prompts[2], ids(5)), Sample(prompts[0] + ids(3), ids(2)), Sample(ids(9), ids(2))]
 
 
 def one_by_one(model, sample):
     ids = torch.tensor([[*sample.prompt_ids, *sample.response_ids]])
     logits = model(ids).logits[0, len(sample.prompt_ids) - 1 : -1]
-    return token_logprobs(logits, torch.tensor(sample.response_ids))
+    return logits.log_softmax(-1).gather(-1, torch.tensor(sample.response_ids)[:, None])[:, 0]
 
 
+def advantages_of(samples):
+    return [(-1) ** index * (1 + index / 7) for index in range(len(samples))]
+
+
+def gradient(model):
+    found = torch.cat([parameter.grad.flatten() for parameter in model.parameters()])
+    model.zero_grad()
+    return found
+
+
+def packed_gradient(model, samples, max_tokens, sharing):
+    advantages = advantages_of(samples)
+    loss = 0.0
+    for batch in pack(samples, max_tokens, sharing=sharing, model=model):
+        part = (batch_logprobs(model, batch) * batch.spread(advantages)).sum()
+        part.backward()
+        loss += part.item()
+    return loss, gradient(model)
+
+
+def plain_gradient(model, samples):
+    loss = sum(
+        (one_by_one(model, sample) * advantage).sum() for advantage, sample in zip(advantages_of(samples), samples, strict=True)
+    )
+    loss.backward()
+    return loss.item(), gradient(model)
+
+
+@pytest.mark.parametrize("sharing", MODES)
 @pytest.mark.parametrize("max_tokens", [1, 40, 10_000])
-def test_packed_logprobs_are_those_of_each_sample_alone(model, max_tokens):
-    seen = set()
-    for batch in pack(samples(), max_tokens):
+def test_packed_logprobs_are_those_of_each_sample_alone(model, max_tokens, sharing):
+    seen = []
+    for batch in pack(samples(), max_tokens, sharing=sharing, model=model):
         parts = batch_logprobs(model, batch).split(batch.lengths)
         for index, part in zip(batch.samples, parts, strict=True):
-            seen.add(index)
+            seen.append(index)
             torch.testing.assert_close(part, one_by_one(model, samples()[index]), atol=1e-5, rtol=1e-5)
-    assert seen == set(range(len(samples())))
+    assert sorted(seen) == list(range(len(samples())))
 
 
-def test_packed_gradients_are_the_sum_of_each_sample_alone(model):
-    advantages = [0.5, -1.0, 2.0, 0.1, 0.3, -0.2, 1.0, 0.7, -0.4]
-    model.zero_grad()
-    for batch in pack(samples(), 40):
-        (batch_logprobs(model, batch) * batch.spread(advantages)).sum().backward()
-    packed = [parameter.grad.clone() for parameter in model.parameters()]
-    model.zero_grad()
-    for advantage, sample in zip(advantages, samples(), strict=True):
-        (one_by_one(model, sample) * advantage).sum().backward()
-    for ours, parameter in zip(packed, model.parameters(), strict=True):
-        torch.testing.assert_close(ours, parameter.grad, atol=1e-4, rtol=1e-4)
+@pytest.mark.parametrize("sharing", MODES)
+def test_packed_gradients_are_the_sum_of_each_sample_alone(model, sharing):
+    loss, gradients = packed_gradient(model, samples(), 40, sharing)
+    expected_loss, expected = plain_gradient(model, samples())
+    assert loss == pytest.approx(expected_loss, rel=1e-5)
+    assert (gradients - expected).norm() < 1e-5 * expected.norm()
 
 
-def test_equal_prompts_stand_once():
-    (batch,) = [batch for batch in pack(samples(), 10_000) if batch.attention_mask is not None]
-    assert batch.input_ids.shape[0] == 2
-    assert len(batch.samples) == 7
+# Few tokens, so that prompts, responses and their prefixes are often the same.
+some_ids = st.lists(st.integers(1, 3), min_size=1, max_size=6).map(tuple)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(st.builds(Sample, some_ids, some_ids), min_size=1, max_size=8), st.integers(1, 60), st.randoms())
+def test_nothing_depends_on_order_padding_or_packing(found, max_tokens, rng):
+    model = precise_model()
+    _, expected = plain_gradient(model, found)
+    shuffled = rng.sample(range(len(found)), len(found))
+    advantages = advantages_of(found)
+    for sharing in MODES:
+        batches = pack([found[index] for index in shuffled], max_tokens, sharing=sharing, pad_id=7, model=model)
+        for batch in batches:
+            assert len(batch.samples) == 1 or batch.input_ids.numel() <= max_tokens
+            spread = batch.spread([advantages[index] for index in shuffled])
+            (batch_logprobs(model, batch) * spread.double()).sum().backward()
+        torch.testing.assert_close(gradient(model), expected, atol=1e-6, rtol=1e-6)
+
+
+def test_what_is_shared_stands_once():
+    (tree,) = pack(samples(), 10_000, sharing="tree")
+    rows = pack(samples(), 10_000, sharing="rows")
+    read = [sample.prompt_ids + sample.response_ids[:-1] for sample in samples()]
+    prefixes = {ids[: length + 1] for ids in read for length in range(len(ids))}
+    assert tree.input_ids.shape == (1, len(prefixes))
+    assert sum(batch.input_ids.shape[0] for batch in rows) == len(samples())
+    # A place predicts for all samples that come by.
+    assert len(tree.columns) < len(tree.targets) == sum(len(sample.response_ids) for sample in samples())
+
+
+def test_trees_stand_where_they_are_cheaper(model):
+    shared = [Sample((1, 2, 3, 4, 5, 6, 7, 8), (9 + number, 30)) for number in range(4)]
+    alone = [Sample((50 + number, 2, 3), (4,)) for number in range(4)]
+    assert pack(shared, 1000, model=model)[0].tree is not None
+    assert pack(alone, 1000, model=model)[0].tree is None
+    assert {batch.tree is None for batch in pack(shared, 1000, sharing="rows", model=model)} == {True}
+
+
+def test_a_token_costs_the_weights_it_meets():
+    model = Qwen2ForCausalLM(Qwen2Config(**SIZES, tie_word_embeddings=True))
+    weights = sum(parameter.numel() for parameter in model.parameters()) - 30 * 16
+    assert Costs.of(model) == (weights, 2 * 2 * 16)
+
+
+def test_a_model_that_cannot_read_trees_gets_rows():
+    torch.manual_seed(0)
+    model = Gemma3ForCausalLM(Gemma3TextConfig(**{**SIZES, "vocab_size": 300, "head_dim": 8, "sliding_window": 4})).eval()
+    found = [Sample(tuple(range(1, 12)), (number, 3)) for number in range(20, 24)]
+    with pytest.raises(ValueError, match=r"sharing is 'tree', but .*sliding_attention"):
+        pack(found, 1000, sharing="tree", model=model)
+    for batch in pack(found, 1000, model=model):
+        assert batch.tree is None
+        for index, part in zip(batch.samples, batch_logprobs(model, batch).split(batch.lengths), strict=True):
+            torch.testing.assert_close(part, one_by_one(model, found[index]), atol=1e-5, rtol=1e-5)
 
 
 def test_an_empty_response_is_refused():

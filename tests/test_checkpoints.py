@@ -1,4 +1,5 @@
 import errno
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -7,6 +8,7 @@ import pytest
 import torch
 
 from agents import checkpoints as module
+from agents.adapters import adapt, merged
 from agents.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
 from tests.tiny import tiny_model
 
@@ -72,3 +74,30 @@ def test_missing_models_are_named(tmp_path):
         load_model(tmp_path)
     with pytest.raises(CheckpointError, match="there is no folder"):
         load_model(tmp_path / "nothing")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="no peft here: pip install peft")
+def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
+    model, tokenizer = tiny_model()
+    model.save_pretrained(tmp_path / "base")
+    tokenizer.save_pretrained(tmp_path / "base")
+    model, tokenizer = load_model(tmp_path / "base")
+    adapt(model, 2)
+    for name, parameter in model.named_parameters():
+        if "lora_B" in name:
+            torch.nn.init.ones_(parameter)
+    saved = save_checkpoint(tmp_path / "run", 1, model, tokenizer, torch.optim.AdamW(model.parameters()), {}, {})
+    assert (saved.path / "adapter_model.safetensors").exists()
+    assert not (saved.path / "model.safetensors").exists()
+    again, _ = load_model(tmp_path / "run")
+    adapt(again, 2)
+    ids = torch.arange(8)[None]
+    assert torch.allclose(again(ids).logits, model(ids).logits, atol=1e-5)
+    whole = merged(again)
+    assert "lora" not in "".join(name for name, _ in whole.named_parameters())
+    assert torch.allclose(whole(ids).logits, model(ids).logits, atol=1e-4)
+    whole.save_pretrained(tmp_path / "whole")
+    assert (tmp_path / "whole" / "model.safetensors").exists()
+    assert {"lora" in name for name, value in again.named_parameters() if value.requires_grad} == {True}
+    with pytest.raises(ValueError, match="adapters of rank 2"):
+        adapt(again, 4)

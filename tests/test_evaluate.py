@@ -1,11 +1,13 @@
 import json
 from collections import Counter
+from contextlib import closing
 
 import pytest
 
 from agents import evaluate
+from agents.engines.chat import ChatPolicy
 from agents.evaluate import Evaluation, summarise, wilson
-from agents.policies import RandomPolicy
+from agents.policies import RandomReplies, ScriptedPolicy
 from agents.report import Curve, write_report
 from agents.settings import EnvSettings
 from agents.trajectories import Step, Trajectory, read_trajectories
@@ -50,7 +52,9 @@ def test_the_random_policy_does_what_pages_allow():
     tasks = task_suite.load("test")[:8]
 
     def play():
-        return evaluate.evaluate(RandomPolicy(5), tasks, EnvSettings(max_steps=10), quiet=True).trajectories
+        return evaluate.evaluate(
+            ScriptedPolicy(RandomReplies()), tasks, EnvSettings(max_steps=10), seed=5, quiet=True
+        ).trajectories
 
     first = play()
     assert first == play()
@@ -58,6 +62,20 @@ def test_the_random_policy_does_what_pages_allow():
     assert Counter(replies)["Click"] > 5
     errors = [step.action_error for item in first for step in item.steps if step.action_error]
     assert not [error for error in errors if "there is no element" in error or "ambiguous" in error]
+
+
+@pytest.mark.parametrize("policy", ["random", "expert"])
+def test_who_looks_behind_the_page_cannot_play_envs_in_other_processes(policy):
+    with pytest.raises(ValueError, match="lives in another process; this policy looks behind the page: expected workers=0"):
+        evaluate.main(["--policy", policy, "--limit", "1", "--workers", "1"])
+
+
+def test_a_chat_model_is_named_by_its_protocol():
+    settings = evaluate.EvaluationSettings(policy="chat:some/model:tag", **evaluate.policy_defaults("chat:some/model:tag"))
+    assert (settings.system, settings.max_new_tokens) == ("think", 1024)
+    with closing(evaluate.create_policy(settings)) as policy:
+        assert isinstance(policy, ChatPolicy)
+        assert "some/model:tag" in policy.name
 
 
 def test_the_report_escapes_what_it_shows(tmp_path):

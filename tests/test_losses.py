@@ -1,51 +1,17 @@
 import math
+from collections import defaultdict
+from types import SimpleNamespace
 
 import pytest
 import torch
 from torch import tensor
 
-from agents import losses
+from agents import credit, losses
 
 
 def test_logprobs_are_those_of_a_softmax():
     logits = tensor([[0.0, math.log(3.0)], [math.log(7.0), 0.0]])
     assert losses.token_logprobs(logits, tensor([1, 1])).exp().tolist() == pytest.approx([0.75, 0.125])
-
-
-def test_trajectory_advantages_by_hand():
-    # mean 0.25, deviation sqrt(0.25 * 0.75)
-    deviation = math.sqrt(0.1875)
-    assert losses.trajectory_advantages([1, 0, 0, 0]) == pytest.approx([0.75 / deviation] + [-0.25 / deviation] * 3)
-    assert losses.trajectory_advantages([1, 0, 0, 0], scale=False) == pytest.approx([0.75, -0.25, -0.25, -0.25])
-
-
-@pytest.mark.parametrize("rewards", [[0, 0, 0], [1, 1], [1]])
-def test_equal_rewards_teach_nothing(rewards):
-    assert losses.trajectory_advantages(rewards) == [0.0] * len(rewards)
-
-
-def test_state_advantages_by_hand():
-    # State a: returns 1, 0, 0; mean 1/3, deviation sqrt(2)/3, times 3/2. State b: one visit. State c: equal returns.
-    advantages = losses.state_advantages(["a", "b", "a", "c", "a", "c"], [1, 1, 0, 0, 0, 0])
-    assert advantages == pytest.approx([1.5 * math.sqrt(2), 0, -0.75 * math.sqrt(2), 0, -0.75 * math.sqrt(2), 0])
-
-
-def test_state_advantages_without_scaling_compare_with_the_other_visits():
-    assert losses.state_advantages(["a"] * 3, [1, 0, 0], scale=False) == pytest.approx([1 - 0, 0 - 0.5, 0 - 0.5])
-
-
-def test_paper_weights_average_tokens_then_steps_then_trajectories():
-    # Two trajectories: one of two steps with 2 and 4 tokens, one of one step with 5 tokens.
-    lengths, steps = [2, 4, 5], [2, 2, 1]
-    weights = losses.token_weights(lengths, steps, 2, "paper")
-    assert weights == pytest.approx([1 / 8, 1 / 16, 1 / 10])
-    assert sum(weight * length for weight, length in zip(weights, lengths, strict=True)) == pytest.approx(1)
-
-
-def test_other_weights_are_one_for_all_tokens():
-    weights = losses.token_weights([2, 4, 5], [2, 2, 1], 2, "token_mean")
-    assert len(set(weights)) == 1
-    assert sum(weight * length for weight, length in zip(weights, [2, 4, 5], strict=True)) == pytest.approx(1)
 
 
 def test_clipped_loss_by_hand():
@@ -62,6 +28,14 @@ def test_clipped_loss_by_hand():
     assert now.grad.tolist() == pytest.approx([0, 0.25 * 1.5, 0, -0.5])
 
 
+def test_a_higher_upper_clip_lets_good_tokens_rise_further():
+    now, old = tensor([1.25]).log(), tensor([1.0]).log()
+    low, high = (
+        losses.clipped_loss(now, old, tensor([1.0]), tensor([1.0]), clip_high=clip).loss.item() for clip in (0.2, 0.28)
+    )
+    assert (low, high) == pytest.approx((-1.2, -1.25))
+
+
 def test_kl_by_hand():
     policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
     expected = 0.5 - math.log(0.5) - 1
@@ -75,3 +49,142 @@ def test_kl_is_never_negative():
     generator = torch.Generator().manual_seed(0)
     policy, reference = -torch.rand(2, 1000, generator=generator) * 5
     assert losses.k3(policy, reference).min() >= 0
+
+
+def test_the_ratio_of_a_sequence_by_hand():
+    # Responses of two tokens and of one: ratios 2 and 0.5 (their geometric mean is 1), and 1.5, which is clipped to 1.2.
+    old = tensor([0.25, 0.5, 0.5]).log()
+    now = tensor([0.5, 0.25, 0.75]).log().requires_grad_()
+    result = losses.clipped_loss(now, old, tensor([1.0, 1.0, 2.0]), tensor([0.25, 0.25, 0.5]), sequence_lengths_S=[2, 1])
+    assert result.loss.item() == pytest.approx(-(0.5 * 1 + 0.5 * 1.2 * 2))
+    assert result.clipped_fraction == pytest.approx(1 / 3)
+    result.loss.backward()
+    # Each token of the first response moves the ratio alike: -sum(w) r A / 2. The second is cut.
+    assert now.grad.tolist() == pytest.approx([-0.25, -0.25, 0])
+
+
+def test_lengths_must_be_those_of_the_tokens():
+    with pytest.raises(ValueError, match="lengths sum to 2; expected the number of tokens, 3"):
+        losses.sequence_means(tensor([1.0, 2.0, 3.0]), [1, 1])
+
+
+def test_importance_weights_by_hand():
+    old, sampled = tensor([0.6, 0.2, 0.8, 0.1]).log(), tensor([0.2, 0.4, 0.5, 0.1]).log()
+
+    def weigh(correction):
+        return losses.importance_weights(old, sampled, [2, 2], correction, cap=1.55).tolist()
+
+    assert weigh("none") == [1, 1, 1, 1]
+    assert weigh("token") == pytest.approx([1.55, 0.5, 1.55, 1])  # 3 and 1.6 are cut
+    assert weigh("sequence_mask") == pytest.approx([1.5, 1.5, 0, 0])  # 3 * 0.5, and 1.6 is past the cap
+
+
+def test_importance_weights_scale_the_objective_and_not_the_kl():
+    policy, reference = tensor([0.5]).log(), tensor([0.25]).log()
+    arguments = {"kl_weight": 0.1, "reference_logprobs_N": reference}
+    plain = losses.clipped_loss(policy, policy, tensor([2.0]), tensor([1.0]), **arguments).loss
+    halved = losses.clipped_loss(policy, policy, tensor([2.0]), tensor([1.0]), importance_N=tensor([0.5]), **arguments).loss
+    assert (halved - plain).item() == pytest.approx(0.5 * 2.0)
+
+
+def test_importance_weights_carry_no_gradient():
+    old = tensor([0.6]).log().requires_grad_()
+    assert not losses.importance_weights(old, tensor([0.5]).log(), [1], "token").requires_grad
+
+
+def test_mismatch_by_hand():
+    gap = losses.mismatch(tensor([0.5, 0.25]).log(), tensor([0.5, 0.5]).log())
+    assert gap == pytest.approx((math.log(2) / 2, math.log(2), (0.5 + math.log(2) - 1) / 2))
+
+
+# Equality with TRL. Rows of B completions, padded to T tokens.
+
+LENGTHS = [4, 1, 6, 3]
+
+
+def random_rows():
+    generator = torch.Generator().manual_seed(0)
+    mask = (torch.arange(max(LENGTHS)) < tensor(LENGTHS)[:, None]).float()
+    now, old, sampled, reference = (-torch.rand(len(LENGTHS), max(LENGTHS), generator=generator) for _ in range(4))
+    return mask, now.requires_grad_(), old, sampled, reference, torch.randn(len(LENGTHS), generator=generator)
+
+
+def trl_loss(*, loss_type="dapo", level="token", beta=0.0, correction=None, constant=20):
+    """Return the loss of TRL's trainer and its gradient; only its model and its processes are stood in for."""
+    grpo_trainer = pytest.importorskip("trl.trainer.grpo_trainer")
+    mask, now, old, sampled, reference, advantages = random_rows()
+    ratio = ((old - sampled) * mask).exp()
+    if correction == "sequence_mask":
+        ratio = ((old - sampled) * mask).sum(-1, keepdim=True).exp()
+        ratio = ratio.masked_fill(ratio > 2.0, 0.0)
+    trainer = SimpleNamespace(
+        _get_per_token_logps_and_entropies=lambda *_, **__: (now, torch.zeros_like(now), None),
+        _metrics=defaultdict(lambda: defaultdict(list)),
+        _entropy_bonus_enabled=False,
+        accelerator=SimpleNamespace(num_processes=1, reduce=lambda value, **_: value, gather=lambda value: value),
+        args=SimpleNamespace(use_bias_correction_kl=False, delta=None, steps_per_generation=1),
+        aux_loss_enabled=False,
+        beta=beta,
+        current_gradient_accumulation_steps=1,
+        epsilon_low=0.2,
+        epsilon_high=0.28,
+        importance_sampling_level=level,
+        loss_type=loss_type,
+        max_completion_length=constant,
+        model=SimpleNamespace(training=True),
+        off_policy_mask_threshold=None,
+        top_entropy_quantile=1.0,
+        use_vllm=correction is not None,
+        vllm_importance_sampling_correction=True,
+    )
+    ids = torch.zeros_like(mask, dtype=torch.int64)
+    inputs = {
+        "prompt_ids": ids, "prompt_mask": ids, "completion_ids": ids, "completion_mask": mask, "advantages": advantages,
+        "old_per_token_logps": old, "ref_per_token_logps": reference, "num_items_in_batch": mask.sum(),
+        "importance_sampling_ratio": ratio.clamp(max=2.0) if correction == "token" else ratio,
+    }  # fmt: skip
+    loss = grpo_trainer.GRPOTrainer._compute_loss(trainer, None, inputs)
+    loss.backward()
+    return loss.item(), now.grad
+
+
+def our_loss(weighting, *, level="token", beta=0.0, correction=None, constant=20):
+    mask, now, old, sampled, reference, advantages = random_rows()
+    kept = mask.bool()
+    weights = credit.token_weights(LENGTHS, [1] * len(LENGTHS), len(LENGTHS), weighting, constant_tokens=constant)
+    lengths = tensor(LENGTHS)
+    result = losses.clipped_loss(
+        now[kept],
+        old[kept],
+        advantages.repeat_interleave(lengths),
+        tensor(weights).repeat_interleave(lengths),
+        clip_high=0.28,
+        kl_weight=beta,
+        reference_logprobs_N=reference[kept],
+        sequence_lengths_S=LENGTHS if level == "sequence" else None,
+        importance_N=losses.importance_weights(old[kept], sampled[kept], LENGTHS, correction or "none", cap=2.0),
+    )
+    result.loss.backward()
+    return result.loss.item(), now.grad
+
+
+@pytest.mark.parametrize(
+    ("weighting", "loss_type", "options"),
+    [
+        ("paper", "grpo", {}),
+        ("paper", "grpo", {"beta": 0.04}),
+        ("paper", "grpo", {"level": "sequence"}),
+        ("token_mean", "dapo", {}),
+        ("token_mean", "bnpo", {"beta": 0.04}),
+        ("token_mean", "dapo", {"correction": "token", "beta": 0.04}),
+        ("token_mean", "dapo", {"correction": "sequence_mask"}),
+        ("dr_grpo", "dr_grpo", {"constant": 20}),
+        ("dr_grpo", "dr_grpo", {"constant": 7, "level": "sequence", "correction": "token"}),
+    ],
+)
+def test_the_loss_is_that_of_trl_where_trl_can_express_it(weighting, loss_type, options):
+    theirs, their_gradient = trl_loss(loss_type=loss_type, **options)
+    ours, our_gradient = our_loss(weighting, **options)
+    assert ours == pytest.approx(theirs, rel=1e-5)
+    torch.testing.assert_close(our_gradient, their_gradient)
+    assert our_gradient.abs().sum() > 0

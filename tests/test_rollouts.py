@@ -1,91 +1,239 @@
+from contextlib import closing, contextmanager
+
 import gymnasium
 import pytest
 
+from agents import envs as env_module
 from agents.batches import Sample
-from agents.engine import Engine
-from agents.policies import LanguageModelPolicy, Reply
+from agents.engines import Answer
+from agents.engines.inprocess import InProcessEngine
+from agents.policies import LanguageModelPolicy, Reply, ScriptedPolicy
 from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, Episode, group_episodes
+from agents.rollouts import Collector, Episode, group_episodes, sampling_seed
 from agents.trajectories import grouped, read_trajectories, write_trajectories
 from tests import tiny
 
 
-class Oracle:
+def oracle(request):
     """Right for even task numbers, else a click on nothing."""
+    return tiny.reply_to(tiny.target_of(request) if tiny.number_of(request) % 2 == 0 else "nothing")
 
-    def act(self, requests):
-        return [self._reply(request.env) for request in requests]
 
-    def _reply(self, env):
-        right = int(env.task.task_id.split("/")[1]) % 2 == 0
-        return Reply(tiny.reply_to(env.task.target if right else "nothing"))
+class Shuffled:
+    """Answers the newest request first, one at a time, as a slow server might."""
+
+    def __init__(self, reply=lambda request: Reply(tiny.reply_to(tiny.target_of(request)))):
+        self.asked, self.reply, self.most = [], reply, 0
+
+    def ask(self, requests):
+        self.asked += requests
+        self.most = max(self.most, len(self.asked))
+
+    def replies(self, timeout_s=None):
+        if not self.asked:
+            return []
+        request = self.asked.pop()
+        return [(request.slot, self.reply(request))]
+
+    def close(self):
+        """Nothing to close."""
+
+
+@contextmanager
+def collector(policy, tasks, *, num_envs=4, seed=0, **options):
+    with closing(tiny.create_envs(tasks, num_envs, **options)) as envs:
+        yield Collector(envs, policy, seed=seed)
 
 
 def collect(policy, episodes, **options):
-    collector = Collector(tiny.tasks(9), env_id=tiny.ENV_ID, **{"num_envs": 4, **options})
-    try:
-        return collector.collect(policy, episodes, policy_version=3)
-    finally:
-        collector.close()
+    with collector(policy, [episode.task for episode in episodes], **options) as playing:
+        return playing.collect(episodes)
+
+
+def one_each(tasks):
+    return [Episode(task, number, number, number) for number, task in enumerate(tasks)]
+
+
+def groups(tasks, size):
+    return [episode for number, task in enumerate(tasks) for episode in group_episodes(task, number, size)]
+
+
+def language_model(**options):
+    model, tokenizer = tiny.tiny_model()
+    encoder = PromptEncoder(tokenizer)
+    return LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=5), encoder, **options)
 
 
 def test_trajectories_come_in_the_order_of_the_episodes():
     tasks = tiny.tasks(9)
-    trajectories = collect(Oracle(), [Episode(task, seed, seed) for seed, task in enumerate(tasks)])
+    trajectories = collect(ScriptedPolicy(oracle), one_each(tasks))
     assert [item.task_id for item in trajectories] == [task.task_id for task in tasks]
     assert [item.reward for item in trajectories] == [1, 0, 1, 0, 1, 0, 1, 0, 1]
     assert {item.ending for item in trajectories[::2]} == {"exited"}
     assert {item.ending for item in trajectories[1::2]} == {"truncated"}
     assert trajectories[1].steps[0].action_error == "there is no such element"
-    assert {item.policy_version for item in trajectories} == {3}
+    assert collect(Shuffled(lambda request: Reply(oracle(request))), one_each(tasks)) == trajectories
 
 
-def test_infrastructure_errors_are_marked_and_left_out_of_groups():
-    trajectories = collect(Oracle(), group_episodes(tiny.tasks(2), 2, seed=0), broken=True)
+def test_whoever_is_answered_first_goes_on():
+    policy, order = Shuffled(), []
+    with collector(policy, tasks := tiny.tasks(4)) as playing:
+        playing.collect(one_each(tasks), on_finish=lambda item: order.append(item.group))
+    assert order == [3, 2, 1, 0]
+    assert policy.most == 4
+
+
+def test_no_more_episodes_are_under_way_than_there_are_envs():
+    policy = Shuffled()
+    assert len(collect(policy, one_each(tiny.tasks(20)), num_envs=3)) == 20
+    assert policy.most == 3
+
+
+def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_left_and_taken_up():
+    tasks = tiny.tasks(12)
+    episodes, seen = one_each(tasks), []
+    with collector(Shuffled(), tasks, num_envs=3) as playing:
+        playing.begin(episodes[:4])
+        for episode, _ in playing.play():
+            seen.append(episode.number)
+            if len(seen) == 2:
+                break
+        assert playing.has_room
+        playing.begin(episodes[4:])
+        assert not playing.has_room
+        seen += [episode.number for episode, _ in playing.play()]
+    assert sorted(seen) == list(range(12))
+
+
+def test_episodes_have_numbers_of_their_own():
+    with pytest.raises(ValueError, match="share a number"):
+        collect(Shuffled(), [Episode(task, 0) for task in tiny.tasks(2)])
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_infrastructure_errors_are_marked_and_left_out_of_groups(workers):
+    trajectories = collect(Shuffled(), groups(tiny.tasks(2), 2), broken=True, workers=workers)
     assert [item.ending for item in trajectories] == ["failed"] * 4
+    assert {item.reward for item in trajectories} == {0.0}
+    assert all("the browser is gone" in item.failure for item in trajectories)
     assert grouped(trajectories) == []
 
 
-def test_bugs_are_not_swallowed():
-    class Broken:
-        def act(self, requests):
-            return [Reply(None)] * len(requests)
+def test_a_reply_that_broke_fails_its_episode_alone_and_its_env_plays_on():
+    def reply(request):
+        broken = tiny.number_of(request) == 1
+        return Reply("", failure="the server has gone") if broken else Reply(tiny.reply_to(tiny.target_of(request)))
 
+    trajectories = collect(Shuffled(reply), one_each(tiny.tasks(5)), num_envs=1)
+    assert [item.ending for item in trajectories] == ["exited", "failed", "exited", "exited", "exited"]
+    assert trajectories[1].failure == "the server has gone"
+
+
+def test_bugs_are_not_swallowed():
     class Fussy(tiny.TinyShop):
         def step(self, action):
             raise TypeError(action)
 
     gymnasium.register("Fussy-v0", Fussy, disable_env_checker=True, order_enforce=False)
-    with pytest.raises(TypeError):
-        collect(Broken(), [Episode(tiny.tasks(1)[0], 0)], env_id="Fussy-v0")
+    tasks = tiny.tasks(1)
+    with closing(env_module.create_envs(tasks, 1, env_id="Fussy-v0")) as envs, pytest.raises(TypeError):
+        Collector(envs, Shuffled()).collect(one_each(tasks))
 
 
 def test_a_group_starts_before_the_same_page():
-    episodes = group_episodes(tiny.tasks(3), 4, seed=10)
+    episodes = groups(tiny.tasks(3), 4)
     assert [episode.group for episode in episodes] == [0] * 4 + [1] * 4 + [2] * 4
-    for group in grouped(collect(Oracle(), episodes)):
+    assert [episode.number for episode in episodes] == list(range(12))
+    for group in grouped(collect(Shuffled(), episodes)):
         assert len(group) == 4
         assert len({item.steps[0].page for item in group}) == 1
 
 
+def test_the_oldest_version_that_replied_is_that_of_the_trajectory():
+    versions = iter([7, 5])
+    policy = Shuffled(lambda _: Reply("wait", policy_version=next(versions)))
+    assert collect(policy, one_each(tiny.tasks(1)))[0].policy_version == 5
+
+
+def test_samples_depend_on_run_episode_and_step_alone():
+    seeds = []
+
+    def noting(request):
+        seeds.append(request.seed)
+        return "wait"
+
+    collect(ScriptedPolicy(noting), groups(tiny.tasks(2), 2), seed=3)
+    assert sorted(seeds) == sorted(sampling_seed(3, number, step) for number in range(4) for step in range(2))
+    assert len({sampling_seed(*parts) for parts in [(3, 1, 11), (3, 11, 1), (31, 1, 1), (3, 1, 1)]}) == 4
+
+
+def test_a_model_says_the_same_in_any_number_of_envs_and_processes():
+    episodes = groups(tiny.tasks(3), 3)
+    alone = collect(language_model(), episodes, num_envs=1)
+    assert len({item.steps[0].reply for item in alone}) > 3
+    for options in ({"num_envs": 9}, {"num_envs": 4, "workers": 2}):
+        together = collect(language_model(), episodes, **options)
+        assert [[step.reply for step in item.steps] for item in together] == [
+            [step.reply for step in item.steps] for item in alone
+        ]
+
+
 def test_a_model_s_steps_keep_the_exact_tokens(tmp_path):
-    model, tokenizer = tiny.tiny_model()
-    encoder = PromptEncoder(tokenizer)
-    policy = LanguageModelPolicy(Engine(model, encoder.stop_ids, max_new_tokens=5), encoder)
-    trajectories = collect(policy, group_episodes(tiny.tasks(2), 2, seed=0))
+    policy = language_model()
+    trajectories = collect(policy, groups(tiny.tasks(2), 2))
     for item in trajectories:
         for step in item.steps:
             assert step.sample == Sample(step.prompt_ids, step.response_ids)
-            assert encoder.decode(step.response_ids) == step.reply
+            assert policy.encoder.decode(step.response_ids) == step.reply
             assert len(step.logprobs) == len(step.response_ids)
-            assert step.page in tokenizer.decode(step.prompt_ids)
+            assert step.page in policy.encoder.tokenizer.decode(step.prompt_ids)
     write_trajectories(tmp_path / "episodes.jsonl", trajectories)
     assert read_trajectories(tmp_path / "episodes.jsonl") == trajectories
 
 
 def test_a_prompt_that_is_too_long_ends_the_episode():
-    model, tokenizer = tiny.tiny_model()
-    encoder = PromptEncoder(tokenizer)
-    policy = LanguageModelPolicy(Engine(model, encoder.stop_ids), encoder, max_prompt_tokens=3)
-    (trajectory,) = collect(policy, [Episode(tiny.tasks(1)[0], 0)])
+    (trajectory,) = collect(language_model(max_prompt_tokens=3), one_each(tiny.tasks(1)))
     assert (trajectory.ending, trajectory.reward, trajectory.steps) == ("too_long", 0.0, ())
+
+
+def test_a_prompt_that_broke_in_the_engine_fails_its_episode():
+    class Broken(InProcessEngine):
+        def take(self, timeout_s=None):
+            return [Answer(answer.ticket, None, "out of order") for answer in super().take(timeout_s)]
+
+    policy = language_model()
+    policy.engine.__class__ = Broken
+    (trajectory,) = collect(policy, one_each(tiny.tasks(1)))
+    assert (trajectory.ending, trajectory.failure, trajectory.steps) == ("failed", "out of order", ())
+
+
+def test_the_time_of_all_envs_is_accounted_for():
+    tasks = tiny.tasks(6)
+    with collector(language_model(), tasks, num_envs=4) as playing:
+        playing.collect(one_each(tasks)[:2])
+        shares = playing.take_shares()
+        assert sum(shares.values()) == pytest.approx(1)
+        assert set(shares) == {"env", "generation", "queue", "idle"}
+        assert shares["idle"] > 0.4  # two episodes in four envs
+        assert shares["generation"] > shares["env"] > 0
+
+
+def test_what_is_under_way_while_nobody_plays_is_queued():
+    tasks = tiny.tasks(4)
+    with collector(Shuffled(), tasks) as playing:
+        playing.begin(one_each(tasks))
+        next(playing.play())
+        playing.take_shares()
+        list(playing.play())
+        assert playing.take_shares()["queue"] > 0
+
+
+def test_playing_ends_when_it_is_told_to_stop():
+    tasks = tiny.tasks(6)
+    with collector(Shuffled(), tasks, num_envs=2) as playing:
+        playing.begin(one_each(tasks))
+        seen = []
+        for episode, _ in playing.play():
+            seen.append(episode)
+            playing.stop()
+        assert len(seen) == 1

@@ -5,23 +5,31 @@ import torch
 
 from agents import train_bc, train_grpo
 from agents.checkpoints import checkpoints, load_model
-from agents.engine import Engine
-from agents.lessons import learn_from
+from agents.engines.inprocess import InProcessEngine
+from agents.learner import Learner
 from agents.metrics import read_metrics
 from agents.policies import LanguageModelPolicy
+from agents.presets import PRESETS
 from agents.prompts import PromptEncoder
 from agents.rollouts import Collector, Episode
+from agents.samples import read_samples
 from agents.settings import parse_settings
 from agents.train_bc import BCSettings
 from agents.train_grpo import GRPOSettings
-from agents.trajectories import Step, Trajectory
 from tests import tiny
 
 
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     """Let the trainers play the tiny env."""
-    monkeypatch.setattr(train_grpo, "Collector", lambda tasks, **_: Collector(tasks, env_id=tiny.ENV_ID, max_steps=2))
+    monkeypatch.setattr(train_grpo, "create_envs", tiny.create_envs)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A half-trained model, for tests that do not look at how good it becomes."""
+    settings = bc(tmp_path_factory.mktemp("clone"), updates=70, width=64, heads=4, practice=60)
+    return train_bc.train(settings, tiny.demonstrations(300))
 
 
 def bc(out, **changes):
@@ -38,10 +46,10 @@ def grpo(out, model, **changes):
 def success(model_path):
     model, tokenizer = load_model(model_path)
     encoder = PromptEncoder(tokenizer)
-    policy = LanguageModelPolicy(Engine(model, encoder.stop_ids, 12, temperature=0.0), encoder)
+    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=12, temperature=0.0)
     tasks = tiny.tasks(100, seed=99)
-    collector = Collector(tasks, env_id=tiny.ENV_ID, max_steps=2)
-    trajectories = collector.collect(policy, [Episode(task, 1000 + number) for number, task in enumerate(tasks)])
+    collector = Collector(tiny.create_envs(tasks, 32), LanguageModelPolicy(engine, encoder))
+    trajectories = collector.collect([Episode(task, 1000 + number, number) for number, task in enumerate(tasks)])
     return sum(item.reward for item in trajectories) / len(tasks)
 
 
@@ -112,39 +120,44 @@ def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
         {"advantages": "trajectory", "weighting": "paper", "kl_weight": 0.01},
         {"epochs": 2, "minibatches": 3},
         {"scale_advantages": False},
+        {"advantages": "gigpo", "weighting": "constant", "ratio": "sequence", "anchor_weight": 0.1},
+        {"contexts": "released", "old_logprobs": "recomputed"},
+        {"advantages": "forks", "continuations": 2, "tasks_per_update": 2},
     ],
     ids=str,
 )
-def test_other_settings_run(tmp_path, changes):
-    clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
+def test_other_settings_run(tmp_path, clone, changes):
     train_grpo.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
+    assert sum(record["trained_steps"] for record in read_metrics(tmp_path / "rl")) > 0
 
 
-def trajectory(reward, group, *steps, ending="exited"):
-    made = tuple(Step("", "", "", prompt, response, (0.0,) * len(response)) for prompt, response in steps)
-    return Trajectory("t", "g", made, reward, ending, group)
+def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
+    train_grpo.train(grpo(tmp_path / "rl", clone, updates=2, save_samples=True), tiny.tasks(20))
+    trained = [record["trained_steps"] for record in read_metrics(tmp_path / "rl")]
+    saved = [read_samples(path) for path in sorted((tmp_path / "rl" / "samples").iterdir())]
+    assert [sum(row.advantage != 0 for row in rows) for rows in saved] == trained
+    assert [{row.policy_version for row in rows} for rows in saved] == [{0}, {1}]
 
 
-def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
-    step = ((1, 2), (3, 4))
-    lesson = learn_from(
-        [
-            trajectory(1, 0, step), trajectory(0, 0, step),
-            trajectory(0, 1, step), trajectory(0, 1, step),
-            trajectory(1, 2, step), trajectory(0, 2, step, ending="failed"),
-        ],
-        grpo("out", "m"),
-    )  # fmt: skip
-    assert (len(lesson.samples), lesson.equal_groups) == (2, 2)
-    assert lesson.advantages == pytest.approx([2.0, -2.0])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
+        ({"contexts": "released", "old_logprobs": "recomputed", "history": "full"}, "history 'compressed'"),
+        ({"advantages": "forks", "staleness": 1}, "forks are played in envs of this process"),
+    ],
+)
+def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, changes, message):
+    with pytest.raises(ValueError, match=message):
+        train_grpo.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
-def test_state_advantages_spare_what_was_seen_once():
-    first, own, other = ((1,), (2,)), ((3,), (4,)), ((5,), (6,))
-    group = [trajectory(1, 0, first, own), trajectory(0, 0, first, other)]
-    assert learn_from(group, grpo("out", "m")).advantages == pytest.approx([2.0, 0.0, -2.0, 0.0])
-    by_trajectory = learn_from(group, grpo("out", "m", advantages="trajectory"))
-    assert by_trajectory.advantages == pytest.approx([1.0, 1.0, -1.0, -1.0])
+@pytest.mark.parametrize("name", PRESETS)
+def test_presets_are_settings(tmp_path, name):
+    arguments = ["--model", "m", "--out", str(tmp_path), "--preset", name]
+    settings = parse_settings(GRPOSettings, arguments, PRESETS[name])
+    assert {key: getattr(settings, key) for key in PRESETS[name]} == PRESETS[name]
+    Learner(torch.nn.Linear(1, 1), dataclasses.replace(settings, kl_weight=0.0))
 
 
 @pytest.mark.parametrize("kind", [BCSettings, GRPOSettings])

@@ -23,7 +23,7 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError, TaskError, WorkerError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
-from webarena_gym.vector import WebArenaLiteVector
+from webarena_gym.vector import Result, WebArenaLiteVector
 
 TASKS = [
     Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="done"), world_seed=0)
@@ -254,6 +254,51 @@ def test_a_batch_has_those_who_are_ready_and_at_the_end_those_who_are_left(door)
         assert envs.recv()[4]["env_id"].tolist() == [0]
         with pytest.raises(NoAsyncCallError, match="nothing is under way"):
             envs.recv()
+
+
+def test_polling_returns_whoever_is_ready_and_waits_no_longer_than_it_is_told_to(door):
+    with odd(4, workers=2) as envs:
+        envs.reset(seed=1)
+        assert envs.poll() == {}
+        envs.send([f"await {door}", LIST, LIST], [0, 1, 3])
+        results = {}
+        while len(results) < 2:
+            results |= envs.poll(1.0)
+        assert {env: (type(result), result.info["step"]) for env, result in results.items()} == {1: (Result, 1), 3: (Result, 1)}
+        assert envs.poll(0.0) == envs.poll(0.05) == {}
+        door.write_text("")
+        ((env, result),) = envs.poll().items()
+        assert (env, result.reward, result.terminated, result.truncated, result.info["step"]) == (0, 0.0, False, False, 1)
+        assert envs.poll() == {}
+
+
+def test_polling_tells_of_lost_episodes_and_raises_errors():
+    with odd(3, workers=3, autoreset_mode="Disabled") as envs:
+        envs.reset(seed=1)
+        envs.send(["die", LIST, "blunder"])
+        results, raised = {}, 0
+        while len(results) + raised < 3:
+            try:
+                results |= envs.poll()
+            except ZeroDivisionError:
+                raised += 1
+        assert sorted(results) == [0, 1]
+        assert results[0].truncated
+        assert numpy.isnan(results[0].reward)
+        assert "SIGKILL" in results[0].info["failure"]
+        envs.close()
+        with pytest.raises(ClosedEnvironmentError):
+            envs.poll(0.0)
+
+
+def test_a_worker_that_hangs_is_noticed_however_short_the_polls_are():
+    with odd(step_timeout_s=0.5) as envs:
+        envs.reset(seed=1)
+        envs.send(["hang"], [0])
+        results = {}
+        while not results:
+            results = envs.poll(0.05)
+        assert "gave no answer within 0.5 s" in results[0].info["failure"]
 
 
 def test_an_env_does_one_thing_at_a_time():

@@ -54,8 +54,6 @@ class Reader:
     def __init__(self, *, signed_in=False):
         database = Database(content(1))
         self.db = database.connection
-        self.db.execute("BEGIN")
-        self.db.execute("COMMIT")
         self.network = Network({"wiki.test": wikipedia.create_app(database)})
         self.browser = InProcessBrowser(self.network)
         self.sid = column(self.db, "SELECT session_id FROM session")[0]

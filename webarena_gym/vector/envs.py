@@ -26,7 +26,8 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
     """Many `WebArenaLite` envs in worker processes.
 
     `reset` and `step` are Gymnasium's, in lock-step. `async_reset`, `send` and `recv` are for those who do not wait for the
-    slowest: `recv` returns the `batch_size` envs that were ready first, and `infos["env_id"]` says which they are. Equal seeds
+    slowest: `recv` returns the `batch_size` envs that were ready first, and `infos["env_id"]` says which they are; `poll` returns
+    whichever are ready, or none, and waits no longer than it is told to. Equal seeds
     and actions give equal episodes, whatever the number of workers and the order in which they finish.
 
     Args:
@@ -205,6 +206,15 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         results = self._episodes.take_first(self.batch_size)
         infos = _Rows(len(results)).collect(list(results.values()))
         return *_columns(list(results.values())), infos | {"env_id": numpy.array(list(results), dtype=numpy.int64)}
+
+    def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
+        """Return all envs that are ready, however many, as a row each by env id, in the order in which they finished.
+
+        If none is, wait for the first at most `timeout_s` seconds (0: do not wait; None: as long as it takes). The result is
+        empty when the time is over, and at once when nothing is under way. Raises what an env raises.
+        """
+        self._expect_open()
+        return self._episodes.take_ready(timeout_s)
 
     # Forking.
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import nan
+from math import inf, nan
+from time import monotonic
 from typing import Any, NamedTuple
 
 from gymnasium.error import AlreadyPendingCallError
@@ -117,14 +118,19 @@ class Episodes(Sequence[Episode]):
     def take_first(self, count: int) -> dict[int, Result]:
         """Wait for `count` results, or all that are under way, and return them by env. Raises an error as soon as there is one."""
         while True:
-            for env, result in self._ready.items():
-                if isinstance(result, Exception):
-                    del self._ready[env]
-                    raise result
+            self._raise_first()
             if len(self._ready) >= count or not self._under_way:
                 chosen = list(self._ready)[:count]
                 return dict(zip(chosen, self.take(chosen), strict=True))
             self._listen()
+
+    def take_ready(self, timeout_s: float | None = None) -> dict[int, Result]:
+        """Return all results that are ready, by env; wait for the first at most `timeout_s` seconds. Raises as `take_first`."""
+        end = inf if timeout_s is None else monotonic() + timeout_s
+        while self._under_way and self._listen(0.0 if self._ready else max(0.0, end - monotonic())):
+            pass
+        self._raise_first()
+        return dict(zip(list(self._ready), self.take(list(self._ready)), strict=True))
 
     # Inside.
 
@@ -148,9 +154,17 @@ class Episodes(Sequence[Episode]):
                 raise WorkerError(answer.value)
         return tuple(answer.value for answer in answers)
 
-    def _listen(self) -> None:
-        """Wait until something happens and take note of it."""
-        for answer in self._pool.wait():
+    def _raise_first(self) -> None:
+        """Raise the first error that is ready, if there is one."""
+        for env, result in self._ready.items():
+            if isinstance(result, Exception):
+                del self._ready[env]
+                raise result
+
+    def _listen(self, timeout_s: float = inf) -> bool:
+        """Wait until something happens and take note of it. Returns False when nothing does in that time."""
+        answers = self._pool.wait(timeout_s)
+        for answer in answers:
             what = self._under_way.pop(answer.env, "")
             if answer.outcome == "lost":
                 self._episodes[answer.env].lost = answer.value
@@ -164,6 +178,7 @@ class Episodes(Sequence[Episode]):
                 self._finish(answer.env, Result(*answer.value))
             elif what == "step":
                 self._fail(answer.env, answer.value)
+        return bool(answers)
 
     def _begin(self, answer: Answer) -> None:
         """Take the answer to a reset: an episode begins, or cannot."""

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from math import inf
 from multiprocessing.connection import Connection, Pipe, wait
 from time import monotonic
 from types import ModuleType
@@ -110,23 +111,26 @@ class Pool:
         self._queues[self._home(command.env)].append(_Job(command.env, content, command.what in ("reset", "restore")))
         self._feed(self._home(command.env))
 
-    def wait(self) -> list[Answer]:
+    def wait(self, timeout_s: float = inf) -> list[Answer]:
         """Wait until something happens and return it: answers, and for each env of a lost worker what befell it.
 
-        Call it only while some job is under way.
+        Returns an empty list when nothing happens within `timeout_s`. Call it only while some job is under way.
         """
         happened: list[Answer] = []
+        end = monotonic() + timeout_s
         while not happened:
             now = monotonic()
-            deadlines = [worker.deadline for worker in self._workers.values() if worker.jobs]
+            until = min([end, *(worker.deadline for worker in self._workers.values() if worker.jobs)])
             pipes = [worker.answers for worker in self._workers.values()]
-            ready = wait(pipes, max(0.0, min(deadlines) - now) if deadlines else None)
+            ready = wait(pipes, None if until == inf else max(0.0, until - now))
             for number, worker in list(self._workers.items()):
                 if worker.answers in ready:
                     happened += self._read(number, worker)
                 elif worker.jobs and worker.deadline <= now:
                     worker.process.kill()
                     happened += self._lose(number, worker, f"gave no answer within {self._timeout_s:g} s and was killed")
+            if now >= end:
+                break
         return happened
 
     def _home(self, env: int) -> int:

@@ -16,10 +16,12 @@ import gymnasium
 
 from webarena_gym.errors import BrowserError
 
+INFRASTRUCTURE_ERRORS = (BrowserError, ConnectionError, TimeoutError)
+"""Neither the policy's nor the programmer's mistake: the episode is lost, and says nothing."""
+
 OUT_OF_MEMORY = errno.ENOMEM
 """The status with which a worker ends that got no memory."""
 
-_BROKEN = (BrowserError, ConnectionError, TimeoutError)  # neither the policy's nor the programmer's mistake
 _GRACE_S = 10.0
 
 
@@ -88,7 +90,7 @@ class _Envs(dict[int, gymnasium.Env[str, str]]):
 def _answer(envs: _Envs, command: Command) -> Answer:
     try:
         return Answer(command.env, "done", _do(envs[command.env], command))
-    except _BROKEN as error:
+    except INFRASTRUCTURE_ERRORS as error:
         return Answer(command.env, "lost", str(error) or type(error).__name__)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)

@@ -1,0 +1,45 @@
+"""Low-rank adapters (LoRA, arXiv 2106.09685): a few trained weights beside the frozen ones, by peft."""
+
+from copy import deepcopy
+from typing import Any
+
+from transformers import PreTrainedModel
+
+
+def adapt(model: PreTrainedModel, rank: int) -> None:
+    """Freeze the model and put trainable adapters of a rank at all its linear layers but the head, in place.
+
+    A model that was loaded with adapters keeps them, and they learn on. Raises ValueError where theirs is another rank.
+    """
+    from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
+    from peft.functional import set_requires_grad  # noqa: PLC0415
+
+    if is_adapted(model):
+        configs: dict[str, Any] = model.peft_config
+        (known,) = [config.r for config in configs.values()]
+        if known != rank:
+            raise ValueError(f"lora_rank is {rank}, and the model has adapters of rank {known}; expected the same")
+        set_requires_grad(model, model.active_adapters())
+    else:
+        model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
+
+
+def is_adapted(model: PreTrainedModel) -> bool:
+    """Return whether a model has adapters."""
+    return hasattr(model, "peft_config")
+
+
+def merged(model: PreTrainedModel) -> PreTrainedModel:
+    """Return the model itself, or for one with adapters a copy without them: what they have learned is in its weights."""
+    if not is_adapted(model):
+        return model
+    from peft.tuners.tuners_utils import BaseTunerLayer  # noqa: PLC0415 - an optional dependency
+
+    model = deepcopy(model)
+    for name, module in list(model.named_modules()):
+        if isinstance(module, BaseTunerLayer):
+            module.merge()
+            model.set_submodule(name, module.get_base_layer())
+    del model.peft_config
+    model._hf_peft_config_loaded = False  # noqa: SLF001 - what `save_pretrained` looks at; nothing public takes it back
+    return model

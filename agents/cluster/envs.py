@@ -1,0 +1,149 @@
+"""Envs on the nodes of a Ray cluster."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import nan
+from typing import Any
+
+import gymnasium
+import ray
+from ray.exceptions import ObjectLostError, RayActorError
+
+from agents.cluster import ClusterSettings
+from agents.envs import ENV_ID, InProcessEnvs
+from webarena_gym.tasks import Task
+from webarena_gym.vector import Result
+
+LOST = (RayActorError, ObjectLostError)
+
+
+class RayEnvs:
+    """Envs, and their browsers, in actors that Ray spreads over its nodes: the `Envs` of `agents.envs`.
+
+    Env i lives in the actor i % workers. An actor that dies with its process or its node, or is silent for `step_timeout_s`, costs
+    the episodes in it: they end with `info["failure"]`, and another takes its place wherever there is room.
+
+    Args:
+        make_env: makes one env; takes what cloudpickle takes.
+        num_envs: how many envs.
+        workers: how many actors share them, with one CPU each.
+        resources: what else of Ray's resources each actor takes, such as {"browsers": 1}.
+        step_timeout_s: how long an actor may be silent while it has something to do, and how long it may wait for a place.
+
+    """
+
+    def __init__(
+        self,
+        make_env: Callable[[], gymnasium.Env[str, str]],
+        num_envs: int,
+        *,
+        workers: int,
+        resources: Mapping[str, float] | None = None,
+        step_timeout_s: float = 300.0,
+    ) -> None:
+        if not 1 <= workers <= num_envs:
+            raise ValueError(f"workers is {workers}; expected 1 to {num_envs}, the number of envs")
+        self.num_envs = num_envs
+        self._make_env = ray.put(make_env)
+        self._options = {"num_cpus": 1, "resources": dict(resources or {}), "scheduling_strategy": "SPREAD"}
+        self._step_timeout_s = step_timeout_s
+        self._hosts = [self._start() for _ in range(workers)]
+        self._heard_s = [0.0] * workers  # when each was last heard of, or given something to do
+        self._under_way: dict[Any, tuple[int, Any]] = {}  # by reference, the env and the actor that was told
+        self._lost: set[int] = set()  # envs whose episode went with an actor
+        self._ready: dict[int, Result] = {}
+
+    def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
+        """Let these envs begin an episode each."""
+        for env_seed, env_options, env_id in zip(seed, options, env_ids, strict=True):
+            self._lost.discard(env_id)
+            self._tell(env_id, "reset", env_seed, env_options)
+
+    def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
+        """Let these envs take one action each."""
+        for action, env_id in zip(actions, env_ids, strict=True):
+            if env_id in self._lost:
+                self._ready[env_id] = _failure("its actor was lost")
+            else:
+                self._tell(env_id, "step", action)
+
+    def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
+        """Return the Results that are ready, by env id; those that came since the last call are in the order of their telling."""
+        until = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
+        while self._under_way and not self._ready:
+            patience = min(until, *map(self._deadline, self._busy())) - time.monotonic()
+            ray.wait(list(self._under_way), timeout=max(patience, 0.0))
+            finished, _ = ray.wait(list(self._under_way), num_returns=len(self._under_way), timeout=0)
+            for reference in finished:
+                self._take(reference)
+            for number in self._busy():
+                if time.monotonic() > self._deadline(number):
+                    ray.kill(self._hosts[number])  # what it was told then ends like that of any that died
+                    self._heard_s[number] = time.monotonic()
+            if time.monotonic() >= until:
+                break
+        ready, self._ready = self._ready, {}
+        return ready
+
+    def close(self) -> None:
+        """End the actors."""
+        for host in self._hosts:
+            ray.kill(host)
+        self._hosts.clear()
+
+    def _start(self) -> Any:
+        return ray.remote(_Host).options(**self._options).remote(self._make_env, self.num_envs)
+
+    def _tell(self, env_id: int, name: str, *arguments: Any) -> None:
+        number = env_id % len(self._hosts)
+        if number not in self._busy():
+            self._heard_s[number] = time.monotonic()
+        host = self._hosts[number]
+        self._under_way[getattr(host, name).remote(env_id, *arguments)] = (env_id, host)
+
+    def _take(self, reference: Any) -> None:
+        """Take what came of something that an env was told."""
+        env_id, host = self._under_way.pop(reference)
+        number = env_id % len(self._hosts)
+        try:
+            self._ready[env_id] = ray.get(reference)
+            self._heard_s[number] = time.monotonic()
+        except LOST as error:
+            self._ready[env_id] = _failure(str(error))
+            if self._hosts[number] is host:
+                self._hosts[number] = self._start()
+                self._lost.update(range(number, self.num_envs, len(self._hosts)))
+
+    def _busy(self) -> list[int]:
+        """The numbers of the actors that have something to do."""
+        return sorted({env_id % len(self._hosts) for env_id, _ in self._under_way.values()})
+
+    def _deadline(self, number: int) -> float:
+        return self._heard_s[number] + self._step_timeout_s
+
+
+class _Host:
+    """Envs in a process on some node."""
+
+    def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
+        self._envs = InProcessEnvs(make_env, num_envs)
+
+    def reset(self, env_id: int, seed: int | None, options: dict[str, Any]) -> Result:
+        self._envs.async_reset([seed], [options], [env_id])
+        return self._envs.poll()[env_id]
+
+    def step(self, env_id: int, action: str) -> Result:
+        self._envs.send([action], [env_id])
+        return self._envs.poll()[env_id]
+
+
+def create_envs(tasks: Sequence[Task], num_envs: int, settings: ClusterSettings, **env_arguments: Any) -> RayEnvs:
+    """Return envs for these tasks on the cluster."""
+    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **env_arguments)
+    resources = {settings.env_resource: 1.0} if settings.env_resource else {}
+    return RayEnvs(make_env, num_envs, workers=settings.env_workers, resources=resources)
+
+
+def _failure(reason: str) -> Result:
+    return Result("", nan, False, True, {"failure": reason})

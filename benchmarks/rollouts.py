@@ -1,0 +1,181 @@
+"""Rollouts in lock-step against asynchronous ones: `python -m benchmarks.rollouts`.
+
+A small model with random weights plays the shop's tasks in envs whose steps wait for something, as for a slow site: one in twenty
+waits 20 times as long. Both play the same episodes with the same samples, in rounds that take turns; one waits for all envs and
+then for all replies, the other for nobody. Rates are medians over the rounds, of wall time, as most of it is waiting.
+"""
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from agents.engines.inprocess import InProcessEngine
+from agents.envs import Envs
+from agents.policies import LanguageModelPolicy, Policy, Reply, Request
+from agents.prompts import PromptEncoder
+from agents.rollouts import Collector, Episode, group_episodes
+from agents.small import create_model, train_tokenizer
+from benchmarks.machine import origin
+from benchmarks.scaling import heavy_tailed
+from webarena_gym import tasks as task_suite
+from webarena_gym.vector import Result, WebArenaLiteVector
+
+GROUP_SIZE = 4
+STEPS = 5  # of an episode, which a model that has learned nothing always takes
+WINDOW = 800  # characters of a page, few enough that the model is not all that is measured
+
+
+@dataclass
+class LockStepEnvs:
+    """Envs that wait for the slowest of them."""
+
+    envs: Envs
+    _under_way: int = 0
+
+    @property
+    def num_envs(self) -> int:
+        """How many there are."""
+        return self.envs.num_envs
+
+    def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
+        """Begin episodes."""
+        self._under_way += len(env_ids)
+        self.envs.async_reset(seed, options, env_ids)
+
+    def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
+        """Take actions."""
+        self._under_way += len(env_ids)
+        self.envs.send(actions, env_ids)
+
+    def poll(self, timeout_s: float | None = None) -> Mapping[int, Result]:  # noqa: ARG002 - waits for all
+        """Return what comes of everything that is under way."""
+        results: dict[int, Result] = {}
+        while len(results) < self._under_way:
+            results |= self.envs.poll()
+        self._under_way = 0
+        return results
+
+    def close(self) -> None:
+        """Close the envs."""
+        self.envs.close()
+
+
+@dataclass
+class LockStepPolicy:
+    """A policy that replies when it can reply to all."""
+
+    policy: Policy
+    _asked: int = field(default=0)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Take requests."""
+        self._asked += len(requests)
+        self.policy.ask(requests)
+
+    def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - waits for all
+        """Return all replies."""
+        replies: list[tuple[int, Reply]] = []
+        while len(replies) < self._asked:
+            replies += self.policy.replies()
+        self._asked = 0
+        return replies
+
+    def close(self) -> None:
+        """Close the policy."""
+        self.policy.close()
+
+
+def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) -> dict[str, Any]:
+    """Return the rates of both in rollouts and steps per second, their ratio, and where the envs' time went."""
+    tasks = [task for task in task_suite.load("test") if task.sites == ("shopping",)]
+    tokenizer = train_tokenizer([task.intent for task in tasks], 400)
+    encoder = PromptEncoder(tokenizer)
+    model = create_model(tokenizer, width=64, layers=2, heads=2, seed=0)
+    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=16)
+    policy = LanguageModelPolicy(engine, encoder)
+    envs = WebArenaLiteVector(
+        num_envs,
+        workers=num_envs,  # a step that waits holds up its whole worker
+        autoreset_mode="Disabled",
+        make_env=heavy_tailed,
+        wait_s=wait_s,
+        tasks=tasks,
+        max_steps=STEPS,
+        window=WINDOW,
+    )
+    collectors = {
+        "lockstep": Collector(LockStepEnvs(envs), LockStepPolicy(policy)),
+        "async": Collector(envs, policy),
+    }
+    rates: dict[str, list[float]] = {name: [] for name in collectors}
+    steps: dict[str, list[float]] = {name: [] for name in collectors}
+    groups = episodes_per_round // GROUP_SIZE
+    shares: dict[str, dict[str, float]] = {}
+    for number in range(rounds + 1):
+        episodes = [
+            episode
+            for group in range(number * groups, (number + 1) * groups)
+            for episode in group_episodes(tasks[group % len(tasks)], group, GROUP_SIZE)
+        ]
+        for name, collector in collectors.items():
+            engine.load(model, number)  # so that nobody finds what the other has read
+            elapsed_s, taken = play(collector, episodes)
+            shares[name] = {place: round(share, 3) for place, share in collector.take_shares().items()}
+            if number:  # the first brings worlds and workers up
+                rates[name].append(len(episodes) / elapsed_s)
+                steps[name].append(taken / elapsed_s)
+    envs.close()
+    result: dict[str, Any] = {"rounds": rounds, "episodes_per_round": episodes_per_round, "envs": num_envs, "wait_s": wait_s}
+    for name in collectors:
+        result |= {
+            f"{name}_rollouts_per_s": round(statistics.median(rates[name]), 2),
+            f"{name}_steps_per_s": round(statistics.median(steps[name]), 2),
+            f"{name}_rollouts_per_s_of_rounds": [round(rate, 2) for rate in rates[name]],
+            f"{name}_time": shares[name],
+        }
+    ratios = [ours / theirs for ours, theirs in zip(rates["async"], rates["lockstep"], strict=True)]
+    return result | {"async_over_lockstep": round(statistics.median(ratios), 2)}
+
+
+def play(collector: Collector, episodes: Sequence[Episode]) -> tuple[float, int]:
+    """Play episodes and return the time and the number of steps that it took. Raises RuntimeError for one that failed."""
+    collector.take_shares()
+    started = time.perf_counter()
+    trajectories = collector.collect(episodes)
+    elapsed_s = time.perf_counter() - started
+    if failed := [item.failure for item in trajectories if item.failure]:
+        raise RuntimeError(f"an episode failed: {failed[0]}")
+    return elapsed_s, sum(len(item.steps) for item in trajectories)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--envs", type=int, default=16, help="how many envs, each in a process (default: 16)")
+    parser.add_argument("--episodes", type=int, default=32, help="episodes in a round (default: 32)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds (default: 5)")
+    parser.add_argument(
+        "--wait-ms", type=float, default=200, help="what most steps wait, and one in twenty 20 times (default: 200)"
+    )
+    parser.add_argument("--quick", action="store_true", help="a round of eight episodes in four envs, to see that it works")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.quick:
+        options.envs, options.episodes, options.rounds, options.wait_ms = 4, 8, 1, 10.0
+    result = measure(options.envs, options.episodes, options.rounds, options.wait_ms / 1000)
+    result |= {"quick": options.quick, **origin("rollouts")}
+    for name, value in result.items():
+        print(f"{name:<36}{json.dumps(value)}")
+    if options.json:
+        print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

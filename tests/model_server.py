@@ -1,0 +1,195 @@
+"""A server of the tests' own that speaks to engines as vLLM does, and as any chat endpoint does, over a real tiny model.
+
+What goes wrong is written into `faults`: each question takes the first of them.
+"""
+
+import json
+import threading
+from collections import deque
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import torch
+from transformers import AutoModelForCausalLM
+
+from tests.tiny import tiny_model
+
+
+class ModelServer:
+    """The state of the server: a model, its prefix cache, and what was asked.
+
+    `faults` are a status; (status, headers, text); "drop", to hang up; or a function that changes the answer, which may be
+    turned into a text that is no JSON. `may_answer` holds all answers back while it is clear.
+    """
+
+    def __init__(self, *, api_key="", max_model_len=500):
+        self.model, self.tokenizer = tiny_model()
+        self.api_key = api_key
+        self.max_model_len = max_model_len
+        self.weights = "default"
+        self.faults = deque()
+        self.asked = []
+        self.keys = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self.under_way = self.most_under_way = 0
+        self.refused_resets = 0  # how often the prefix cache will still be kept
+        self._cached = {}  # the logits behind each prompt, as stale as any cache
+        self._lock = threading.Lock()
+
+    def posts(self, path):
+        return [payload for asked, payload in self.asked if asked == path]
+
+    def answer(self, path, payload):
+        with self._lock:
+            self.asked.append((path, payload))
+            self.under_way += 1
+            self.most_under_way = max(self.most_under_way, self.under_way)
+        try:
+            self.may_answer.wait(10)
+            with self._lock:
+                return {
+                    "/v1/completions": self._complete,
+                    "/v1/chat/completions": self._chat,
+                    "/collective_rpc": self._reload,
+                    "/update_weight_version": self._name_weights,
+                    "/reset_prefix_cache": self._reset,
+                }[path](payload)
+        finally:
+            with self._lock:
+                self.under_way -= 1
+
+    def _complete(self, asked):
+        known = {"prompt", "seed", "max_tokens", "temperature", "stop_token_ids", "ignore_eos", "logit_bias", "logprobs", "top_p",
+                 "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "return_token_ids",
+                 "return_weight_versions"}  # fmt: skip
+        assert set(asked) == known
+        assert asked["logprobs"] == 0
+        assert all(asked[name] for name in ("return_token_ids", "return_weight_versions", "ignore_eos"))
+        if len(asked["prompt"]) >= self.max_model_len:
+            return 400, {"error": {"message": f"This model's maximum context length is {self.max_model_len} tokens."}}
+        ids, logprobs = self._sample(asked)
+        stopped = ids[-1] in asked["stop_token_ids"]
+        return 200, {
+            "choices": [
+                {
+                    "finish_reason": "stop" if stopped else "length",
+                    "token_ids": ids,
+                    "logprobs": {"token_logprobs": logprobs},
+                    "weight_versions": [{"version": self.weights, "start": 0, "end": len(ids)}],
+                }
+            ]
+        }
+
+    @torch.no_grad()
+    def _sample(self, asked):
+        bias = torch.zeros(self.model.config.vocab_size)
+        for token, value in asked["logit_bias"].items():
+            bias[int(token)] = value
+        generator = torch.Generator().manual_seed(asked["seed"])
+        prompt, ids, logprobs = tuple(asked["prompt"]), [], []
+        while len(ids) < asked["max_tokens"] and not (ids and ids[-1] in asked["stop_token_ids"]):
+            if ids or prompt not in self._cached:
+                logits = self.model(torch.tensor([[*prompt, *ids]])).logits[0, -1]
+                if not ids:
+                    self._cached[prompt] = logits
+            else:
+                logits = self._cached[prompt]
+            values = ((logits + bias) / (asked["temperature"] or 1.0)).log_softmax(-1)
+            drawn = torch.multinomial(values.exp(), 1, generator=generator) if asked["temperature"] else values.argmax()
+            ids.append(int(drawn))
+            logprobs.append(float(values[ids[-1]]))
+        return ids, logprobs
+
+    def _chat(self, asked):
+        text = self.tokenizer.apply_chat_template(asked["messages"], add_generation_prompt=True, tokenize=False)
+        prompt = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        if len(prompt) >= self.max_model_len:
+            return 400, {"error": {"message": "too many tokens", "code": "context_length_exceeded"}}
+        ids, _ = self._sample(
+            {
+                "prompt": prompt,
+                "seed": asked["seed"],
+                "temperature": asked.get("temperature", 1.0),
+                "max_tokens": asked.get("max_completion_tokens", 8),
+                "stop_token_ids": [self.tokenizer.eos_token_id],
+                "logit_bias": {},
+            }
+        )
+        content = self.tokenizer.decode(ids, skip_special_tokens=True)
+        return 200, {"choices": [{"message": {"role": "assistant", "content": content}}]}
+
+    def _reload(self, asked):
+        assert asked["method"] == "reload_weights"
+        theirs = AutoModelForCausalLM.from_pretrained(asked["kwargs"]["weights_path"], dtype=torch.float32)
+        self.model.load_state_dict(theirs.state_dict())
+        return 200, {"results": [None]}
+
+    def _name_weights(self, asked):
+        self.weights = asked["new_version"]
+        return 200, {"success": True, "new_version": self.weights}
+
+    def _reset(self, _):
+        if self.refused_resets:
+            self.refused_resets -= 1
+            return 200, {"success": False}
+        self._cached.clear()
+        return 200, {"success": True}
+
+
+@contextmanager
+def serving_model(**options):
+    """Serve a tiny model on a free port; give the server's state and its address."""
+    state = ModelServer(**options)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self):
+            payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            key = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            state.keys.append(key)
+            if key != state.api_key and self.path.startswith("/v1"):
+                self._send(401, "who are you?")
+                return
+            fault = state.faults.popleft() if state.faults else None
+            if fault == "drop":
+                state.asked.append((self.path, payload))
+                self.connection.close()
+                self.close_connection = True
+            elif isinstance(fault, int | tuple):
+                state.asked.append((self.path, payload))
+                self._send(*((fault, "no") if isinstance(fault, int) else fault))
+            else:
+                status, said = state.answer(self.path, payload)
+                said = fault(said) if fault else said
+                self._send(status, said if isinstance(said, str) else json.dumps(said))
+
+        def _send(self, status, text, headers=()):
+            body = text.encode()
+            try:
+                self.send_response(status)
+                for name, value in headers:
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+            except OSError:  # whoever asked has given up
+                self.close_connection = True
+
+        def finish(self):
+            with suppress(OSError, ValueError):
+                super().finish()
+
+        def log_message(self, *_):
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+    thread.start()
+    try:
+        yield state, f"http://127.0.0.1:{server.server_port}"
+    finally:
+        state.may_answer.set()
+        server.shutdown()
+        thread.join(5)
+        server.server_close()

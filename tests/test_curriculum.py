@@ -1,0 +1,40 @@
+from collections import Counter
+
+from agents.curriculum import Curriculum
+from agents.groups import Group
+from agents.trajectories import Trajectory
+from tests import tiny
+
+TASKS = [tiny.TinyTask(f"tiny/{number}", "", "", template=f"kind {number % 3}") for number in range(12)]
+
+
+def group(task, *rewards, ending="exited"):
+    return Group(0, task, [Trajectory("t", "g", (), reward, ending) for reward in rewards])
+
+
+def drawn(curriculum, count=600):
+    return Counter(curriculum.draw(number).template for number in range(count))
+
+
+def test_a_group_s_task_follows_from_the_run_s_seed_its_number_and_the_rates():
+    first, again = (Curriculum(TASKS, seek_mixed=True, seed=4, rates={"kind 0": 0.9}) for _ in range(2))
+    tasks = [first.draw(number) for number in range(20)]
+    assert [again.draw(number) for number in reversed(range(20))] == tasks[::-1]
+    assert [Curriculum(TASKS, seek_mixed=True, seed=5).draw(number) for number in range(20)] != tasks
+    assert len({task.task_id for task in tasks}) > 6
+
+
+def test_templates_that_neither_always_succeed_nor_always_fail_come_more_often():
+    rates = {"kind 0": 0.5, "kind 1": 1.0, "kind 2": 0.0}
+    counts = drawn(Curriculum(TASKS, seek_mixed=True, seed=0, rates=rates))
+    assert counts["kind 0"] > 0.7 * 600
+    assert min(counts.values()) > 20
+    assert min(drawn(Curriculum(TASKS, seek_mixed=False, seed=0, rates=rates)).values()) > 160
+
+
+def test_the_running_success_moves_halfway_to_the_newest_group():
+    curriculum = Curriculum(TASKS, seek_mixed=True, seed=0)
+    curriculum.note([group(TASKS[0], 1.0, 0.0), group(TASKS[1], 0.0)])
+    assert curriculum.rates == {"kind 0": 0.5, "kind 1": 0.0}
+    curriculum.note([group(TASKS[3], 1.0, 1.0), group(TASKS[2], 0.0, 0.0, ending="failed")])
+    assert curriculum.rates == {"kind 0": 0.75, "kind 1": 0.0}

@@ -1,0 +1,277 @@
+import random
+
+import pytest
+import torch
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma2Config,
+    Gemma3TextConfig,
+    LlamaConfig,
+    MambaConfig,
+    MistralConfig,
+    Qwen2Config,
+    Qwen3Config,
+)
+
+from agents.engines.inprocess import InProcessEngine, generate
+from agents.engines.prefixes import BLOCK, PrefixCache, States
+from tests.engine_contract import MAX_NEW_TOKENS, PROMPTS, STOP_IDS, EngineContract, responses, train, trainer_gap
+from tests.tiny import tiny_model
+
+TINY = {
+    "vocab_size": 300,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "pad_token_id": 0,
+    "bos_token_id": None,
+    "eos_token_id": None,
+}
+WINDOWS = {"sliding_window": 7, "head_dim": 8}
+MODELS = {
+    "Qwen2": Qwen2Config(**TINY),
+    "Qwen2 with windows": Qwen2Config(**TINY, use_sliding_window=True, sliding_window=7, max_window_layers=1),
+    "Qwen3": Qwen3Config(**TINY, head_dim=8),
+    "Llama": LlamaConfig(**TINY),
+    "Mistral": MistralConfig(**TINY, **WINDOWS),
+    "Gemma3": Gemma3TextConfig(**TINY, **WINDOWS, layer_types=["sliding_attention", "full_attention"]),
+}
+
+
+def engine(model, **options):
+    return InProcessEngine(model, STOP_IDS, **{"max_new_tokens": MAX_NEW_TOKENS, **options})
+
+
+def create(config, attention="sdpa"):
+    torch.manual_seed(0)
+    return AutoModelForCausalLM.from_config(config, attn_implementation=attention)
+
+
+def trunk_prompts(count=6, seed=0):
+    """Prompts of a common trunk, of unlike ends, some equal."""
+    rng = random.Random(seed)
+    trunk = tuple(rng.randrange(5, 300) for _ in range(3 * BLOCK + 5))
+    ends = [tuple(rng.randrange(5, 300) for _ in range(rng.randrange(1, 40))) for _ in range(count)]
+    return [trunk + end for end in [*ends, *ends[:3], *ends[:1]]]
+
+
+class CountedModel:
+    """Counts the tokens that a model reads."""
+
+    def __init__(self, model):
+        self.tokens = 0
+        model.base_model.register_forward_pre_hook(self._count, with_kwargs=True)
+
+    def _count(self, _module, _args, options):
+        self.tokens += options["input_ids"].numel()
+
+    def pop(self):
+        tokens, self.tokens = self.tokens, 0
+        return tokens
+
+
+@pytest.fixture
+def model():
+    return tiny_model()[0]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Models this small lose by sharing their work, the more so on a busy machine."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+class TestInProcessEngine(EngineContract):
+    @pytest.fixture
+    def make(self):
+        return engine
+
+
+class TestWithoutRoom(EngineContract):
+    """One prompt at a time, and no older keys and values."""
+
+    @pytest.fixture
+    def make(self):
+        return lambda model, **options: engine(model, max_tokens=1, cache_tokens=0, **options)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+@pytest.mark.parametrize("name", MODELS)
+def test_models_of_many_kinds_say_what_they_say_without_a_cache(name, attention):
+    model = create(MODELS[name], attention)
+    prompts = trunk_prompts()
+    ours = engine(model, max_new_tokens=20)
+    for round_number in range(2):
+        if round_number:
+            with torch.no_grad():
+                for weight in model.parameters():
+                    weight.mul_(1.1)
+            ours.load(model, round_number)
+        generations = generate(ours, prompts, range(len(prompts))) + generate(ours, prompts[:3], range(3))
+        for prompt, one in zip([*prompts, *prompts[:3]], generations, strict=True):
+            with torch.no_grad():
+                logits = model.eval()(torch.tensor([[*prompt, *one.response_ids]]), use_cache=False).logits
+            expected = logits[0, len(prompt) - 1 : -1].log_softmax(-1)[range(len(one.response_ids)), one.response_ids]
+            torch.testing.assert_close(torch.tensor(one.logprobs), expected, atol=1e-4, rtol=0)
+
+
+def test_models_that_cannot_work_are_refused_with_the_reason():
+    with pytest.raises(ValueError, match=r"Mamba.* keeps|Mamba.* kinds|Mamba.* gives|Mamba.* attention"):
+        engine(create(MambaConfig(vocab_size=300, hidden_size=32, num_hidden_layers=2, state_size=4), None))
+    with pytest.raises(ValueError, match=r"Gemma2ForCausalLM .* apart"):
+        engine(create(Gemma2Config(**TINY, **WINDOWS, final_logit_softcapping=0.1), "eager"))
+    with pytest.raises(ValueError, match="'flex_attention', which takes no mask of numbers"):
+        engine(create(MODELS["Llama"], "flex_attention"))
+
+
+def test_weights_that_changed_without_a_load_are_an_error(model):
+    ours = engine(model)
+    generate(ours, PROMPTS, range(6))
+    train(model)
+    ours.submit(0, (5, 6, 7), 0)
+    with pytest.raises(RuntimeError, match=r"changed since version 0 was loaded; call load"):
+        ours.take()
+    ours.load(model, 1)
+    ((_, one, _),) = ours.take()
+    assert trainer_gap(model, [one], [(5, 6, 7)]) < 1e-4
+
+
+def test_responses_under_way_go_on_under_new_weights(model):
+    prompts = [*PROMPTS, *trunk_prompts(2)]
+    ours = engine(model, max_new_tokens=40)
+    for ticket, prompt in enumerate(prompts):
+        ours.submit(ticket, prompt, ticket)
+    found = {answer.ticket: answer.generation for _ in range(3) for answer in ours.take(0)}
+    early = set(found)
+    train(model)
+    ours.load(model, 1)
+    while not ours.is_idle:
+        found |= {answer.ticket: answer.generation for answer in ours.take()}
+    late = [ticket for ticket in found if ticket not in early]
+    assert {found[ticket].policy_version for ticket in late} == {0, 1}
+    # The last tokens are of the new weights: read anew, they agree.
+    for ticket in late:
+        prompt, one = (*prompts[ticket], *found[ticket].response_ids[:-1]), found[ticket]
+        last = one._replace(response_ids=one.response_ids[-1:], logprobs=one.logprobs[-1:])
+        assert trainer_gap(model, [last], [prompt]) < 1e-4
+
+
+def test_what_prompts_share_is_read_once(model):
+    counted = CountedModel(model)
+    ours = engine(model, max_new_tokens=1)
+    counted.pop()
+    trunk = tuple(range(5, 5 + 4 * BLOCK))
+    generate(ours, [(*trunk, 200)] * 5, range(5))
+    assert counted.pop() == len(trunk) + 1
+    generate(ours, [(*trunk, 201, 202), (*trunk, 203, 204)], range(2))
+    assert counted.pop() == 4
+    ours.load(model, 1)
+    generate(ours, [(*trunk, 201), (*trunk, 203), (*trunk, 204)], range(3))
+    assert counted.pop() == len(trunk) + 3
+
+
+def test_nothing_known_is_used_under_other_weights(model):
+    ours = engine(model)
+    prompts = trunk_prompts()
+    for version in range(1, 4):
+        generate(ours, prompts, range(len(prompts)))
+        train(model)
+        ours.load(model, version)
+        assert trainer_gap(model, generate(ours, prompts, range(len(prompts))), prompts) < 1e-4
+
+
+@pytest.mark.parametrize("options", [{"max_tokens": 150}, {"cache_tokens": 2 * BLOCK}, {"cache_tokens": 0}], ids=str)
+def test_little_memory_changes_no_response(model, options):
+    prompts = trunk_prompts(8)
+    expected = generate(engine(model), prompts, range(len(prompts)))
+    assert responses(generate(engine(model, **options), prompts, range(len(prompts)))) == responses(expected)
+
+
+def test_a_slice_leaves_time_for_others(model):
+    ours = engine(model, max_new_tokens=40)
+    ours.submit(0, (20,), 3)
+    slices = 0
+    while not ours.is_idle:
+        slices += 1
+        answers = ours.take(0)
+    assert slices > 1
+    assert [answer.ticket for answer in answers] == [0]
+
+
+def test_many_joins_and_leaves_keep_every_response_right(model):
+    rng = random.Random(0)
+    ours = engine(model, max_new_tokens=30, max_tokens=600)
+    pool = trunk_prompts(10)
+    prompts = [rng.choice(pool)[: rng.randrange(1, 90)] for _ in range(60)]
+    waiting, found = list(enumerate(prompts)), {}
+    while waiting or not ours.is_idle:
+        for _ in range(min(len(waiting), rng.randrange(4))):
+            ticket, prompt = waiting.pop()
+            for copy in range(rng.choice([1, 1, 3])):
+                ours.submit(3 * ticket + copy, prompt, 3 * ticket + copy)
+        found |= {answer.ticket: answer.generation for answer in ours.take(0)}
+    tickets = sorted(found)
+    assert len(tickets) >= 60
+    assert trainer_gap(model, [found[ticket] for ticket in tickets], [prompts[ticket // 3] for ticket in tickets]) < 1e-4
+
+
+def test_samples_follow_the_distribution(model):
+    allowed = (30, 31, 32)
+    banned = tuple(set(range(model.config.vocab_size)) - set(allowed))
+    generations = generate(engine(model, banned_ids=banned, max_new_tokens=1), [(5, 6, 7)] * 4000, range(4000))
+    for token in allowed:
+        chosen = [one for one in generations if one.response_ids == (token,)]
+        expected = torch.tensor(chosen[0].logprobs[0]).exp().item()
+        assert len(chosen) / 4000 == pytest.approx(expected, abs=0.03)
+
+
+def test_a_model_in_training_stays_in_training(model):
+    model.train()
+    ours = engine(model)
+    generate(ours, [(5, 6, 7)], [0])
+    assert model.training
+
+
+def test_bad_input_is_refused(model):
+    ours = engine(model)
+    with pytest.raises(ValueError, match="no tokens"):
+        ours.submit(0, (), 0)
+    with pytest.raises(ValueError, match="tokens 5 to 100000; expected 0 to"):
+        ours.submit(0, (5, 100_000), 0)
+    ours.submit(0, (5,), 0)
+    with pytest.raises(ValueError, match="ticket 0 is under way"):
+        ours.submit(0, (5,), 0)
+    with pytest.raises(ValueError, match="expected an idle one"):
+        generate(ours, [(5,)], [0])
+    with pytest.raises(ValueError, match="max_new_tokens 0"):
+        engine(model, max_new_tokens=0)
+    ours.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        ours.submit(1, (5,), 0)
+
+
+def test_a_prefix_cache_forgets_what_was_not_asked_for_the_longest():
+    def states(ids):
+        keys = torch.tensor(ids, dtype=torch.float32).view(1, 1, -1, 1)
+        return States(keys, keys)
+
+    first, second = (tuple(range(start, start + 2 * BLOCK + 1)) for start in (0, 1000))
+    cache = PrefixCache(4 * BLOCK)
+    cache.add(first, states(first))
+    cache.add(second, states(second))
+    assert len(cache) == 4 * BLOCK
+    known, missing = cache.find(first)
+    assert torch.cat([block.keys for block in known], dim=2).flatten().tolist() == list(first[:-1])
+    assert missing is None
+    third = (*first[:BLOCK], *range(2000, 2000 + 2 * BLOCK))
+    cache.add(third, states(third))
+    assert len(cache) == 4 * BLOCK
+    assert len(cache.find(first)[0]) == 2
+    assert len(cache.find(second)[0]) == 0
+    cache.clear()
+    assert (len(cache), cache.find(first)[0]) == (0, [])

@@ -1,0 +1,298 @@
+"""The engine behind vLLM's protocol, against a server of our own with a real model: right, slow, busy, broken, restarted."""
+
+import json
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+
+import pytest
+import torch
+
+from agents.engines.crew import Crew
+from agents.engines.vllm import VLLMEngine
+from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, trainer_gap
+from tests.model_server import serving_model
+from tests.tiny import tiny_model
+from webarena_gym.errors import ServerError
+
+PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (5, 6, 7), (20,)]
+
+
+@contextmanager
+def serving_engine(folder, **options):
+    """A server and an engine that asks it."""
+    server_options = {name: options.pop(name) for name in ("max_model_len",) if name in options}
+    with serving_model(**server_options) as (server, address):
+        engine = VLLMEngine(address, STOP_IDS, folder, **{"max_new_tokens": MAX_NEW_TOKENS, "deadline_s": 20, **options})
+        try:
+            yield server, engine
+        finally:
+            server.may_answer.set()
+            engine.close()
+
+
+def sample(engine, prompts=PROMPTS, seed=0):
+    """All answers, by ticket."""
+    for ticket, prompt in enumerate(prompts):
+        engine.submit(ticket, prompt, seed + ticket)
+    answers = []
+    while not engine.is_idle:
+        answers += engine.take()
+    assert len(answers) == len(prompts)
+    return dict(sorted((answer.ticket, answer) for answer in answers))
+
+
+def generations(engine, prompts=PROMPTS, seed=0):
+    answers = sample(engine, prompts, seed)
+    assert not any(answer.failure for answer in answers.values()), answers
+    return [answer.generation for answer in answers.values()]
+
+
+def failure(engine, prompt=(5, 6, 7)):
+    (answer,) = sample(engine, [prompt]).values()
+    assert answer.generation is None
+    return answer.failure
+
+
+class TestContract(EngineContract):
+    @pytest.fixture
+    def make(self, tmp_path):
+        """The server's model is equal to the one that is given until another is loaded."""
+        with ExitStack() as stack:
+            yield lambda model, **options: stack.enter_context(serving_engine(tmp_path, **options))[1]
+
+
+def test_the_server_is_asked_for_the_plain_distribution(tmp_path):
+    with serving_engine(tmp_path, temperature=0.5, banned_ids=(7,), api_key="") as (server, engine):
+        generations(engine, [(5, 6)])
+        (asked,) = server.posts("/v1/completions")
+        assert (asked["prompt"], asked["seed"], asked["temperature"], asked["max_tokens"]) == ([5, 6], 0, 0.5, 12)
+        assert asked["stop_token_ids"] == sorted(STOP_IDS)
+        assert asked["logit_bias"] == {"7": -100.0}
+        assert (asked["top_p"], asked["top_k"], asked["repetition_penalty"]) == (1.0, 0, 1.0)
+
+
+def test_new_weights_sample_after_a_load(tmp_path):
+    trained = tiny_model(seed=3)[0]
+    with serving_engine(tmp_path) as (server, engine):
+        before = generations(engine)
+        assert trainer_gap(server.model, before, PROMPTS) < 1e-4
+        server.refused_resets = 2
+        engine.load(trained, 7)
+        after = generations(engine)  # of the same prompts, whose logits the server has cached
+        assert engine.policy_version == 7
+        assert {result.policy_version for result in after} == {7}
+        assert trainer_gap(trained, after, PROMPTS) < 1e-4
+        assert trainer_gap(trained, before, PROMPTS) > 1e-2
+        engine.load(trained, 8)
+        assert [path.name for path in tmp_path.iterdir()] == ["weights_8"]
+
+
+def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path):
+    trained = tiny_model(seed=3)[0]
+    with serving_engine(tmp_path, max_requests=2) as (server, engine):
+        server.may_answer.clear()
+        for ticket in range(4):
+            engine.submit(ticket, (5, 6, 7), ticket)
+        until(lambda: server.under_way == 2)
+        loading = threading.Thread(target=engine.load, args=(trained, 1))
+        loading.start()
+        until(lambda: engine._loading)
+        assert not server.posts("/collective_rpc")
+        assert engine.policy_version == 0
+        server.may_answer.set()
+        loading.join(20)
+        answers = []
+        while not engine.is_idle:
+            answers += engine.take()
+        versions = {answer.ticket: answer.generation.policy_version for answer in answers}
+        assert versions == {0: 0, 1: 0, 2: 1, 3: 1}
+
+
+def test_the_weights_of_low_rank_adapters_are_merged(tmp_path):
+    adapters = pytest.importorskip("agents.adapters")
+    pytest.importorskip("peft")
+    trained = tiny_model(seed=3)[0]
+    adapters.adapt(trained, rank=2)
+    with torch.no_grad():
+        for parameter in trained.parameters():
+            if parameter.requires_grad:
+                parameter.add_(0.1)
+    with serving_engine(tmp_path) as (_, engine):
+        engine.load(trained, 1)
+        assert trainer_gap(trained, generations(engine), PROMPTS) < 1e-4
+
+
+def test_a_restarted_server_has_forgotten_the_weights(tmp_path):
+    with serving_engine(tmp_path) as (server, engine):
+        engine.load(tiny_model(seed=3)[0], 1)
+        server.weights = "default"
+        assert "sampled with the weights ['default']; expected ['1']" in failure(engine)
+
+
+def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(tmp_path):
+    trained = tiny_model(seed=3)[0]
+    with serving_engine(tmp_path, deadline_s=0.4) as (server, engine):
+        server.faults += [404]
+        with pytest.raises(ServerError, match="404"):
+            engine.load(trained, 1)
+        assert "expected ['']" in failure(engine)
+        assert engine.policy_version == 0
+        engine.load(trained, 1)
+        server.refused_resets = 100
+        with pytest.raises(ServerError, match="keeps its prefix cache"):
+            engine.load(trained, 2)
+        assert failure(engine)
+        server.refused_resets = 0
+        engine.load(trained, 3)
+        assert generations(engine)[0].policy_version == 3
+
+
+@pytest.mark.parametrize("fault", [429, 500, 503, "drop", (429, "later", [("Retry-After", "0.5")])], ids=str)
+def test_a_busy_server_is_asked_again(tmp_path, fault):
+    with serving_engine(tmp_path) as (server, engine):
+        server.faults += [fault]
+        assert generations(engine, [(5, 6, 7)])
+        assert len(server.posts("/v1/completions")) == 2
+
+
+def test_a_deadline_ends_all_tries_and_others_are_answered(tmp_path):
+    with serving_engine(tmp_path, deadline_s=0.6, max_requests=1) as (server, engine):
+        server.faults += [503, 503]  # the second pause would outlast the deadline
+        answers = sample(engine, PROMPTS[:2])
+        assert "503" in answers[0].failure
+        assert answers[1].generation
+        assert len(server.posts("/v1/completions")) == 3
+
+
+def test_a_slow_server_times_out(tmp_path):
+    with serving_engine(tmp_path, timeout_s=0.2, deadline_s=0.3) as (server, engine):
+        server.may_answer.clear()
+        assert "timed out" in failure(engine)
+
+
+def test_nobody_there(tmp_path):
+    with serving_model() as (_, address):
+        pass
+    engine = VLLMEngine(address, STOP_IDS, tmp_path, deadline_s=0.3)
+    assert "did not answer" in failure(engine)
+    engine.close()
+
+
+def changed(**changes):
+    """A fault that changes a choice."""
+
+    def change(said):
+        choice = {**said["choices"][0], **changes}
+        return {"choices": [{name: value for name, value in choice.items() if value != "gone"}]}
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (lambda said: json.dumps(said)[:20], "no JSON"),
+        (lambda _: [], "without ids, log-probabilities or versions"),
+        (lambda _: {"choices": []}, "without ids, log-probabilities or versions"),
+        (changed(logprobs=None), "without ids, log-probabilities or versions"),
+        (changed(token_ids="gone"), "without ids, log-probabilities or versions"),
+        (changed(weight_versions=None), "without ids, log-probabilities or versions"),
+        (changed(logprobs={"token_logprobs": [None]}), "without ids, log-probabilities or versions"),
+        (changed(logprobs={"token_logprobs": [-1.0]}), "12 ids with the log-probabilities"),
+        (changed(logprobs={"token_logprobs": [float("nan")] * 12}), "nan"),
+        (changed(token_ids=[], logprobs={"token_logprobs": []}), "0 ids"),
+        (changed(token_ids=[290] * 12), "[290], which are banned"),
+        (changed(finish_reason="abort"), "ended a response with 'abort'"),
+        (400, "400"),
+        (401, "401"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_a_failure(tmp_path, fault, said):
+    with serving_engine(tmp_path, banned_ids=(290, *STOP_IDS)) as (server, engine):
+        server.faults += [fault]
+        assert said in failure(engine)
+        assert len(server.posts("/v1/completions")) == 1
+        assert generations(engine)
+
+
+def test_a_prompt_longer_than_the_model_reads_is_a_failure(tmp_path):
+    with serving_engine(tmp_path, max_model_len=20) as (_, engine):
+        assert "maximum context length" in failure(engine, tuple(range(30)))
+
+
+def test_the_server_gets_so_many_prompts_at_once_and_no_more(tmp_path):
+    with serving_engine(tmp_path, max_requests=3) as (server, engine):
+        server.may_answer.clear()
+        for ticket in range(10):
+            engine.submit(ticket, (5, 6, 7), ticket)
+        until(lambda: server.under_way == 3)
+        assert engine.take(0) == []
+        server.may_answer.set()
+        answers = []
+        while not engine.is_idle:
+            answers += engine.take()
+        assert sorted(answer.ticket for answer in answers) == list(range(10))
+        assert server.most_under_way == 3
+
+
+def test_take_waits_as_long_as_it_is_told(tmp_path):
+    with serving_engine(tmp_path) as (server, engine):
+        assert engine.take() == []  # nothing is under way
+        server.may_answer.clear()
+        engine.submit(0, (5, 6, 7), 0)
+        start = time.monotonic()
+        assert engine.take(0.2) == []
+        assert 0.2 <= time.monotonic() - start < 5
+        assert not engine.is_idle
+        server.may_answer.set()
+        assert len(engine.take()) == 1
+        assert engine.is_idle
+
+
+def test_a_key_is_shown(tmp_path):
+    with serving_model(api_key="secret") as (server, address):
+        for key, said in (("secret", ""), ("", "401")):
+            engine = VLLMEngine(address, STOP_IDS, tmp_path, api_key=key)
+            (answer,) = sample(engine, [(5, 6)]).values()
+            assert said in answer.failure
+            assert bool(answer.generation) is not bool(said)
+            engine.close()
+        assert server.keys == ["secret", ""]
+
+
+def test_an_empty_prompt_is_the_caller_s_mistake(tmp_path):
+    with serving_engine(tmp_path) as (_, engine), pytest.raises(ValueError, match="ticket 3 has no tokens"):
+        engine.submit(3, (), 0)
+
+
+def test_a_closed_engine_has_no_threads_and_tries_no_more(tmp_path):
+    threads = threading.active_count()
+    with serving_engine(tmp_path) as (server, engine):
+        server.faults += [(503, "later", [("Retry-After", "15")])] * 3
+        for ticket in range(100):
+            engine.submit(ticket, (5, 6, 7), ticket)
+        until(lambda: not server.faults)
+        start = time.monotonic()
+        engine.close()
+        assert time.monotonic() - start < 5
+        assert engine.is_idle
+    until(lambda: threading.active_count() == threads)
+
+
+def test_a_bug_in_a_thread_is_raised_where_it_is_seen():
+    crew = Crew(1)
+    crew.submit(lambda: 1 // 0)
+    with pytest.raises(ZeroDivisionError):
+        crew.take()
+    crew.close()
+    with pytest.raises(ValueError, match="expected at least 1"):
+        Crew(0)
+
+
+def until(condition, timeout_s=10.0):
+    """Wait for what threads will do soon."""
+    end = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < end
+        threading.Event().wait(0.005)

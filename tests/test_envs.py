@@ -1,0 +1,93 @@
+"""The contract of envs, over every implementation of it."""
+
+from contextlib import closing
+
+import pytest
+
+from agents.envs import create_envs
+from tests import tiny
+from webarena_gym import tasks as task_suite
+
+TASKS = tiny.tasks(6)
+
+
+@pytest.fixture(params=[0, 2], ids=["in process", "in workers"])
+def workers(request):
+    return request.param
+
+
+def create(workers, **options):
+    return closing(tiny.create_envs(TASKS, 3, workers=workers, **options))
+
+
+def begin(envs, env_ids, seed=1):
+    envs.async_reset([seed] * len(env_ids), [{"task": TASKS[env_id]} for env_id in env_ids], env_ids)
+
+
+def wait_for(envs, count):
+    results = {}
+    while len(results) < count:
+        results |= envs.poll(5.0)
+    return dict(sorted(results.items()))
+
+
+def test_envs_begin_and_act_one_by_one_and_each_result_is_handed_out_once(workers):
+    with create(workers) as envs:
+        assert envs.num_envs == 3
+        assert envs.poll() == {}
+        begin(envs, [0, 2])
+        results = wait_for(envs, 2)
+        assert {env_id: result.info["task_id"] for env_id, result in results.items()} == {0: "tiny/0", 2: "tiny/2"}
+        assert {result[1:4] for result in results.values()} == {(0.0, False, False)}
+        envs.send([tiny.reply_to(TASKS[2].target)], [2])
+        begin(envs, [1])
+        results = wait_for(envs, 2)
+        assert (results[2].reward, results[2].terminated, results[2].info["success"]) == (1.0, True, True)
+        assert results[1].info["task_id"] == "tiny/1"
+        assert envs.poll() == {}
+        begin(envs, [0])  # in the middle of its episode
+        assert wait_for(envs, 1)[0].info["step"] == 0
+
+
+def test_equal_seeds_give_equal_episodes_wherever_they_are_played(workers):
+    with create(workers) as envs, create(0) as others:
+        for these in (envs, others):
+            begin(these, [0, 1, 2], seed=7)
+        assert wait_for(envs, 3) == wait_for(others, 3)
+
+
+def test_what_breaks_is_an_episode_that_failed_and_the_next_one_begins(workers):
+    with create(workers, broken=True) as envs:
+        begin(envs, [0])
+        wait_for(envs, 1)
+        envs.send(["anything"], [0])
+        result = wait_for(envs, 1)[0]
+        assert result.truncated
+        assert "the browser is gone" in result.info["failure"]
+        begin(envs, [0])
+        assert "failure" not in wait_for(envs, 1)[0].info
+
+
+def test_a_bug_is_raised(workers):
+    with create(workers) as envs:
+        envs.async_reset([1], [{}], [0])
+        with pytest.raises(KeyError, match="task"):
+            wait_for(envs, 1)
+
+
+def test_envs_in_this_process_are_made_when_they_are_needed_and_can_be_looked_into():
+    with create(0) as envs:
+        begin(envs, [1])
+        wait_for(envs, 1)
+        assert envs.local(1).task is TASKS[1]
+        assert envs.local(0) is envs.local(0) is not envs.local(1)
+
+
+def test_the_real_env_is_the_same_in_either():
+    tasks = task_suite.load("test")[:1]
+    pages = []
+    for workers in (0, 1):
+        with closing(create_envs(tasks, 1, workers=workers, elements="label")) as envs:
+            envs.async_reset([3], [{"task": tasks[0]}], [0])
+            pages.append(wait_for(envs, 1)[0].info["page"])
+    assert pages[0] == pages[1] != ""

@@ -1,0 +1,132 @@
+from dataclasses import replace
+
+import gymnasium
+import pytest
+
+from agents.demonstrations import draw_tasks
+from agents.forks import fork
+from agents.policies import ExpertReplies, Reply, Request, ScriptedPolicy
+from agents.rollouts import Episode
+from agents.trajectories import Step, Trajectory
+from tests import tiny
+from webarena_gym.errors import BrowserError
+
+TASK = tiny.tasks(1)[0]
+EPISODE = Episode(TASK, seed=5)
+
+
+def play(envs, *, starts=(0, 1), continuations=4, policy=None, trajectory=None, **options):
+    return fork(
+        envs, policy or coin(), EPISODE, trajectory or recorded(), starts=starts, continuations=continuations, **options
+    )
+
+
+def coin():
+    """Right or wrong as the request's seed says."""
+    return ScriptedPolicy(lambda request: tiny.reply_to(TASK.target if request.seed % 2 else "nothing"))
+
+
+def right():
+    return ScriptedPolicy(lambda _: tiny.reply_to(TASK.target))
+
+
+def recorded():
+    """An episode that clicks on nothing first, then on the right name."""
+    env = tiny.TinyShop()
+    _, info = env.reset(seed=EPISODE.seed, options={"task": TASK})
+    steps = []
+    for reply in (tiny.reply_to("nothing"), tiny.reply_to(TASK.target)):
+        page = info["page"]
+        _, reward, _, _, info = env.step(reply)
+        steps.append(Step(page, reply, info["action_error"]))
+    return Trajectory(TASK.task_id, TASK.intent, tuple(steps), reward, "exited")
+
+
+def returns(trajectory):
+    return [step.continuations for step in trajectory.steps]
+
+
+@pytest.mark.parametrize("num_envs", [1, 3])
+def test_continuations_are_as_many_as_were_asked_for_and_the_rest_stays(num_envs):
+    forked = play([tiny.TinyShop() for _ in range(num_envs)], policy=right())
+    assert returns(forked) == [(1.0,) * 4] * 2
+    assert replace(forked, steps=recorded().steps) == recorded()
+
+
+def test_the_step_limit_is_that_of_the_whole_episode():
+    never = ScriptedPolicy(lambda _: "no")
+    asked = []
+    counting = ScriptedPolicy(lambda request: asked.append(request.info["step"]) or "no")
+    assert returns(play([tiny.TinyShop()], policy=never)) == [(0.0,) * 4] * 2
+    play([tiny.TinyShop()], policy=counting, continuations=1)
+    assert asked == [0, 1, 1]  # two steps from the first, one from the second
+
+
+def test_equal_seeds_give_equal_continuations_on_any_number_of_envs():
+    one, three = (play([tiny.TinyShop() for _ in range(count)], continuations=12, seed=1) for count in (1, 3))
+    assert returns(one) == returns(three)
+    assert {0.0, 1.0} == set(returns(one)[1])  # and the continuations of one step differ
+    assert returns(one) == returns(play([tiny.TinyShop()], continuations=12, seed=1))
+    assert returns(one) != returns(play([tiny.TinyShop()], continuations=12, seed=2))
+
+
+def test_only_the_chosen_steps_are_forked():
+    assert returns(play([tiny.TinyShop()], policy=right(), starts=[1], continuations=2)) == [(), (1.0, 1.0)]
+    assert returns(play([tiny.TinyShop()], starts=[])) == [(), ()]
+
+
+def test_what_breaks_is_left_out_and_what_is_too_long_fails():
+    class Fragile(tiny.TinyShop):
+        def step(self, action):
+            if action == "break":
+                raise BrowserError("the browser is gone")
+            return super().step(action)
+
+    breaking = ScriptedPolicy(lambda request: "break" if request.seed % 2 else tiny.reply_to(TASK.target))
+    first, _ = returns(play([Fragile()], policy=breaking, continuations=20))
+    assert 0 < len(first) < 20
+    assert set(first) == {1.0}
+
+    class Mute:
+        def __init__(self, reply):
+            self.reply, self.slots = reply, []
+
+        def ask(self, requests):
+            self.slots = [request.slot for request in requests]
+
+        def replies(self, _timeout_s=None):
+            return [(slot, self.reply) for slot in self.slots]
+
+    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
+    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", failure="the engine is gone")))) == [(), ()]
+
+
+def test_a_step_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="there is no step 2 to fork; expected 0 to 1"):
+        play([tiny.TinyShop()], starts=[2])
+
+
+def test_a_replay_that_goes_astray_is_refused():
+    first, second = recorded().steps
+    other = replace(recorded(), steps=(first, replace(second, page="another")))
+    with pytest.raises(ValueError, match="another page at step 1"):
+        play([tiny.TinyShop()], trajectory=other)
+
+
+def test_a_real_episode_is_continued_from_its_middle():
+    (task,) = draw_tasks([1], 1, templates=["shopping.cart_add"])
+    with gymnasium.make("WebArenaLite-v0", tasks=[task], disable_env_checker=True) as env:
+        _, info = env.reset(seed=0, options={"task": task})
+        expert, steps, over = ExpertReplies(), [], False
+        while not over:
+            page = info["page"]
+            reply = expert(Request(0, env.unwrapped, info))
+            _, reward, terminated, truncated, info = env.step(reply)
+            steps.append(Step(page, reply))
+            over = terminated or truncated
+        trajectory = Trajectory(task.task_id, task.intent, tuple(steps), reward, "exited")
+        last = len(steps) - 1
+        leave = ScriptedPolicy(lambda _: steps[-1].reply)
+        forked = fork([env], leave, Episode(task, 0), trajectory, starts=[0, last], continuations=2)
+    assert reward == 1
+    assert returns(forked) == [(0.0, 0.0), *[()] * (last - 1), (1.0, 1.0)]

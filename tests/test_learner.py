@@ -1,0 +1,179 @@
+import importlib.util
+import random
+from copy import deepcopy
+from typing import NamedTuple
+
+import pytest
+import torch
+from torch import distributed, multiprocessing
+
+from agents.batches import Sample
+from agents.learner import Learner, UpdateSettings
+from agents.lessons import CreditSettings, learn_from
+from agents.ranks import ALONE, Ranks, deal
+from agents.trajectories import Step, Trajectory
+from tests import tiny
+
+CASES = {
+    "many passes": UpdateSettings(tokens_per_pass=60),
+    "minibatches": UpdateSettings(tokens_per_pass=60, minibatches=3, epochs=2, old_logprobs="recomputed", correction="token"),
+    "reference": UpdateSettings(kl_weight=0.1, ratio="sequence"),
+    "clipped gradients": UpdateSettings(max_grad_norm=0.01, weight_decay=0.1),
+    "checkpointing": UpdateSettings(gradient_checkpointing=True),
+}
+HAS_PEFT = importlib.util.find_spec("peft") is not None
+if HAS_PEFT:
+    CASES["adapters"] = UpdateSettings(lora_rank=2, gradient_checkpointing=True)
+
+
+class Run(NamedTuple):
+    metrics: list[dict[str, float]]
+    weights: dict[str, torch.Tensor]
+    state: dict
+
+
+def lesson(seed=0, groups=3, trajectories=4):
+    """What random rollouts teach: groups that share their first prompts, of mixed lengths."""
+    rng = random.Random(seed)
+
+    def ids(least, most):
+        return tuple(rng.randrange(10, 300) for _ in range(rng.randint(least, most)))
+
+    played = []
+    for group in range(groups):
+        goal = ids(5, 25)
+        for number in range(trajectories):
+            steps, prompt = [], goal
+            for _ in range(rng.randint(1, 3)):
+                response = ids(1, 8)
+                steps.append(Step("", "", "", prompt, response, tuple(rng.uniform(-6.2, -5.8) for _ in response)))
+                prompt = (*goal, *ids(3, 20))
+            played.append(Trajectory("t", "g", tuple(steps), float(number == 0), "exited", group))
+    return learn_from(played, CreditSettings(advantages="trajectory"))
+
+
+def tiny_model():
+    """A tiny model without training of the keys' biases.
+
+    A softmax hardly sees them: their gradients are rounding errors, which AdamW makes as large as any other update.
+    """
+    model, _ = tiny.tiny_model()
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad = not name.endswith("k_proj.bias")
+    return model
+
+
+def new_learner(settings, ranks=ALONE, model=None):
+    torch.set_num_threads(1)
+    model = model or tiny_model()
+    return Learner(model, settings, deepcopy(model) if settings.kl_weight else None, ranks)
+
+
+def train(learner, lessons=(0, 1, 2)):
+    metrics = [learner.learn(lesson(number), random.Random(number)) for number in lessons]
+    return Run(
+        metrics, {name: value.detach().clone() for name, value in learner.model.named_parameters()}, learner.state_dict()
+    )
+
+
+def assert_equal_runs(ours, theirs, tolerance=1e-5):
+    assert len(ours.metrics) == len(theirs.metrics)
+    for our, their in zip(ours.metrics, theirs.metrics, strict=True):
+        assert our == pytest.approx(their, abs=tolerance)
+    assert ours.weights.keys() == theirs.weights.keys()
+    for name, weights in ours.weights.items():
+        assert torch.allclose(weights, theirs.weights[name], atol=tolerance, rtol=0), name
+
+
+def train_as_rank(index, count, folder):
+    distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=index, world_size=count)
+    ranks = Ranks.here()
+    runs = {name: train(new_learner(settings, ranks)) for name, settings in CASES.items()}
+    settings = CASES["many passes"]
+    resumed = new_learner(settings, ranks, torch.load(folder / "model.pt", weights_only=False))
+    resumed.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
+    runs["resumed"] = train(resumed, lessons=[2])
+    if ranks.leads:
+        torch.save(runs, folder / "runs.pt")
+    distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+    distributed.destroy_process_group()
+
+
+@pytest.fixture(scope="module")
+def two_ranks(tmp_path_factory):
+    """The runs of two processes, and of one that went on in two after its second lesson."""
+    folder = tmp_path_factory.mktemp("ranks")
+    alone = new_learner(CASES["many passes"])
+    state = train(alone, lessons=[0, 1]).state
+    torch.save(alone.model, folder / "model.pt")
+    torch.save(state, folder / "state.pt")
+    multiprocessing.spawn(train_as_rank, (2, folder), nprocs=2)
+    return torch.load(folder / "runs.pt", weights_only=False)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_two_ranks_learn_what_one_process_does(two_ranks, case):
+    assert_equal_runs(two_ranks[case], train(new_learner(CASES[case])))
+
+
+def test_training_goes_on_in_more_processes_and_in_fewer(two_ranks):
+    whole = train(new_learner(CASES["many passes"]))
+    assert_equal_runs(two_ranks["resumed"], whole._replace(metrics=whole.metrics[2:]))
+    # And back: what two ranks have saved, one process loads.
+    model = tiny_model()
+    model.load_state_dict(two_ranks["many passes"].weights, strict=False)
+    fewer = new_learner(CASES["many passes"], model=model)
+    fewer.load_state_dict(two_ranks["many passes"].state)
+    whole = train(new_learner(CASES["many passes"]), lessons=[0, 1, 2, 3])
+    assert_equal_runs(train(fewer, lessons=[3]), whole._replace(metrics=whole.metrics[3:]))
+
+
+@pytest.mark.parametrize("changes", [{"tokens_per_pass": 40}, {"gradient_checkpointing": True}], ids=str)
+def test_the_result_does_not_depend_on_how_it_is_computed(changes):
+    assert_equal_runs(train(new_learner(UpdateSettings(**changes))), train(new_learner(UpdateSettings())))
+
+
+def test_the_order_of_the_samples_does_not_matter():
+    def learn(order):
+        learner = new_learner(UpdateSettings())
+        learner.learn(lesson().only(order), random.Random(0))
+        return Run([], dict(learner.model.named_parameters()), {})
+
+    count = len(lesson().samples)
+    assert_equal_runs(learn(range(count)), learn(random.Random(1).sample(range(count), count)))
+
+
+def test_half_precision_computes_about_the_same_and_keeps_the_weights_whole():
+    half, full = (train(new_learner(UpdateSettings(dtype=dtype)), [0]) for dtype in ("bfloat16", "float32"))
+    assert {value.dtype for value in half.weights.values()} == {torch.float32}
+    assert half.metrics[0]["loss"] != full.metrics[0]["loss"]
+    assert half.metrics[0]["loss"] == pytest.approx(full.metrics[0]["loss"], abs=0.02)
+
+
+@pytest.mark.skipif(not HAS_PEFT, reason="no peft here: pip install peft")
+def test_adapters_learn_and_the_weights_stay():
+    before = dict(tiny.tiny_model()[0].named_parameters())
+    learner = new_learner(UpdateSettings(lora_rank=2, learning_rate=1e-2))
+    after = train(learner).weights
+    assert {name for name in after if "lora" in name} == {
+        name for name, value in learner.model.named_parameters() if value.requires_grad
+    }
+    for name, value in before.items():
+        ours = after.get(name, after.get(name.replace("proj.", "proj.base_layer.")))
+        assert torch.equal(value, ours), name
+    assert any(value.abs().max() > 0 for name, value in after.items() if "lora_B" in name)
+
+
+def test_parts_hold_every_sample_once_and_about_as_many_tokens():
+    samples = lesson(groups=10, trajectories=8).samples
+    parts = deal(samples, 4)
+    assert sorted(index for part in parts for index in part) == list(range(len(samples)))
+    prompts = [{samples[index].prompt_ids for index in part} for part in parts]
+    assert sum(map(len, prompts)) == len(set.union(*prompts))
+    tokens = [sum(map(len, own)) for own in prompts]
+    assert max(tokens) < 1.3 * min(tokens)
+
+
+def test_a_rank_may_have_nothing_to_do():
+    assert deal([Sample((1,), (2,)), Sample((1,), (3,))], 2) in ([[0, 1], []], [[], [0, 1]])
+    assert deal([], 2) == [[], []]

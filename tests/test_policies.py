@@ -1,0 +1,100 @@
+from random import Random
+
+import pytest
+
+from agents.engines.inprocess import InProcessEngine
+from agents.policies import ExpertReplies, LanguageModelPolicy, RandomReplies, Request, ScriptedPolicy
+from agents.prompts import PromptEncoder
+from tests import tiny
+from webarena_gym import tasks as task_suite
+from webarena_gym.env import WebArenaLite
+
+
+@pytest.fixture(scope="module")
+def env():
+    env = WebArenaLite(tasks=task_suite.load("test")[:1], elements="label")
+    yield env
+    env.close()
+
+
+def messages(text):
+    return {"messages": [{"role": "user", "content": text}]}
+
+
+def language_model(**options):
+    model, tokenizer = tiny.tiny_model()
+    encoder = PromptEncoder(tokenizer)
+    return LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=5), encoder, **options)
+
+
+def all_replies(policy, requests):
+    policy.ask(requests)
+    replies = {}
+    while len(replies) < len(requests):
+        replies |= dict(policy.replies())
+    assert policy.replies() == []
+    return replies
+
+
+def test_a_scripted_policy_replies_at_once_and_once():
+    policy = ScriptedPolicy(lambda request: f"{request.slot} at {request.info['step']}")
+    policy.ask([Request(4, None, {"step": 0})])
+    policy.ask([Request(2, None, {"step": 7})])
+    assert [(slot, reply.text) for slot, reply in policy.replies()] == [(4, "4 at 0"), (2, "2 at 7")]
+    assert policy.replies(0.0) == []
+
+
+@pytest.mark.parametrize("choose", [RandomReplies(), ExpertReplies()], ids=["random", "expert"])
+def test_those_who_look_behind_the_page_need_an_env_in_this_process(choose):
+    with pytest.raises(ValueError, match=r"env 3 lives in another process; .* expected workers=0"):
+        ScriptedPolicy(choose).ask([Request(3, None, {"step": 0})])
+
+
+def test_the_seed_decides_what_a_random_reply_is(env):
+    _, info = env.reset(seed=1)
+    replies = [RandomReplies()(Request(0, env, info, seed)) for seed in range(30)]
+    assert replies == [RandomReplies()(Request(slot, env, info, slot)) for slot in range(30)]
+    assert len(set(replies)) > 10
+
+
+def test_the_expert_solves_its_task(env):
+    _, info = env.reset(seed=1)
+    expert, over = ExpertReplies(), False
+    while not over:
+        _, reward, terminated, truncated, info = env.step(expert(Request(0, env, info)))
+        over = terminated or truncated
+    assert reward == 1.0
+
+
+def test_a_model_s_reply_depends_on_its_prompt_and_seed_alone():
+    requests = [Request(slot, None, messages(f"Round {slot % 3}"), slot // 3) for slot in range(9)]
+    replies = all_replies(language_model(), requests)
+    assert len({reply.response_ids for reply in replies.values()}) > 5
+    shuffled = [request._replace(slot=8 - request.slot) for request in Random(1).sample(requests, 9)]
+    again = all_replies(language_model(), shuffled)
+    assert {slot: again[8 - slot].response_ids for slot in replies} == {
+        slot: reply.response_ids for slot, reply in replies.items()
+    }
+
+
+def test_a_prompt_that_is_too_long_is_told_without_waiting_for_the_others():
+    policy = language_model(max_prompt_tokens=20)
+    policy.ask([Request(0, None, messages("Round 0")), Request(1, None, messages("Round 0 " * 20))])
+    policy.engine.load(policy.engine._model, 4)
+    ((slot, reply),) = [(slot, reply) for slot, reply in policy.replies(0.0) if reply.too_long]
+    assert (slot, reply.text, reply.policy_version) == (1, "", 4)
+
+
+def test_replies_tell_the_version_of_the_weights():
+    policy = language_model()
+    model = policy.engine._model
+    assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 0
+    policy.engine.load(model, 3)
+    assert all_replies(policy, [Request(0, None, messages("Round"))])[0].policy_version == 3
+
+
+def test_closing_closes_the_engine():
+    policy = language_model()
+    policy.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        policy.ask([Request(0, None, messages("Round"))])
