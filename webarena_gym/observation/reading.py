@@ -19,6 +19,7 @@ FIELDS = frozenset({"input", "select", "textarea"})
 BUTTON_TYPES = frozenset({"submit", "button", "reset", "image"})
 _APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
 _HIDING = frozenset({"hidden", "aria-hidden", "style"})
+_USABLE = FIELDS | {"button", "summary"}
 _ENABLING = frozenset({"onclick", "role", "contenteditable"})
 _ROLES = frozenset({"button", "link", "checkbox", "radio", "tab", "menuitem", "option", "switch", "combobox", "textbox"})
 
@@ -31,10 +32,10 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
 
 def is_hidden(element: HtmlElement) -> bool:
     """Say whether the markup itself hides the element; style sheets are a matter of browsers with layout."""
-    tag = element.tag
-    if (tag == "input" and element.get("type", "").lower() == "hidden") or (tag == "dialog" and "open" not in element.attrib):
+    tag, names = element.tag, element.keys()
+    if (tag == "input" and element.get("type", "").lower() == "hidden") or (tag == "dialog" and "open" not in names):
         return True
-    if _HIDING.isdisjoint(element.keys()):  # as most elements: one look at all names is faster than one for each
+    if _HIDING.isdisjoint(names):  # as most elements: one look at all names is faster than one for each
         return False
     if "hidden" in element.attrib or element.get("aria-hidden") == "true":
         return True
@@ -50,16 +51,17 @@ def is_closed(element: HtmlElement) -> bool:
 def is_interactive(element: HtmlElement) -> bool:
     """Say whether a person could click or fill the element."""
     tag = element.tag
-    if tag in FIELDS or tag in {"button", "summary"} or (tag == "a" and "href" in element.attrib):
+    if tag in _USABLE or (tag == "a" and element.get("href") is not None):
         return True
     if _ENABLING.isdisjoint(element.keys()):
         return False
-    attributes = element.attrib
-    return "onclick" in attributes or attributes.get("role") in _ROLES or attributes.get("contenteditable") in ("", "true")
+    return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in ("", "true")
 
 
 def visible_text(element: HtmlElement) -> str:
     """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
+    if element.tag == "a" and not len(element) and not is_hidden(element):  # as most that are asked for
+        return " ".join((element.text or "").split())
     parts: list[str] = []
     _collect(element, parts)
     return " ".join("".join(parts).split())

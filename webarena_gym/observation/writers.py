@@ -28,6 +28,7 @@ Elements = Literal["id", "label"]
 
 MAX_LABEL = 80  # characters of one label
 _BLOCKS = BLOCKS | {"tr", "td", "th"}
+_WITH_A_WAY_OF_THEIR_OWN = HEADINGS | {"tr", "label", "img", "iframe"}
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
 _STATES = frozenset((*_FLAGS, "aria-expanded"))
 _AX_INPUTS = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
@@ -50,9 +51,20 @@ def _controls(element: HtmlElement) -> list[HtmlElement]:
     return found
 
 
+def _holds_control(element: HtmlElement) -> bool:
+    """Say whether `_controls` finds any; it stops at the first, so that wrappers in wrappers do not cost the square."""
+    return any(
+        isinstance(child.tag, str)
+        and child.tag not in SKIPPED
+        and not is_hidden(child)
+        and (is_interactive(child) or _holds_control(child))
+        for child in (element.findall("summary")[:1] if is_closed(element) else element)
+    )
+
+
 def _is_control(element: HtmlElement) -> bool:
     """Say whether the element is used as a whole, and not by what is inside it."""
-    return is_interactive(element) and (element.tag in FIELDS or not len(element) or not _controls(element))
+    return is_interactive(element) and (element.tag in FIELDS or not len(element) or not _holds_control(element))
 
 
 class Writer(ABC):
@@ -91,15 +103,16 @@ class Writer(ABC):
 
     def flush(self) -> None:
         """End the current line, unless inside a table row, which is one line."""
+        if not self._line:
+            return
         if self._row_depth:
-            if self._line and not self._line[-1].endswith(" "):
+            if not self._line[-1].endswith(" "):
                 self._line.append(" ")
             return
-        if self._line:
-            line = "".join(self._line).strip()
-            self._line.clear()
-            if line:
-                self.lines.append(line)
+        line = "".join(self._line).strip()
+        self._line.clear()
+        if line:
+            self.lines.append(line)
 
     def document(self, root: HtmlElement) -> None:
         """Write a whole document."""
@@ -115,10 +128,12 @@ class Writer(ABC):
     def walk(self, element: HtmlElement) -> None:
         """Write an element and all that is in it, but not what follows it."""
         tag = element.tag
-        if not isinstance(tag, str) or tag in SKIPPED or is_hidden(element):
+        if tag in SKIPPED or not isinstance(tag, str) or is_hidden(element):
             return
         if _is_control(element):
             self._interactive(element)
+        elif tag not in _WITH_A_WAY_OF_THEIR_OWN:
+            self.content(element)
         elif tag in HEADINGS:
             self.heading(element)
         elif tag == "tr" and not self._row_depth and element.find(".//table") is None:
@@ -127,13 +142,11 @@ class Writer(ABC):
             for control in _controls(element):
                 self._interactive(control)
         elif tag == "img":
-            alt = clean(element.attrib.get("alt", ""))
-            if alt:
+            if alt := clean(element.get("alt", "")):
                 self.image(alt)
-        elif tag == "iframe":
-            self.text("[frame] ")
-            self.content(element)
         else:
+            if tag == "iframe":
+                self.text("[frame] ")
             self.content(element)
 
     def content(self, element: HtmlElement) -> None:
@@ -145,20 +158,17 @@ class Writer(ABC):
             for summary in element.findall("summary")[:1]:
                 self.walk(summary)
         else:
-            self._parts(element)
+            if text := element.text:
+                self.text(text)
+            for child in element:
+                if child.tag == "br":
+                    self.flush()
+                else:
+                    self.walk(child)
+                if tail := child.tail:
+                    self.text(tail)
         if block:
             self.flush()
-
-    def _parts(self, element: HtmlElement) -> None:
-        if element.text:
-            self.text(element.text)
-        for child in element:
-            if child.tag == "br":
-                self.flush()
-            else:
-                self.walk(child)
-            if child.tail:
-                self.text(child.tail)
 
     def _interactive(self, element: HtmlElement) -> None:
         label = self.label(element)
@@ -175,17 +185,17 @@ class Writer(ABC):
 
     def label(self, element: HtmlElement) -> str:
         """Return the name by which a person would call the element; its tag when it has none."""
-        attributes, tag = element.attrib, element.tag
-        name = attributes.get("aria-label", "")
+        tag = element.tag
+        name = element.get("aria-label", "")
         if not name and tag in FIELDS:
-            kind = attributes.get("type", "").lower()
+            kind = element.get("type", "").lower()
             if tag == "input" and kind in BUTTON_TYPES:
-                name = attributes.get("value") or attributes.get("alt") or kind.title()
+                name = element.get("value") or element.get("alt") or kind.title()
             else:
-                name = self._label_of(element) or attributes.get("placeholder") or attributes.get("title") or ""
-                name = name or attributes.get("name", "")
+                name = self._label_of(element) or element.get("placeholder") or element.get("title") or ""
+                name = name or element.get("name", "")
         elif not name:
-            name = visible_text(element) or attributes.get("title", "")
+            name = visible_text(element) or element.get("title", "")
         return clean(name, MAX_LABEL) or tag
 
     def _label_of(self, element: HtmlElement) -> str:
@@ -211,8 +221,13 @@ class HtmlWriter(Writer):
         self._bbox = bbox
 
     def text(self, text: str) -> None:
-        text = " " if text.isspace() else SPACE.sub(" ", text).replace("<", "&lt;")
-        if not self._line or self._line[-1].endswith(" "):
+        at_start = not self._line or self._line[-1].endswith(" ")
+        if text.isspace():  # what stands between most elements
+            if not at_start:
+                self._line.append(" ")
+            return
+        text = SPACE.sub(" ", text).replace("<", "&lt;")
+        if at_start:
             text = text.lstrip()
         if text:
             self._line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
@@ -278,13 +293,12 @@ class HtmlWriter(Writer):
 
     @staticmethod
     def _is_button(element: HtmlElement) -> bool:
-        return element.tag == "input" and element.attrib.get("type", "").lower() in BUTTON_TYPES
+        return element.tag == "input" and element.get("type", "").lower() in BUTTON_TYPES
 
     def _state(self, element: HtmlElement) -> list[str]:
-        attributes = element.attrib
         written = []
-        kind = attributes.get("type", "text").lower()
         if element.tag == "input" and not self._is_button(element):
+            kind = element.get("type", "text").lower()
             if kind not in ("text", "search"):
                 written.append(f'type="{_attribute(kind)}"')
             if kind not in ("checkbox", "radio", "password", "file") and field_value(element):
@@ -292,13 +306,13 @@ class HtmlWriter(Writer):
             elif kind == "password" and field_value(element):
                 written.append('value="(hidden)"')
         if not _STATES.isdisjoint(element.keys()):
-            written += [flag for flag in _FLAGS if flag in attributes]
-            if element.tag not in FIELDS and attributes.get("aria-expanded"):
-                written.append(f'aria-expanded="{_attribute(attributes["aria-expanded"])}"')
+            written += [flag for flag in _FLAGS if flag in element.attrib]
+            if element.tag not in FIELDS and element.get("aria-expanded"):
+                written.append(f'aria-expanded="{_attribute(element.get("aria-expanded"))}"')
         if element is self.focused:
             written.append("focused")
-        if self._bbox and "data-bbox" in attributes:
-            written.append(f'data-bbox="{_attribute(attributes["data-bbox"])}"')
+        if self._bbox and "data-bbox" in element.attrib:
+            written.append(f'data-bbox="{_attribute(element.get("data-bbox"))}"')
         return written
 
 

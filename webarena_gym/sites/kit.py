@@ -1,9 +1,9 @@
-"""What every embedded site is made of: routing, templates, sessions, form keys and a SQLite database of its own.
+"""What every embedded site is made of: routing, templates, sessions and form keys, over a database of its own.
 
 A `Site` is written once, at module level, and holds no state: routes, templates, a schema. `Site.app(database)` binds it to
-one episode's database and is a plain WSGI application. Views take a `Request` and return text (HTML) or a response; each
-request runs in one transaction that is rolled back when the view fails or refuses. Nothing here reads the wall clock or the system's
-random numbers: the time is the world's (`request.now`), tokens are digests of what is in the database.
+one episode's database and is a plain WSGI application. Views take a `Request` and return text (HTML) or a response; what a view
+writes is taken back when it fails or refuses. Nothing here reads the wall clock or the system's random numbers: the time is the
+world's (`request.now`), tokens are digests of what is in the database.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -25,73 +26,16 @@ from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
+from webarena_gym.sites.common.formats import FILTERS
+from webarena_gym.sites.common.formats import date_time as date_time
+from webarena_gym.sites.common.formats import long_date as long_date
+from webarena_gym.sites.common.formats import money as money
+from webarena_gym.sites.common.sessions import sign_in as sign_in
+from webarena_gym.sites.database import Database as Database
 from webarena_gym.sites.layout import PLAIN, Layout
 
-Snapshot = dict[int, bytes]
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _SHARED_TEMPLATES = Path(__file__).parent / "common" / "templates"
-_PAGE = 4096  # bytes; SQLite's page size, fixed for every world
-
-
-class Database:
-    """An in-memory SQLite database that starts as a copy of `base` and can return to it, or to a snapshot, in about a millisecond.
-
-    A snapshot is the pages that differ from the base, so that it stays small, and fits any database with the same base.
-    """
-
-    def __init__(self, base: bytes) -> None:
-        self._base = base
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-        self.connection.row_factory = sqlite3.Row
-        self._writes_at_base: tuple[int, int] | None = None
-        self.reset()
-
-    def reset(self) -> None:
-        """Return to the base, byte for byte. Takes no time when nothing was written since."""
-        if self.connection.in_transaction or self._writes() != self._writes_at_base:
-            self._load(self._base)
-            self._writes_at_base = self._writes()
-
-    def _load(self, content: bytes) -> None:
-        self.connection.deserialize(content)
-        self._writes_at_base = None
-
-    def _writes(self) -> tuple[int, int]:
-        """Return numbers that change with every write to the database: to rows, and to the schema."""
-        (schema_version,) = self.connection.execute("PRAGMA schema_version").fetchone()
-        return self.connection.total_changes, schema_version
-
-    def snapshot(self) -> Snapshot:
-        """Return the pages that differ from the base, by offset; offset -1 holds the length of the whole."""
-        now, base = self.connection.serialize(), self._base
-        changed = {
-            start: now[start : start + _PAGE]
-            for start in range(0, len(now), _PAGE)
-            if now[start : start + _PAGE] != base[start : start + _PAGE]
-        }
-        return changed | {-1: len(now).to_bytes(8, "big")}
-
-    def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken."""
-        size = int.from_bytes(snapshot[-1], "big")
-        content = bytearray(self._base[:size].ljust(size, b"\0"))
-        for start, page in snapshot.items():
-            if start >= 0:
-                content[start : start + len(page)] = page
-        self._load(bytes(content))
-
-    def close(self) -> None:
-        """Free the memory; the database cannot be used afterwards."""
-        self.connection.close()
-
-
-def sign_in(db: sqlite3.Connection, **data: Any) -> str:
-    """Store a new session with `data` in it and return its id, the value of the site's session cookie."""
-    (count,) = db.execute("SELECT count(*) FROM session").fetchone()
-    (seed,) = db.execute("SELECT value FROM world WHERE key = 'seed'").fetchone()
-    session_id = hashlib.sha256(f"{seed}/{count}".encode()).hexdigest()[:32]
-    db.execute("INSERT INTO session VALUES (?, ?)", (session_id, json.dumps(data)))
-    return session_id
 
 
 class Parameters(ImmutableMultiDict[str, Any]):
@@ -129,24 +73,24 @@ class Request(BaseRequest):
         return f"{self.scheme}://{label}.{self.host.partition('.')[2]}"
 
     @cached_property
-    def session_id(self) -> str:
-        """The id of the caller's session; made on first use."""
+    def _stored(self) -> tuple[str, str]:
+        """The id of the caller's session, which is made on first use, and what is kept of it."""
         wanted = self.cookies.get(Site.cookie, "")
-        found = self.db.execute("SELECT 1 FROM session WHERE session_id = ?", (wanted,)).fetchone()
-        return wanted if found else sign_in(self.db)
+        row = self.db.execute("SELECT session_id, data FROM session WHERE session_id = ?", (wanted,)).fetchone()
+        return tuple(row) if row else (sign_in(self.db), "{}")
+
+    @property
+    def session_id(self) -> str:
+        """The id of the caller's session."""
+        return self._stored[0]
 
     @cached_property
     def session(self) -> dict[str, Any]:
         """The caller's session: a JSON object that is saved when it changed."""
-        data: dict[str, Any] = json.loads(self._saved_session)
+        data: dict[str, Any] = json.loads(self._stored[1])
         return data
 
     @cached_property
-    def _saved_session(self) -> str:
-        (data,) = self.db.execute("SELECT data FROM session WHERE session_id = ?", (self.session_id,)).fetchone()
-        return str(data)
-
-    @property
     def form_key(self) -> str:
         """The token that every posted form must carry back in its field `form_key`."""
         return hashlib.sha256(f"form/{self.session_id}".encode()).hexdigest()[:16]
@@ -161,72 +105,39 @@ class Request(BaseRequest):
         return self.app.site.templates.get_template(template).render(request=self, messages=messages, **values)
 
     def undo(self) -> None:
-        """Take back what was written so far, in the session too; the transaction is open again."""
-        self.db.execute("ROLLBACK")
-        self.db.execute("BEGIN")
-        for name in ("session", "session_id", "_saved_session"):
+        """Take back what was written so far, in the session too."""
+        self.db.execute("ROLLBACK TO request")
+        for name in ("_stored", "session", "form_key"):
             self.__dict__.pop(name, None)
 
     def save_session(self) -> None:
         """Write the session back, when a view changed it."""
-        if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._saved_session:
+        if "session" in self.__dict__ and (data := json.dumps(self.session)) != self._stored[1]:
             self.db.execute("UPDATE session SET data = ? WHERE session_id = ?", (data, self.session_id))
+
+    def give_cookie(self, response: Response) -> None:
+        """Tell the caller the id of a session that is new."""
+        if "_stored" in self.__dict__ and self.session_id != self.cookies.get(Site.cookie):
+            response.set_cookie(Site.cookie, self.session_id, httponly=True)
 
 
 View = Callable[..., "str | Response"]
-
-
-def money(cents: int) -> str:
-    """Write cents as a shop does.
-
-    >>> money(123456), money(-500)
-    ('$1,234.56', '-$5.00')
-    """
-    return f"{'-' if cents < 0 else ''}${abs(cents) // 100:,}.{abs(cents) % 100:02d}"
-
-
-def short_date(value: str | datetime) -> str:
-    """Write a date as month/day/two-digit year.
-
-    >>> short_date("2023-03-05 10:00:00")
-    '3/5/23'
-    """
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return f"{moment.month}/{moment.day}/{moment:%y}"
-
-
-def long_date(value: str | datetime) -> str:
-    """Write a date in words.
-
-    >>> long_date("2023-03-05 10:00:00")
-    'March 5, 2023'
-    """
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return f"{moment:%B} {moment.day}, {moment.year}"
-
-
-def date_time(value: str | datetime) -> str:
-    """Write a moment as lists of orders do.
-
-    >>> date_time("2023-03-05 15:07:09")
-    'Mar 5, 2023, 3:07:09 PM'
-    """
-    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-    return f"{moment:%b} {moment.day}, {moment.year}, {moment.hour % 12 or 12}:{moment:%M:%S %p}"
-
-
-FILTERS: dict[str, Callable[..., str]] = {
-    "money": money,
-    "short_date": short_date,
-    "long_date": long_date,
-    "date_time": date_time,
-}
 
 
 class _RowId(IntegerConverter):
     """The `<int:...>` of a rule: of at most 15 digits, so that whatever matches fits an integer of SQLite's."""
 
     regex = "[0-9]{1,15}"
+
+
+class _Templates(jinja2.Environment):
+    """Looks in the columns of a row first, since that is most of what templates ask for, and an attribute that is missing costs more."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if type(obj) is sqlite3.Row:
+            with suppress(IndexError):
+                return obj[attribute]
+        return super().getattr(obj, attribute)
 
 
 class Site:
@@ -243,12 +154,12 @@ class Site:
 
     def _static(self, request: Request, name: str) -> Response:
         """Serve a file of the site's own folder `static`."""
-        return send_from_directory(self._folder / "static", name, request.environ)
+        return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
 
     @cached_property
     def templates(self) -> jinja2.Environment:
         """The site's templates and those that sites share, escaped always; an undefined name is an error."""
-        environment = jinja2.Environment(
+        environment = _Templates(
             loader=jinja2.FileSystemLoader([self._folder / "templates", _SHARED_TEMPLATES]),
             autoescape=True,
             trim_blocks=True,
@@ -300,13 +211,14 @@ class App:
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         request = Request(environ)
         request.app = self
-        request.db.execute("BEGIN")
+        request.db.execute("SAVEPOINT request")
         try:
             response = self._respond(request)
-            request.db.execute("COMMIT")
         except BaseException:
-            request.db.execute("ROLLBACK")
+            request.undo()
             raise
+        finally:
+            request.db.execute("RELEASE request")
         return response(environ, start_response)
 
     def _respond(self, request: Request) -> Response:
@@ -319,8 +231,7 @@ class App:
         if self.layout.seed is not None and response.mimetype == "text/html":
             response.set_data(self.layout.rebuild(response.get_data(as_text=True)))
         request.save_session()
-        if request.__dict__.get("session_id", "") != request.cookies.get(Site.cookie, ""):
-            response.set_cookie(Site.cookie, request.session_id, httponly=True)
+        request.give_cookie(response)
         return response
 
     def _refusal(self, request: Request, error: HTTPException) -> Response:

@@ -20,7 +20,8 @@ from typing import Any
 from webarena_gym import progress
 from webarena_gym.errors import WorldError
 from webarena_gym.network import Network, WSGIApplication
-from webarena_gym.sites.kit import Database, Site, Snapshot
+from webarena_gym.sites.database import Database, Snapshot
+from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout
 
 HOSTS: Mapping[str, str] = {
@@ -171,7 +172,7 @@ def _version(name: str) -> str:
     """A digest of all that decides what a generator makes: the sources and data of its site, and what the sites share."""
     sites = Path(__file__).parent
     digest = hashlib.sha256()
-    for file in (sites / "kit.py", *(file for folder in ("common", name) for file in sorted((sites / folder).rglob("*")))):
+    for file in (file for folder in ("common", name) for file in sorted((sites / folder).rglob("*"))):
         if file.suffix in (".py", ".sql", ".json", ".txt"):
             content = file.read_bytes()
             digest.update(f"{file.relative_to(sites).as_posix()} {len(content)}\n".encode() + content)

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
 
+from webarena_gym.sites.common.formats import long_date
 from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.kit import long_date
 
 NONE = "None"
 """What the URL says for "without a milestone" and "assigned to nobody"."""

@@ -54,6 +54,7 @@ CREATE TABLE project (
     license TEXT NOT NULL DEFAULT '', is_archived INTEGER NOT NULL DEFAULT 0,
     created_at TEXT NOT NULL, last_activity_at TEXT NOT NULL, UNIQUE (namespace, path)
 );
+CREATE INDEX project_by_origin ON project (forked_from_id);
 
 CREATE TABLE project_member (  -- direct members; the owner of a personal project is one
     project_id INTEGER NOT NULL REFERENCES project, user_id INTEGER NOT NULL REFERENCES user,

@@ -5,7 +5,7 @@ import sqlite3
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.kit import sign_in
+from webarena_gym.sites.common.sessions import sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int) -> None:

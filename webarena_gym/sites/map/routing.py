@@ -2,16 +2,16 @@
 
 It is given the rows of the road tables and knows no database. A `Spot` is a place on a piece of street, so that a route may
 begin and end between crossings. Costs are whole numbers and the graph is built in the order of the rows, so equal worlds give
-equal routes in any process. The best ways from a crossing take some milliseconds to find and are kept.
+equal routes in any process. The best ways from a crossing take a millisecond to find and are kept.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
+from heapq import heappop, heappush
+from itertools import count, pairwise
 from typing import Any, NamedTuple
-
-import networkx
 
 from webarena_gym.sites.map.geometry import Point, along, metres_between, nearest_fraction
 from webarena_gym.sites.map.units import minutes
@@ -20,6 +20,10 @@ Rows = Callable[[str], Iterable[Any]]
 """Runs a query and returns its rows, which know their columns by name."""
 
 _TREES = 48  # kept for each world, of some 200 KB
+
+Graph = Mapping[int, list[tuple[int, int]]]
+"""The crossings that can be reached from each crossing, and at what cost."""
+
 _CAR_KMH = {"motorway": 110, "road": 80, "main": 45, "street": 30}
 _METRES_PER_DEGREE = 111_000  # of latitude, rounded down
 
@@ -93,7 +97,7 @@ class Roads:
             pair: edge for edge in self.edges.values() for pair in ((edge.node_a, edge.node_b), (edge.node_b, edge.node_a))
         }
         self._graphs = {mode.key: self._graph(mode) for mode in MODES.values()}
-        self._ways = lru_cache(maxsize=_TREES)(self._find_ways)
+        self._ways = lru_cache(maxsize=_TREES)(lambda mode, node: _cheapest(self._graphs[mode], node))
 
     def point(self, spot: Spot) -> Point:
         """Return where a spot is."""
@@ -129,51 +133,63 @@ class Roads:
 
     def route(self, mode: Mode, start: Spot, end: Spot) -> Route:
         """Return the best way from one spot to another; there always is one."""
-        choices: list[tuple[int, tuple[int, int] | None]] = []
-        if start.edge_id == end.edge_id:
-            choices.append((_cost(mode, self.edges[start.edge_id], abs(end.metres - start.metres)), None))
-        for first, first_cost in self._exits(mode, start):
-            costs, _ = self._ways(mode.key, first)
-            choices += [(first_cost + costs[last] + cost, (first, last)) for last, cost in self._exits(mode, end)]
-        _, crossings = min(choices, key=lambda choice: choice[0])
-        begin = self.edges[start.edge_id]
-        legs = self._legs(mode, start, end, *crossings) if crossings else [Leg(begin, start.metres, end.metres)]
-        return _measured(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
-
-    def _graph(self, mode: Mode) -> Any:
-        """Return what a mode may use as a graph of crossings."""
-        graph = networkx.Graph()
-        for edge in self.edges.values():
-            if edge.kind != mode.barred:
-                graph.add_edge(edge.node_a, edge.node_b, cost=_cost(mode, edge, edge.length))
-        return graph
-
-    def _find_ways(self, mode: str, node: int) -> tuple[Mapping[int, int], Mapping[int, list[int]]]:
-        """Return what it costs to get from a crossing to each other one, and which crossings come before it on the way."""
-        before, costs = networkx.dijkstra_predecessor_and_distance(self._graphs[mode], node, weight="cost")
-        return costs, before
-
-    def _exits(self, mode: Mode, spot: Spot) -> list[tuple[int, int]]:
-        """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
-        edge = self.edges[spot.edge_id]
-        return [
-            (edge.node_a, _cost(mode, edge, spot.metres)),
-            (edge.node_b, _cost(mode, edge, edge.length - spot.metres)),
+        begin, finish = self.edges[start.edge_id], self.edges[end.edge_id]
+        choices = [
+            (leaving + self._ways(mode.key, first)[0][last] + arriving, first, last)
+            for first, leaving in self._exits(mode, start).items()
+            for last, arriving in self._exits(mode, end).items()
         ]
-
-    def _legs(self, mode: Mode, start: Spot, end: Spot, first: int, last: int) -> list[Leg]:
-        """Return the parts of the best way that leaves the first piece and enters the last one at these crossings."""
+        cost, first, last = min(choices, key=lambda choice: choice[0])
+        if begin is finish and _cost(mode, begin, abs(end.metres - start.metres)) <= cost:
+            return _measured(mode, (Leg(begin, start.metres, end.metres),))
         _, before = self._ways(mode.key, first)
         nodes = [last]
         while nodes[-1] != first:
-            nodes.append(before[nodes[-1]][0])
-        nodes.reverse()
-        begin, finish = self.edges[start.edge_id], self.edges[end.edge_id]
+            nodes.append(before[nodes[-1]])
         legs = [Leg(begin, start.metres, 0 if first == begin.node_a else begin.length)]
-        for a, b in pairwise(nodes):
+        for a, b in pairwise(reversed(nodes)):
             edge = self._between[a, b]
             legs.append(Leg(edge, 0, edge.length) if a == edge.node_a else Leg(edge, edge.length, 0))
-        return [*legs, Leg(finish, 0 if last == finish.node_a else finish.length, end.metres)]
+        legs.append(Leg(finish, 0 if last == finish.node_a else finish.length, end.metres))
+        return _measured(mode, tuple(leg for leg in legs if leg.metres) or (legs[0],))
+
+    def _graph(self, mode: Mode) -> Graph:
+        """Return what a mode may use as a graph of crossings."""
+        graph: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+        for edge in self.edges.values():
+            if edge.kind != mode.barred:
+                cost = _cost(mode, edge, edge.length)
+                graph[edge.node_a].append((edge.node_b, cost))
+                graph[edge.node_b].append((edge.node_a, cost))
+        return graph
+
+    def _exits(self, mode: Mode, spot: Spot) -> dict[int, int]:
+        """Return the crossings at either end of a spot's piece of street, and what it costs to get there."""
+        edge = self.edges[spot.edge_id]
+        return {
+            edge.node_a: _cost(mode, edge, spot.metres),
+            edge.node_b: _cost(mode, edge, edge.length - spot.metres),
+        }
+
+
+def _cheapest(graph: Graph, start: int) -> tuple[dict[int, int], dict[int, int]]:
+    """Return what it costs to get from a crossing to each other one, and the crossing before each (Dijkstra 1959).
+
+    Of equal ways, the one that was found first is taken.
+    """
+    costs = {start: 0}
+    before: dict[int, int] = {}
+    turn = count()
+    waiting = [(0, next(turn), start)]
+    while waiting:
+        cost, _, node = heappop(waiting)
+        if cost > costs[node]:
+            continue
+        for other, length in graph[node]:
+            if other not in costs or cost + length < costs[other]:
+                costs[other], before[other] = cost + length, node
+                heappush(waiting, (costs[other], next(turn), other))
+    return costs, before
 
 
 def _cost(mode: Mode, edge: Edge, metres: int) -> int:

@@ -10,7 +10,7 @@ from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST, Country,
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.kit import sign_in
+from webarena_gym.sites.common.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
 from webarena_gym.sites.map.world.roads import Board

@@ -33,6 +33,8 @@ class Listing:
         values |= {"limit": self.pager.limit, "first": self.pager.first}
         first = "s.is_sticky DESC, " if sticky_first and sort == "hot" else ""
         order = f"{first}{ORDER_BY[sort]}, s.submission_id DESC"
+        # What a card shows is counted after the page is cut, and not for all that it is cut from.
+        page = f"SELECT s.submission_id FROM submission s WHERE {condition} ORDER BY {order} LIMIT :limit OFFSET :first"
         self.rows: list[sqlite3.Row] = request.db.execute(
-            f"{CARD} WHERE {condition} ORDER BY {order} LIMIT :limit OFFSET :first", values
+            f"{CARD} WHERE s.submission_id IN ({page}) ORDER BY {order}", values
         ).fetchall()

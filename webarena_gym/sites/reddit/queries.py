@@ -18,20 +18,22 @@ PERIODS = {"day": "24 hours", "week": "Week", "month": "Month", "year": "Year", 
 WITH_PERIOD = ("top", "controversial", "most_commented")
 DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 
+_COMMENTS = "(SELECT count(*) FROM comment c WHERE c.submission_id = s.submission_id AND c.state = 'visible')"
+_ACTIVE_AT = """(SELECT coalesce(max(c.created_at), s.created_at) FROM comment c
+    WHERE c.submission_id = s.submission_id AND c.state = 'visible')"""
+
 ORDER_BY = {
     "hot": "CAST(strftime('%s', s.created_at) AS INTEGER) + 600 * (s.up - s.down) DESC",
     "new": "s.created_at DESC",
-    "active": "active_at DESC",
-    "top": "score DESC",
+    "active": f"{_ACTIVE_AT} DESC",
+    "top": "s.up - s.down DESC",
     "controversial": "min(s.up, s.down) DESC",
-    "most_commented": "comments DESC",
+    "most_commented": f"{_COMMENTS} DESC",
 }
 
-CARD = """
+CARD = f"""
     SELECT s.*, s.up - s.down AS score, f.name AS forum, u.username AS author, i.description AS image,
-        (SELECT count(*) FROM comment c WHERE c.submission_id = s.submission_id AND c.state = 'visible') AS comments,
-        (SELECT coalesce(max(c.created_at), s.created_at) FROM comment c
-            WHERE c.submission_id = s.submission_id AND c.state = 'visible') AS active_at,
+        {_COMMENTS} AS comments, {_ACTIVE_AT} AS active_at,
         (SELECT choice FROM submission_vote v WHERE v.submission_id = s.submission_id AND v.user_id = :me) AS my_vote
     FROM submission s JOIN forum f USING (forum_id) JOIN user u USING (user_id) LEFT JOIN image i USING (image_id)
 """

@@ -7,7 +7,7 @@ from typing import Any
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.kit import sign_in
+from webarena_gym.sites.common.sessions import sign_in
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world import forums, people, posts
 from webarena_gym.sites.reddit.world.forums import Forum, Voice

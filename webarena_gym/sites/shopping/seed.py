@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.seeding import insert
+from webarena_gym.sites.common.sessions import sign_in
 from webarena_gym.sites.common.texts import slug
-from webarena_gym.sites.kit import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer

@@ -8,7 +8,7 @@ from webarena_gym.sites.common.clock import moment
 from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.kit import sign_in
+from webarena_gym.sites.common.sessions import sign_in
 from webarena_gym.sites.wikipedia.markup import links, sections, whole
 from webarena_gym.sites.wikipedia.world import encyclopedia
 from webarena_gym.sites.wikipedia.world.article import Article

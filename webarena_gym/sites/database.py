@@ -1,0 +1,80 @@
+"""The database of a site in one episode: a copy of its world's, in memory, that returns to it in no time.
+
+All that an episode writes stays in one transaction that is never committed. So a reset takes back those pages alone, and what
+SQLite has read and prepared stays good.
+"""
+
+import sqlite3
+from contextlib import closing
+
+Snapshot = dict[int, bytes]
+_PAGE = 4096  # bytes; SQLite's page size, fixed for every world
+
+
+class Database:
+    """An in-memory SQLite database that starts as a copy of `base` and can return to it, or to a snapshot.
+
+    A snapshot is the pages that differ from the base, so that it stays small, and fits any database with the same base.
+    `connection` may be a new one after `reset` and `restore`; a query of before that is still being read from then ends with
+    an error of sqlite3's.
+    """
+
+    def __init__(self, base: bytes) -> None:
+        self._base = base
+        self.connection = _copy(base)
+        self._begin()
+
+    def _begin(self) -> None:
+        self.connection.execute("SAVEPOINT episode")
+
+    def reset(self) -> None:
+        """Return to the base, byte for byte."""
+        try:
+            self.connection.execute("ROLLBACK TO episode")
+        except sqlite3.OperationalError:  # somebody has committed, or it came from a snapshot: there is no way back
+            self._load(self._base)
+        else:
+            self.connection.execute("ROLLBACK")
+        self._begin()
+
+    def _load(self, content: bytes) -> None:
+        self.connection.close()
+        self.connection = _copy(content)
+
+    def snapshot(self) -> Snapshot:
+        """Return the pages that differ from the base, by offset; offset -1 holds the length of the whole."""
+        now, base = self.connection.serialize(), self._base
+        changed = {
+            start: now[start : start + _PAGE]
+            for start in range(0, len(now), _PAGE)
+            if now[start : start + _PAGE] != base[start : start + _PAGE]
+        }
+        return changed | {-1: len(now).to_bytes(8, "big")}
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state in which `snapshot` was taken."""
+        size = int.from_bytes(snapshot[-1], "big")
+        content = bytearray(self._base[:size].ljust(size, b"\0"))
+        for start, page in snapshot.items():
+            if start >= 0:
+                content[start : start + len(page)] = page
+        self._load(bytes(content))
+
+    def close(self) -> None:
+        """Free the memory; the database cannot be used afterwards."""
+        self.connection.close()
+
+
+def _copy(content: bytes) -> sqlite3.Connection:
+    """Return a database in memory with that content, byte for byte.
+
+    SQLite's own copy is taken, since a database that is deserialized keeps its pages twice, and serializes only what is committed.
+    """
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.row_factory = sqlite3.Row
+    with closing(sqlite3.connect(":memory:")) as source:
+        source.deserialize(content)
+        (version,) = source.execute("PRAGMA schema_version").fetchone()
+        source.backup(connection)
+    connection.execute(f"PRAGMA schema_version = {version}")  # the copy has counted it on
+    return connection
