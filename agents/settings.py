@@ -43,24 +43,35 @@ def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaul
     """
     documentation = field_docs(kind)
     hints = get_type_hints(kind)
+    module = inspect.getmodule(kind)
+    program = module.__spec__.name if module and module.__spec__ else kind.__module__  # a module that runs is "__main__"
     parser = ArgumentParser(
-        description=inspect.getdoc(kind), formatter_class=ArgumentDefaultsHelpFormatter, prog=f"python -m {kind.__module__}"
+        description=inspect.getdoc(kind),
+        usage="%(prog)s [options]",
+        formatter_class=ArgumentDefaultsHelpFormatter,
+        prog=f"python -m {program}",
     )
-    for item in fields(kind):  # type: ignore[arg-type]
-        name = "--" + item.name.replace("_", "-")
+    groups: dict[type, Any] = {
+        part: parser.add_argument_group(None, " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split()))
+        for part in kind.__mro__[1:-1]
+    }
+    groups[kind] = parser
+    own = {name: part for part in reversed(kind.__mro__[:-1]) for name in part.__annotations__}
+    for item in sorted(fields(kind), key=lambda item: own[item.name] is not kind):  # type: ignore[arg-type]
+        name, group = "--" + item.name.replace("_", "-"), groups[own[item.name]]
         default = (defaults or {}).get(item.name, item.default)
         options: dict[str, Any] = {"default": None if default is MISSING else default, "help": documentation[item.name]}
         options["required"] = default is MISSING
         hint = hints[item.name]
         if hint is bool:
-            parser.add_argument(name, action=BooleanOptionalAction, **options)
+            group.add_argument(name, action=BooleanOptionalAction, **options)
         elif get_origin(hint) is Literal:
-            parser.add_argument(name, choices=get_args(hint), **options)
+            group.add_argument(name, choices=get_args(hint), **options)
         elif get_origin(hint) is tuple:
-            parser.add_argument(name, type=get_args(hint)[0], nargs="+", **options)
+            group.add_argument(name, type=get_args(hint)[0], nargs="+", **options)
         else:
             optional = [argument for argument in get_args(hint) if argument is not type(None)]
-            parser.add_argument(name, type=optional[0] if optional else hint, metavar=item.name.upper(), **options)
+            group.add_argument(name, type=optional[0] if optional else hint, metavar=item.name.upper(), **options)
     values = vars(parser.parse_args(arguments))
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
 
