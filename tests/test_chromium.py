@@ -4,15 +4,21 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
+import gymnasium
+import numpy
 import pytest
 from werkzeug.wrappers import Request, Response
 
+import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
+from tests.serving import serving
 from webarena_gym.browsers import chromium
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.errors import ActionError, BrowserError
@@ -233,56 +239,231 @@ def test_a_crashed_page_is_an_error_and_the_next_start_works(browser):
     other.close()
 
 
-def children():
-    """The processes below this one that are Chromium or its driver."""
+def test_a_new_start_in_the_same_window_forgets_everything(monkeypatch):
+    asked = []
+
+    def remembering(environ, start_response):
+        request = Request(environ)
+        asked.append((request.path, request.cookies.get("seen", "")))
+        headers = {"Cache-Control": "max-age=86400", "Set-Cookie": "seen=yes; Path=/"}
+        body = f"<!doctype html><title>T</title><p>{len(asked)}<p><input aria-label=Word><a href=/two>Two</a>"
+        return Response(body, content_type="text/html", headers=headers)(environ, start_response)
+
+    contexts = []
+    begin = chromium.context.Context._end
+    monkeypatch.setattr(chromium.context.Context, "_end", lambda self: contexts.append(1) or begin(self))
+    browser = chromium.ChromiumBrowser(Network({"app.test": remembering}))
+    for _ in range(3):
+        browser.start([HOME, HOME + "two"], {"app.test": {"own": "1"}})
+        assert asked == [("/", ""), ("/two", "yes")]
+        assert [cookie["name"] for cookie in browser.cookies()] == ["own", "seen"]
+        with pytest.raises(ActionError, match="no earlier page"):
+            browser.go_back()
+        browser.type(observe(browser.page(), elements="label").element("Word"), "lamp")
+        press(browser, "Two")
+        assert len(browser.page().tabs) == 2
+        asked.clear()
+    browser.start([], {})
+    assert (browser.page().url, browser.cookies(), len(browser.page().tabs)) == ("about:blank", [], 1)
+    assert len(contexts) == 1
+    browser.close()
+
+
+def test_what_scripts_have_kept_is_forgotten_too():
+    page = """<p id=out></p><script>out.textContent = [localStorage.a, sessionStorage.a, window.name].join();
+        localStorage.a = sessionStorage.a = window.name = 'kept'</script>"""
+
+    def keeping(environ, start_response):
+        return Response(f"<!doctype html><title>T</title>{page}", content_type="text/html")(environ, start_response)
+
+    browser = chromium.ChromiumBrowser(Network({"app.test": keeping}))
+    for _ in range(2):
+        browser.start([HOME], {})
+        assert seen(browser) == ",,"
+        browser.goto(HOME)
+        assert seen(browser) == "kept,kept,kept"
+    browser.close()
+
+
+def test_the_sites_stand_still_while_nobody_acts(monkeypatch):
+    monkeypatch.setattr("webarena_gym.browsers.chromium.tab.QUIET_S", 0.3)
+    asked = []
+
+    def polled(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        body = "<!doctype html><title>T</title><script>setInterval(() => fetch('/poll?' + Math.random()), 10)</script>"
+        return Response(body, content_type="text/html")(environ, start_response)
+
+    browser = chromium.ChromiumBrowser(Network({"app.test": polled}))
+    browser.start([HOME], {})
+    before = list(asked)
+    assert not threading.Event().wait(0.5)
+    assert asked == before
+    browser.wait()
+    assert asked[len(before) :][0] == "/poll"
+    browser.start([], {})
+    assert not threading.Event().wait(0.2)
+    browser.close()
+
+
+def test_an_exception_of_a_site_reaches_who_used_the_browser():
+    def breaking(environ, start_response):
+        asked.append(environ["REQUEST_METHOD"])
+        if environ["PATH_INFO"] == "/broken":
+            return {}["missing"]
+        body = "<!doctype html><title>T</title><a href=/broken>Link</a><form method=post action=/broken><button>Send</button></form>"
+        return Response(body, content_type="text/html")(environ, start_response)
+
+    asked = []
+    browser = chromium.ChromiumBrowser(Network({"app.test": breaking}))
+    browser.start([HOME], {})
+    for label in ("Link", "Send"):
+        with pytest.raises(KeyError, match="missing") as caught:
+            press(browser, label)
+        assert caught.traceback[-1].name == "breaking"
+        browser.goto(HOME)
+    with pytest.raises(KeyError, match="missing"):
+        browser.start([HOME + "broken"], {})
+    assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
+    browser.close()
+
+
+def test_a_server_that_dies_while_it_answers_is_an_error_and_its_missing_images_are_not():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        pages = {
+            "/": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<title>T</title><a href=/half>On</a><img src=/x>",
+            "/half": b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 1000\r\n\r\n<title>T",
+        }
+
+        def answer():
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    path = connection.recv(65536).split()[1].decode()
+                    connection.sendall(pages.get(path, b""))
+                    if path == "/half":
+                        server.shutdown(socket.SHUT_RDWR)
+
+        threading.Thread(target=answer, daemon=True).start()
+        browser = chromium.ChromiumBrowser(None, hosts=frozenset([f"127.0.0.1:{port}"]))
+        browser.start([f"http://127.0.0.1:{port}/"], {})
+        with pytest.raises(BrowserError, match=f"the server did not answer GET http://127.0.0.1:{port}/half: peer closed"):
+            press(browser, "On")
+    with pytest.raises(BrowserError, match="did not answer"):
+        browser.goto(f"http://127.0.0.1:{port}/")
+    browser.close()
+
+
+def test_pages_are_told_the_place_of_the_task():
+    page = """<!doctype html><title>T</title><p id=out></p><script>navigator.geolocation.getCurrentPosition(
+        ({coords}) => out.textContent = [coords.latitude, coords.longitude], (error) => out.textContent = error.message)</script>"""
+    with serving(Response(page, content_type="text/html")) as url:
+        browser = chromium.ChromiumBrowser(None, hosts=frozenset([url.removeprefix("http://")]))
+        browser.start([url], {}, geolocation={"latitude": 40.44, "longitude": -79.94})
+        assert seen(browser) == "40.44,-79.94"
+        browser.start([url], {})
+        assert "denied" in seen(browser)
+        with pytest.raises(BrowserError, match="latitude"):
+            browser.start([url], {}, geolocation={"latitude": 100, "longitude": 0})
+        browser.close()
+
+
+def children(ancestor):
+    """The processes below another one, as pairs of id and name."""
     found = subprocess.run(["ps", "-eo", "pid,ppid,stat,comm"], capture_output=True, text=True, check=True).stdout.splitlines()[
         1:
     ]
     rows = [(int(pid), int(parent), state, name) for pid, parent, state, name in (line.split(None, 3) for line in found)]
-    below, frontier = [], {os.getpid()}
+    below, frontier = [], {ancestor}
     while frontier:
         mine = [row for row in rows if row[1] in frontier and "Z" not in row[2]]
         below += mine
         frontier = {row[0] for row in mine}
-    return [(pid, name) for pid, _, _, name in below if "chrom" in name]
+    return [(pid, name) for pid, _, _, name in below]
+
+
+def wait_until(is_true, seconds=20):
+    deadline = time.monotonic() + seconds
+    while not is_true():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.05)
 
 
 def test_a_killed_chromium_is_started_again(browser):
-    for pid, _ in children():
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    for pid, name in children(os.getpid()):
+        if "chrom" in name:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     with pytest.raises(BrowserError):
         browser.goto(HOME)
     browser.start([HOME], {})
     assert browser.page().url == HOME
 
 
-@pytest.mark.parametrize("end", ["", "raise SystemExit(3)", "import os, signal; os.kill(os.getpid(), signal.SIGINT)",
-                                 "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"])  # fmt: skip
-def test_no_process_is_left_behind(end):
+@pytest.mark.parametrize(
+    ("end", "count"),
+    [
+        ("", 1),
+        ("raise SystemExit(3)", 1),
+        ("1 / 0", 64),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGINT)", 8),
+        ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 8),
+    ],
+)
+def test_many_browsers_live_in_one_process_and_none_is_left_behind(end, count):
     code = (
         "from webarena_gym.browsers.chromium import ChromiumBrowser\n"
         "from webarena_gym.network import Network\n"
-        "browser = ChromiumBrowser(Network({}))\n"
-        "browser.start([], {})\n"
+        "browsers = [ChromiumBrowser(Network({})) for _ in range(COUNT)]\n"
+        "for browser in browsers: browser.start([], {})\n"
+        "assert [browser.page().url for browser in browsers] == ['about:blank'] * COUNT\n"
         "import subprocess, os\n"
         "print(subprocess.run(['pgrep', '-s', '0', '-f', 'chrom'], capture_output=True, text=True).stdout)\n"
         "import sys; sys.stdout.flush()\n" + end
-    )
+    ).replace("COUNT", str(count))
     process = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True, text=True
     )
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=120)
     assert out.strip()
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        left = subprocess.run(
-            ["pgrep", "-s", str(process.pid), "-f", "chrom"], capture_output=True, text=True, check=False
-        ).stdout.split()
-        if not left:
-            return
-        time.sleep(0.1)
-    raise AssertionError(f"left behind: {left}")
+
+    def is_alone():
+        left = subprocess.run(["pgrep", "-s", str(process.pid), "-f", "chrom"], capture_output=True, text=True, check=False)
+        return not left.stdout.split()
+
+    wait_until(is_alone)
+
+
+def test_a_killed_worker_takes_its_chromium_along():
+    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=1, browser="chromium", split="test")
+    try:
+        envs.reset(seed=1)
+        (worker,) = envs.worker_pids
+        below = {pid for pid, _ in children(worker)}
+        assert any("chrom" in name for _, name in children(worker))
+        os.kill(worker, signal.SIGKILL)
+        _, rewards, _, truncations, infos = envs.step(['do(action="Wait")'] * 2)
+        assert truncations.all()
+        assert numpy.isnan(rewards).all()
+        assert all("SIGKILL" in failure for failure in infos["failure"])
+        wait_until(lambda: all(is_gone(pid) for pid in below))
+        envs.reset(seed=2)
+        below = {pid for pid, _ in children(envs.worker_pids[0])}
+    finally:
+        envs.close()
+    wait_until(lambda: all(is_gone(pid) for pid in below))
+
+
+def is_gone(pid):
+    """Whether a process has ended, even if nobody has asked for its status yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except FileNotFoundError:
+        return True
 
 
 def test_a_missing_chromium_says_what_installs_one(monkeypatch):

@@ -1,15 +1,19 @@
 """The environment on Chromium: the same episodes as in the in-process browser, pictures, and crashes that cost one episode."""
 
+from contextlib import ExitStack
+
 import gymnasium
 import numpy
 import pytest
 from gymnasium.utils.env_checker import check_env
+from werkzeug.wrappers import Response
 
 import webarena_gym
 from tests import needs
+from tests.serving import serving
 from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
-from webarena_gym.tasks import Expert
+from webarena_gym.tasks import Expert, Task
 
 pytestmark = needs.chromium
 
@@ -123,3 +127,55 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
     assert "failure" not in env.reset(seed=2)[1]
     env.close()
     other.close()
+
+
+@pytest.mark.parametrize("kind", ["inprocess", "chromium"])
+def test_a_fault_of_a_site_is_raised_by_step_and_reset_alike_on_both_browsers(kind, monkeypatch):
+    def broken(environ, start_response):
+        raise ZeroDivisionError(environ["PATH_INFO"])
+
+    env = gymnasium.make("WebArenaLite-v0", browser=kind, split="test").unwrapped
+    env.reset(options={"task": "shopping.checkout/1000/0"})
+    monkeypatch.setitem(env._venue._network._sites, "shop.test", broken)
+    for fail in (
+        lambda: env.step('do(action="Click", element="0")'),
+        lambda: env.reset(options={"task": "shopping.checkout/1000/0"}),
+    ):
+        with pytest.raises(ZeroDivisionError, match="/") as caught:
+            fail()
+        assert caught.traceback[-1].name == "broken"
+    monkeypatch.undo()
+    assert env.reset(options={"task": "shopping.checkout/1000/0"})[1]["url"] == "http://shop.test/"
+    env.close()
+
+
+def test_a_server_that_dies_in_a_step_costs_that_episode_alone():
+    def page(text):
+        return Response(f"<!doctype html><title>T</title>{text}<a href=/next>Next</a>", content_type="text/html")
+
+    task = Task(
+        "one", ("shopping",), "__SHOPPING__/", "Say yes",
+        {"eval_types": ["string_match"], "reference_answers": {"exact_match": "yes"}, "reference_url": "", "program_html": []},
+        require_login=False,
+    )  # fmt: skip
+    with serving(page("Lives")) as lasting, ExitStack() as short:
+        dying = short.enter_context(serving(page("Dies")))
+        envs = [make(tasks=[task], sites={"shopping": url}) for url in (lasting, dying)]
+        finished = []
+        for env in envs:
+            env.reset()
+            finished.append(env.step('exit(message="yes")'))
+            env.reset()
+        short.close()
+        texts = [env.step('do(action="Click", element="0")') for env in envs]
+        assert [outcome[1] for outcome in finished] == [1.0, 1.0]
+        assert "Lives" in texts[0][0]
+        assert texts[0][1:4] == (0.0, False, False)
+        assert numpy.isnan(texts[1][1])
+        assert texts[1][2:4] == (False, True)
+        assert f"the server did not answer GET {dying}/next" in texts[1][4]["failure"]
+        with pytest.raises(webarena_gym.errors.BrowserError, match="did not answer"):
+            envs[1].reset()
+        assert envs[0].step('exit(message="yes")')[1] == 1.0
+        for env in envs:
+            env.close()

@@ -1,5 +1,6 @@
 """`WebArenaLite-v0`: one task on one world of one's own, as a Gymnasium environment."""
 
+import re
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -40,12 +41,11 @@ MAX_REPLY = 100_000  # characters
 _PICTURES = ("rgb_array", "human")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
-CHARSET = frozenset(
-    chr(code)
-    for first, last in ((0x20, 0x7E), (0xA0, 0xD7FF), (0xE000, 0xFFFD), (0x1F000, 0x1FAFF))
-    for code in range(first, last + 1)
-) | {"\n", "\t", "\r"}
+_RANGES = ((" ", "~"), ("\xa0", "\ud7ff"), ("\ue000", "\ufffd"), ("\U0001f000", "\U0001faff"))
+CHARSET = frozenset(chr(code) for first, last in _RANGES for code in range(ord(first), ord(last) + 1)) | {"\n", "\t", "\r"}
 """What observations and actions are made of; any other character of a page is shown as U+FFFD."""
+
+_OUTSIDE_CHARSET = re.compile(f"[^{''.join(f'{first}-{last}' for first, last in _RANGES)}\n\t\r]")
 
 
 class Info(TypedDict):
@@ -100,7 +100,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         bbox: whether elements carry their `data-bbox`, as agents that were trained with it expect (Chromium).
         judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
         rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
-            (WebAgent-R1) do.
+            (WebAgent-R1) do; or "verified" for the task file of the package webarena-verified, on real servers.
         accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
         hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
 
@@ -145,6 +145,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         _expect("elements", elements, get_args(Elements))
         _expect("dialect", dialect, tuple(DIALECTS))
         _expect("browser", browser, ("inprocess", "chromium"))
+        if rules == "verified" and sites is None:
+            raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
         _expect_positive("max_steps", max_steps)
         _expect_positive("window", window)
         _expect("render_mode", render_mode, (None, *self.metadata["render_modes"]))
@@ -181,6 +183,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         else:
             addresses = read_addresses(None if sites == "environment" else sites)
             reachable = frozenset(hosts)
+            if rules == "verified":
+                _expect_plain(addresses)
             self._venue = ServerVenue(
                 lambda own: self._make_chromium(None, own | reachable), addresses, accounts=self._accounts
             )
@@ -373,7 +377,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         windowed = self._viewport == "layout"
         return ChromiumBrowser(
             network, hosts=hosts, headless=self.render_mode != "human", strict=network is None or windowed or self._bbox,
-            windowed=windowed,
+            windowed=windowed, records=self._rules == "verified",
         )  # fmt: skip
 
     def _started(self) -> tuple[Task, Browser]:
@@ -446,7 +450,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 browser.close_tab()
                 browser.switch_tab(final.page.active_tab)
 
-        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls, self._accounts)
+        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls, self._accounts, browser.traffic)
         return evaluate(task.eval, task.intent, outcome, self._judge, self._rules)
 
 
@@ -467,6 +471,14 @@ def _need_chromium(wanted: Mapping[str, Any]) -> None:
             raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
 
 
+def _expect_plain(addresses: Mapping[str, str]) -> None:
+    for site, url in addresses.items():
+        if not url.startswith("http://"):
+            raise ValueError(
+                f"rules='verified' judges the traffic, which cannot be seen on the way to {url} ({site}): http:// alone"
+            )
+
+
 def _expect_positive(name: str, value: int) -> None:
     if not isinstance(value, int) or value < 1:
         raise ValueError(f"{name} is {value!r}; expected a positive integer")
@@ -480,4 +492,4 @@ def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:
 
 
 def _within_charset(text: str) -> str:
-    return text if CHARSET.issuperset(text) else "".join(char if char in CHARSET else _UNKNOWN for char in text)
+    return _OUTSIDE_CHARSET.sub(_UNKNOWN, text)

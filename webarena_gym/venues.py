@@ -12,7 +12,7 @@ from webarena_gym.browsers import Browser
 from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.evaluators import resolve
 from webarena_gym.network import Network
-from webarena_gym.sites.kit import Snapshot as DatabaseSnapshot
+from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
 from webarena_gym.tasks import Task

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 from lxml.html import HtmlElement
 
 from webarena_gym.page import Page
+from webarena_gym.traffic import Traffic
 
 
 class Browser(Protocol):
@@ -27,6 +28,11 @@ class Browser(Protocol):
     @property
     def has_failed(self) -> bool:
         """Whether the active tab only says that an address could not be reached."""
+        ...
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The record of what was asked of servers since `start`; None where none is kept."""
         ...
 
     def goto(self, url: str) -> None:

@@ -17,6 +17,7 @@ from webarena_gym.browsers.tabs import Entry, OpenTab, SavedTab
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.network import Network
 from webarena_gym.page import Page, Tab
+from webarena_gym.traffic import Traffic
 
 _MODIFIERS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
 _ARROWS = frozenset(("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"))
@@ -66,6 +67,10 @@ class InProcessBrowser:
     def has_failed(self) -> bool:
         url, document = self._tab.entry
         return document.save().html in (rendering.failure_page(url), rendering.failure_page(url, too_many_redirects=True))
+
+    @property
+    def traffic(self) -> Traffic | None:
+        return None
 
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()

@@ -4,7 +4,8 @@ The score is the product over all checks, 0 or 1, and every check leaves a `Verd
 `eval` block can be read by several sets of rules:
 
 - "native": ours, for the tasks of this package (`native`): whole words, exact places, databases, and no scripts needed;
-- "webarena", "vab", "r1": what the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 do (`official`).
+- "webarena", "vab", "r1": what the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 do (`official`);
+- "verified": what the package webarena-verified does, for tasks of its own file (`verified`).
 
 Nothing of a task is executed in Python: its scripts run in the page, its SQL may only read, its function calls are looked up
 in a table by name. A check that cannot be made raises EvaluationError: a broken evaluator must never look like a failed agent.
@@ -14,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators import native, official
+from webarena_gym.evaluators import native, official, verified
 from webarena_gym.evaluators.outcome import Check as Check
 from webarena_gym.evaluators.outcome import Judge as Judge
 from webarena_gym.evaluators.outcome import Outcome as Outcome
@@ -24,7 +25,11 @@ from webarena_gym.evaluators.outcome import no_scripts as no_scripts
 from webarena_gym.servers.placeholders import resolve as resolve
 from webarena_gym.servers.placeholders import resolve_all as resolve_all
 
-RULES: Mapping[str, Callable[[Mapping[str, Any]], list[Check]]] = {"native": native.compile_checks, **official.COMPILERS}
+RULES: Mapping[str, Callable[[Mapping[str, Any]], list[Check]]] = {
+    "native": native.compile_checks,
+    **official.COMPILERS,
+    "verified": verified.compile_checks,
+}
 """What reads an `eval` block, by the name of the rules."""
 
 

@@ -10,6 +10,7 @@ from webarena_gym.answers import list_matches, matches
 from webarena_gym.errors import EvaluationError
 from webarena_gym.page import Page
 from webarena_gym.servers.accounts import Account
+from webarena_gym.traffic import Traffic
 
 Judge = Callable[[str, str, str], bool]
 """Decides a fuzzy match: (intent, reference, answer) -> whether the answer is right."""
@@ -46,7 +47,8 @@ class Outcome:
     `answer` is the message of the exit, empty without one. `final` is the page where the episode ended. `open_page` opens a URL
     in a tab of its own for as long as it is looked at. `database` opens the database of a site, and raises KeyError for one that
     has none here. `urls` maps placeholders such as __SHOPPING__ to base URLs. `accounts` are those with which the helper
-    functions of real servers sign in, by site; the published ones where none is given.
+    functions of real servers sign in, by site; the published ones where none is given. `traffic` is the record of the episode,
+    None where none is kept.
     """
 
     answer: str
@@ -55,6 +57,7 @@ class Outcome:
     database: Callable[[str], sqlite3.Connection]
     urls: Mapping[str, str]
     accounts: Mapping[str, Account] = field(default_factory=dict)
+    traffic: Traffic | None = None
 
 
 Check = Callable[[str, Outcome, Judge | None], Sequence[Verdict]]

@@ -21,8 +21,15 @@ Cookie = Mapping[str, Any]
 class KeepingBrowser(Browser, Protocol):
     """A browser that tells its cookies and begins with stored ones; Chromium does."""
 
-    def start(self, urls: Sequence[str], cookies: Mapping[str, Mapping[str, str]], *, stored: Sequence[Cookie] = ()) -> None:
-        """Forget everything; open one tab for each URL, with the stored cookies."""
+    def start(
+        self,
+        urls: Sequence[str],
+        cookies: Mapping[str, Mapping[str, str]],
+        *,
+        stored: Sequence[Cookie] = (),
+        geolocation: Mapping[str, float] | None = None,
+    ) -> None:
+        """Forget everything; open one tab for each URL, with the stored cookies, at a place that pages may ask for."""
         ...
 
     def cookies(self) -> list[dict[str, Any]]:

@@ -73,7 +73,7 @@ class ServerVenue:
             self._browser = self._make_browser(self._hosts)
         stored = self._sessions.cookies(self._browser, login_sites(task))
         urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
-        self._browser.start(urls, {}, stored=stored)
+        self._browser.start(urls, {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
 
     def database(self, site: str) -> sqlite3.Connection:

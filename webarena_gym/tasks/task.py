@@ -8,11 +8,12 @@ from typing import Any
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError, TaskError
+from webarena_gym.tasks.verified import is_verified, translate
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
-EVAL_TYPES = ("string_match", "url_match", "program_html", "state")
+EVAL_TYPES = ("string_match", "url_match", "program_html", "state", "verified")
 _EVAL_KEYS = {
-    "eval_types", "reference_answers", "reference_url", "program_html", "state",
+    "eval_types", "reference_answers", "reference_url", "program_html", "state", "verified",
     "string_note", "url_note", "reference_answer_raw_annotation", "annotation_note",
 }  # fmt: skip
 _NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
@@ -82,10 +83,12 @@ _KEYS = tuple(item.name for item in fields(Task))
 
 
 def parse_task(record: Any, where: str = "task") -> Task:
-    """Read one task of WebArena's schema. Raises TaskError that names the file, the task and the key at fault."""
+    """Read one task of WebArena's schema, or of webarena-verified's. Raises TaskError that names file, task and key at fault."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: a task is a JSON object, got {type(record).__name__}")
     where = f"{where}, task {record.get('task_id', '?')}"
+    if is_verified(record):
+        record = translate(record, where)
     missing = [key for key in _REQUIRED if key not in record]
     if missing:
         raise TaskError(f"{where}: the key {missing[0]!r} is missing")
@@ -119,6 +122,7 @@ def _check_eval(block: Any, where: str) -> None:
         "url_match": "reference_url",
         "program_html": "program_html",
         "state": "state",
+        "verified": "verified",
     }
     for kind in block["eval_types"]:
         if kind not in EVAL_TYPES:

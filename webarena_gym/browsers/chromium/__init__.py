@@ -18,6 +18,7 @@ from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.network import Network
 from webarena_gym.page import Page
 from webarena_gym.page import Tab as PageTab
+from webarena_gym.traffic import Traffic
 
 T = TypeVar("T")
 
@@ -42,6 +43,7 @@ class ChromiumBrowser:
         strict: whether layout decides what can be used: elements without size, or covered by others, are hidden.
         windowed: whether a page is only what the window shows of it, which `scroll` moves.
         viewport: the size of the window in CSS pixels.
+        records: whether the traffic of each session with real servers is recorded, as far as it is not encrypted.
 
     """
 
@@ -54,9 +56,10 @@ class ChromiumBrowser:
         strict: bool = False,
         windowed: bool = False,
         viewport: tuple[int, int] = (1280, 720),
+        records: bool = False,
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
-        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed))
+        self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records)
         self._seen: _View | None = None
         self._closed = False
 
@@ -66,11 +69,15 @@ class ChromiumBrowser:
         cookies: Mapping[str, Mapping[str, str]],
         *,
         stored: Sequence[Mapping[str, Any]] = (),
+        geolocation: Mapping[str, float] | None = None,
     ) -> None:
-        """Do what the Protocol says; `stored` are further cookies, as `cookies()` returns them."""
+        """Do what the Protocol says; `stored` are further cookies, as `cookies()` returns them.
+
+        `geolocation` is the place, {"latitude": degrees, "longitude": degrees}, that pages of secure origins are told.
+        """
         self._check_open()
         self._seen = None
-        self._run(self._context.open(cookies, stored))
+        self._run(self._context.open(cookies, stored, geolocation))
         for url in urls or [BLANK_URL]:
             self.new_tab(url)
         self._context.active = 0
@@ -92,7 +99,7 @@ class ChromiumBrowser:
             return
         if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
             self._check_form(target)
-        self._use(element, lambda handle: handle.click(timeout=ACTION_MS))
+        self._use(element, lambda handle: handle.click(timeout=ACTION_MS), "click")
 
     def right_click(self, element: HtmlElement) -> None:
         self._use(element, lambda handle: handle.click(button="right", timeout=ACTION_MS))
@@ -117,7 +124,7 @@ class ChromiumBrowser:
                 await handle.fill(entered, timeout=ACTION_MS)
                 await handle.focus()
 
-        self._use(element, fill)
+        self._use(element, fill, "fill", entered)
         if enter:
             self.press("Enter")
 
@@ -134,7 +141,7 @@ class ChromiumBrowser:
             around = (element, *element.iterancestors())
             focusable = next((part for part in around if forms.is_focusable(part)), None)
             if focusable is not None:
-                self._use(focusable, lambda handle: handle.focus())
+                self._use(focusable, lambda handle: handle.focus(), "focus")
         if key == "Enter":
             self._check_implicit_submission()
         page = self._tab.page
@@ -150,9 +157,7 @@ class ChromiumBrowser:
         self._check_open()
         address = _typed(url)
         self._seen = None
-        self._run(self._context.new_tab())
-        if address != BLANK_URL:
-            self._do(lambda tab: self._context.navigate(tab, address))
+        self._run(self._context.new_tab(address))
 
     def switch_tab(self, index: int) -> None:
         self._check_started()
@@ -189,14 +194,18 @@ class ChromiumBrowser:
         """Whether the active tab shows that its address could not be reached."""
         return self._tab.has_failed
 
+    @property
+    def traffic(self) -> Traffic | None:
+        """The record of the session; None where none is kept."""
+        return self._context.traffic
+
     def cookies(self) -> list[dict[str, Any]]:
         """Return all cookies with their paths and dates, as Playwright's storage states hold them."""
         self._check_started()
         return self._run(self._context.cookies())
 
     def screenshot(self) -> bytes:
-        picture: bytes = self._run(self._tab.page.screenshot(type="png"))
-        return picture
+        return self._run(self._tab.screenshot())
 
     def snapshot(self) -> Any:
         self._check_open()
@@ -224,7 +233,7 @@ class ChromiumBrowser:
     # Inside.
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._driver.run(work)
+        return self._driver.run(self._context.do(work))
 
     def _do(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
         """Do something in the active tab, wait until everything has settled, and look anew afterwards."""
@@ -232,12 +241,13 @@ class ChromiumBrowser:
         self._seen = None
         self._run(self._context.act(action))
 
-    def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]]) -> None:
-        """Do something with an element of the newest page."""
+    def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
+        """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
         frame, index = self._place(element)
 
         async def act(tab: Tab) -> None:
-            await action(await tab.element(frame, index))
+            if not (what and await tab.use(frame, index, what, argument)):
+                await action(await tab.element(frame, index))
 
         self._do(act)
 
@@ -259,7 +269,7 @@ class ChromiumBrowser:
             await handle.select_option(index=sorted(wanted), timeout=ACTION_MS)
             await handle.focus()
 
-        self._use(select, choose)
+        self._use(select, choose, "select", sorted(wanted))
 
     def _check_form(self, button: HtmlElement) -> None:
         """Refuse what Chromium would only say in a bubble: that a form is not filled in rightly."""

@@ -1,19 +1,25 @@
 """A browser context: its tabs, its cookies and its only way out; and how all that is saved and brought back."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import re
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+from urllib.parse import urlsplit
 
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
-from webarena_gym.browsers.chromium.gate import Answer, Gate, serve_network
+from webarena_gym.browsers.chromium.gate import Answer, Gate, is_document, serve_network
 from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
-from webarena_gym.errors import ScriptError
+from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.network import Network
+from webarena_gym.traffic import Traffic
+
+T = TypeVar("T")
 
 POPUP_S = 10.0
+_SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
 # What a person changed in a document, and how to change it again.
 _CHANGES = """() => {
@@ -44,7 +50,7 @@ _CHANGE = """([changes, focused]) => {
 
 
 class SavedTab(NamedTuple):
-    """A tab as a picklable value: the addresses of its history, where it is in it, and what was entered on that page."""
+    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows."""
 
     urls: tuple[str, ...]
     position: int
@@ -58,6 +64,7 @@ class Session(NamedTuple):
     active: int
     cookies: tuple[Mapping[str, Any], ...]
     answers: Mapping[str, tuple[int, tuple[tuple[str, str], ...], bytes]]
+    geolocation: Mapping[str, float] | None = None
 
 
 class Context:
@@ -70,8 +77,11 @@ class Context:
         hosts: frozenset[str],
         viewport: tuple[int, int],
         how: tuple[bool, bool],
+        *,
+        records: bool = False,
     ) -> None:
         self._driver = driver
+        self._records = records
         self._how = how
         self._serve = None if network is None else serve_network(network)
         self._hosts = hosts
@@ -79,19 +89,42 @@ class Context:
         self._gate: Gate | None = None
         self._context: Any = None
         self._popups: list[Any] = []
+        self._spare: Tab | None = None  # a cleared one
         self._answers: dict[str, Answer] = {}
         self._replayed: dict[str, Answer] = {}
+        self._geolocation: Mapping[str, float] | None = None
+        self._ran_scripts = False  # or may have: what they can keep is more than cookies
         self.tabs: list[Tab] = []
         self.active = 0
+        self.traffic: Traffic | None = None  # of the session, where it is recorded
 
     @property
     def tab(self) -> Tab:
         """The active tab."""
         return self.tabs[self.active]
 
-    async def open(self, cookies: Mapping[str, Mapping[str, str]], stored: Sequence[Mapping[str, Any]] = ()) -> None:
-        """Forget everything and begin a context with these cookies, by host, and with others as they were stored."""
-        await self._begin()
+    async def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what some work of the methods below comes to; the sites answer only while there is some.
+
+        What a site raises is raised here, as it is by the in-process browser.
+        """
+        if self._gate is not None:
+            self._gate.let_in()
+        try:
+            return await work
+        finally:
+            if self._gate is not None:
+                self._gate.shut()
+                self._gate.check()
+
+    async def open(
+        self,
+        cookies: Mapping[str, Mapping[str, str]],
+        stored: Sequence[Mapping[str, Any]] = (),
+        geolocation: Mapping[str, float] | None = None,
+    ) -> None:
+        """Forget everything and begin a context with these cookies, by host, others as they were stored, and at that place."""
+        await self._begin(geolocation)
         jar = [
             {"name": name, "value": value, "url": f"http://{host}/"}
             for host, held in cookies.items()
@@ -101,12 +134,19 @@ class Context:
         if jar:
             await self._context.add_cookies(jar)
 
-    async def _begin(self) -> None:
+    async def _begin(self, geolocation: Mapping[str, float] | None) -> None:
+        if self._gate is not None:
+            self._gate.forget()
+        if geolocation == self._geolocation and await self._clear():
+            return
         await self._end()
+        self._geolocation = geolocation
         chromium = await self._driver.chromium()
         if self._gate is None:
             self._gate = Gate(None if self._serve is None else self._answer, self._hosts)
             self._proxy = await self._gate.open()
+        if self._records:
+            self.traffic = self._gate.traffic = Traffic()
         self._context = await chromium.new_context(
             proxy={"server": self._proxy, "bypass": "<-loopback>"},
             viewport={"width": self._viewport[0], "height": self._viewport[1]},
@@ -114,17 +154,43 @@ class Context:
             timezone_id="UTC",
             reduced_motion="reduce",
             service_workers="block",
+            geolocation=geolocation,
+            permissions=["geolocation"] if geolocation else [],
             ignore_https_errors=False,
         )
         self._context.on("page", self._on_page)
+        if self._records:
+            self._context.on("requestfailed", self._on_failed)
+
+    async def _clear(self) -> bool:
+        """Make the context as good as new, in a fraction of the time that a new one takes; return False if that cannot be.
+
+        Without scripts a context keeps nothing but cookies, a cache, and what its tabs went through.
+        """
+        if self._context is None or self._serve is None or self._records or self._ran_scripts or not self.tabs:
+            return False
+        try:
+            for tab in self.tabs[1:]:
+                await tab.page.close()
+            await self.tabs[0].clear()  # with the cookies and the cache of all
+        except (PlaywrightError, BrowserError):
+            return False
+        self._spare, self.tabs, self.active, self._popups = self.tabs[0], [], 0, []
+        self._answers, self._replayed = {}, {}
+        return True
+
+    def _on_failed(self, request: Any) -> None:
+        """Record what never got to a server: a script asks for another host, or for a port that Chromium does not use."""
+        if self.traffic is not None and self._gate is not None and not self._gate.is_allowed(urlsplit(request.url).netloc):
+            self.traffic.ask(request.method, request.url, request.headers, request.post_data_buffer or b"")
 
     def _on_page(self, page: Any) -> None:
         self._popups.append(page)
 
     async def _end(self) -> None:
         context, self._context = self._context, None
-        self.tabs, self.active, self._popups = [], 0, []
-        self._answers, self._replayed = {}, {}
+        self.tabs, self.active, self._popups, self._spare = [], 0, [], None
+        self._answers, self._replayed, self._ran_scripts = {}, {}, False
         if context is not None:
             with suppress(PlaywrightError):
                 await context.close()
@@ -132,20 +198,25 @@ class Context:
     def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Answer one request for a page or a part of it; documents are kept, so that a saved session can show them again."""
         assert self._serve is not None
-        is_document = headers.get("Sec-Fetch-Dest", "document") in ("document", "iframe")
-        if is_document and url in self._replayed:
+        if is_document(headers) and url in self._replayed:
             return self._replayed.pop(url)
         answer = self._serve(method, url, headers, body)
-        if is_document and answer.status not in range(300, 400):
+        self._ran_scripts = self._ran_scripts or _SCRIPT.search(answer.body) is not None
+        if is_document(headers) and answer.status not in range(300, 400):
             self._answers[url] = answer
         return answer
 
-    async def new_tab(self) -> None:
-        """Open a blank tab behind the last one and make it active."""
-        page = await self._context.new_page()
-        self._popups.remove(page)
-        self.tabs.append(await Tab.of(page, self._how))
+    async def new_tab(self, url: str = BLANK_URL) -> None:
+        """Open a tab behind the last one, make it active and go to a URL. Raises ActionError for one that is none."""
+        tab, self._spare = self._spare, None
+        if tab is None:
+            page = await self._context.new_page()
+            self._popups.remove(page)
+            tab = await Tab.of(page, self._how, listens=self._serve is None)
+        self.tabs.append(tab)
         self.active = len(self.tabs) - 1
+        if url != BLANK_URL or tab.is_stale:
+            await self.act(lambda tab: self.navigate(tab, url))
 
     async def close_tab(self) -> None:
         """Close the active tab; the one before it becomes active."""
@@ -156,14 +227,10 @@ class Context:
     async def navigate(self, tab: Tab, url: str) -> None:
         """Open a URL in a tab; what is neither a site nor blank is not opened, as no such thing is there."""
         if url != BLANK_URL and not urls.is_web(url):
-            await tab.page.goto(BLANK_URL)
-            tab.fail(url)
+            await tab.open(BLANK_URL)
+            tab.failed_url = url
             return
-        try:
-            await tab.page.goto(url, wait_until="commit")
-        except PlaywrightError as error:
-            if "net::ERR_ABORTED" not in error.message and "net::" not in error.message:
-                raise
+        await tab.open(url)
 
     async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
         """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did."""
@@ -175,7 +242,7 @@ class Context:
                 await asyncio.wait_for(self._popup(), POPUP_S)
             tab.is_opening = False
         while self._popups:
-            opened = await Tab.of(self._popups.pop(0), self._how)
+            opened = await Tab.of(self._popups.pop(0), self._how, listens=self._serve is None)
             self.tabs.append(opened)
             self.active = len(self.tabs) - 1
             with suppress(PlaywrightError):
@@ -203,6 +270,7 @@ class Context:
 
     async def run_script(self, expression: str) -> Any:
         """Return the value of a JavaScript expression in the active tab. Raises ScriptError when it throws."""
+        self._ran_scripts = True
         self.tab.check()
         self.tab.forget()
         try:
@@ -224,18 +292,16 @@ class Context:
         answers = {
             url: (answer.status, tuple(answer.headers), answer.body) for url, answer in self._answers.items() if url in wanted
         }
-        return Session(tuple(tabs), self.active, tuple(await self._context.cookies()), answers)
+        return Session(tuple(tabs), self.active, tuple(await self._context.cookies()), answers, self._geolocation)
 
     async def restore(self, session: Session) -> None:
         """Bring a saved session back in a new context: each page of each tab is shown as it was served then."""
-        await self._begin()
+        await self._begin(session.geolocation)
         await self._context.add_cookies(list(session.cookies))
         answers = {url: Answer(status, list(headers), body) for url, (status, headers, body) in session.answers.items()}
         for saved in session.tabs:
             await self.new_tab()
             for url in saved.urls:
-                if url == BLANK_URL:
-                    continue
                 document = url.partition("#")[0]
                 if document in answers:
                     self._replayed[document] = answers[document]
@@ -253,6 +319,8 @@ class Context:
 
     async def close(self) -> None:
         """End the context and its way out."""
+        if self._gate is not None:
+            self._gate.forget()
         await self._end()
         if self._gate is not None:
             await self._gate.close()

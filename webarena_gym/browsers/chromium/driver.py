@@ -26,12 +26,14 @@ except ImportError:  # an optional extra; `Driver` says how to get it
 
     async_playwright = None  # type: ignore[assignment]
 
-__all__ = ["ARGUMENTS", "INSTALLED", "SHARED", "Driver", "PlaywrightError", "find_executable"]
+__all__ = ["ARGUMENTS", "INSTALLED", "SHARED", "SHELLS", "Driver", "PlaywrightError", "find_executable"]
 
 T = TypeVar("T")
 
 INSTALLED = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
 """Commands that start a browser of Chromium's family, in the order in which they are tried."""
+SHELLS = ("chromium-headless-shell", "chrome-headless-shell")
+"""Commands that start one without any window, which takes half the time; tried first where no window is wanted."""
 ARGUMENTS = (
     "--disable-gpu",
     "--disable-extensions",
@@ -44,12 +46,13 @@ ARGUMENTS = (
 _PATIENCE_S = 60.0  # for one call; what takes longer has hung
 
 
-def find_executable() -> str | None:
+def find_executable(*, headless: bool = True) -> str | None:
     """Return the path of an installed Chromium or Chrome: $WEBARENA_GYM_CHROMIUM, else the first on the path."""
     given = os.environ.get("WEBARENA_GYM_CHROMIUM")
     if given:
         return given
-    return next((path for name in INSTALLED if (path := shutil.which(name))), None)
+    names = (*SHELLS, *INSTALLED) if headless else INSTALLED
+    return next((path for name in names if (path := shutil.which(name))), None)
 
 
 class Driver:
@@ -75,6 +78,8 @@ class Driver:
         try:
             return future.result(timeout_s)
         except TimeoutError as error:
+            if future.done():
+                raise  # the work's own
             future.cancel()
             raise BrowserError(f"Chromium did not answer within {timeout_s:g} s") from error
         except PlaywrightError as error:
@@ -94,7 +99,9 @@ class Driver:
 
     async def _launch(self) -> Any:
         bundled = Path(self._playwright.chromium.executable_path)
-        path = os.environ.get("WEBARENA_GYM_CHROMIUM") or (None if bundled.exists() else find_executable())
+        path = os.environ.get("WEBARENA_GYM_CHROMIUM") or (
+            None if bundled.exists() else find_executable(headless=self._headless)
+        )
         if path is None and not bundled.exists():
             raise BrowserError(
                 "no Chromium was found; install one with `playwright install chromium` or `apt-get install chromium`, "

@@ -11,9 +11,12 @@ from urllib.parse import urlsplit
 
 import h11
 
+from webarena_gym.errors import BrowserError
 from webarena_gym.network import HostUnknownError, Network
+from webarena_gym.traffic import Traffic
 
 _CHUNK = 65_536
+_CONDITIONS = {"if-none-match", "if-modified-since"}
 _HOP_BY_HOP = {"connection", "keep-alive", "proxy-connection", "proxy-authorization", "transfer-encoding", "upgrade"}
 
 
@@ -27,7 +30,12 @@ class Answer:
 
 
 Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
-"""(method, absolute URL, headers, body) -> the answer."""
+"""(method, absolute URL, headers with names in lower case, body) -> the answer."""
+
+
+def is_document(headers: Mapping[str, str]) -> bool:
+    """Return whether a request is for a page, not for a part of it."""
+    return headers.get("accept", "").startswith("text/html")
 
 
 def serve_network(network: Network) -> Serve:
@@ -45,7 +53,9 @@ class Gate:
     """A listening proxy of one browser context, on the loopback interface.
 
     `serve` answers plain requests; `allowed` names hosts (or "host:port") of real servers, to which requests and tunnels are
-    passed on. A request for anything else gets no answer, as if nothing were there.
+    passed on. A request for anything else gets no answer, as if nothing were there. What asks for the sites while they are
+    `shut` waits until they open: so nothing happens in a world while nobody acts in it, not even by what a page still loads.
+    Where there is a `traffic`, it gets the plain requests to real servers; what is in tunnels cannot be seen.
     """
 
     def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset()) -> None:
@@ -53,6 +63,29 @@ class Gate:
         self._allowed = allowed
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
+        self._opened = asyncio.Event()
+        self._opened.set()
+        self._session = 0
+        self._failure: Exception | None = None
+        self.traffic: Traffic | None = None
+
+    def check(self) -> None:
+        """Raise what a site has raised since the last time, or BrowserError when a real server did not give a document."""
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+
+    def let_in(self) -> None:
+        """Let requests through to the sites."""
+        self._opened.set()
+
+    def shut(self) -> None:
+        """Let requests to the sites wait."""
+        self._opened.clear()
+
+    def forget(self) -> None:
+        """Never answer what is waiting: it was asked in a session that is over."""
+        self._session += 1
 
     async def open(self) -> str:
         """Begin to listen; return the proxy's URL."""
@@ -101,8 +134,8 @@ class Gate:
                 return
             headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in request.headers}
             try:
-                answer = await self._answer(method, target, headers, body)
-            except (HostUnknownError, OSError):
+                answer = await self._answer(method, target, headers, body, reader)
+            except (HostUnknownError, OSError, h11.RemoteProtocolError):
                 return
             writer.write(_head(connection, answer))
             writer.write(connection.send(h11.Data(data=answer.body if method != "HEAD" else b"")) or b"")
@@ -112,23 +145,52 @@ class Gate:
                 return
             connection.start_next_cycle()
 
-    async def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _answer(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, reader: asyncio.StreamReader
+    ) -> Answer:
         kept = {name: value for name, value in headers.items() if name.lower() not in _HOP_BY_HOP | {"host", "content-length"}}
         host = urlsplit(url).netloc
-        if self._is_allowed(host):
-            return await _forward(method, url, kept, body)
+        if self.is_allowed(host):
+            return await self._ask_server(method, url, kept, body)
         if self._serve is None:
             raise HostUnknownError(url)
-        return self._serve(method, url, kept, body)
+        session = self._session
+        await self._opened.wait()
+        if session != self._session or reader.at_eof():
+            raise ConnectionError("nobody waits for the answer any more")
+        try:
+            return self._serve(method, url, kept, body)
+        except HostUnknownError:
+            raise
+        except Exception as error:
+            if headers.get("accept", "").startswith("image/"):  # which the in-process browser never asks for
+                raise
+            return self._fail(error)  # `check` raises it where the site was used
 
-    def _is_allowed(self, host: str) -> bool:
+    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        try:
+            if self.traffic is None:
+                return await _forward(method, url, headers, body)
+            return await _forward_on_record(self.traffic, method, url, headers, body)
+        except (OSError, h11.RemoteProtocolError) as error:
+            if not is_document(headers):  # a page may do without one of its parts
+                raise
+            return self._fail(BrowserError(f"the server did not answer {method} {url}: {error}"))
+
+    def _fail(self, failure: Exception) -> Answer:
+        """Keep a failure for `check`, and return an answer, without which Chromium would ask again."""
+        self._failure = self._failure or failure
+        return Answer(502, [], b"")
+
+    def is_allowed(self, host: str) -> bool:
+        """Return whether a host, with its port if there is one, is a real server that may be reached."""
         name, _, port = host.partition(":")
         return name in self._allowed or f"{name}:{port or 80}" in self._allowed
 
     async def _tunnel(self, target: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Pass bytes both ways between the browser and an allowed host."""
         host, _, port = target.rpartition(":")
-        if not self._is_allowed(target) and not self._is_allowed(host):
+        if not self.is_allowed(target) and not self.is_allowed(host):
             writer.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n")
             await writer.drain()
             return
@@ -156,6 +218,15 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
     writer.close()
 
 
+async def _forward_on_record(traffic: Traffic, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    """Do what `_forward` does, and keep a record, for which the answer must be whole: neither compressed nor "not modified"."""
+    exchange = traffic.ask(method, url, headers, body)
+    plain = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
+    answer = await _forward(method, url, plain, body)
+    traffic.answer(exchange, answer.status, answer.headers, answer.body)
+    return answer
+
+
 async def _forward(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
     """Send a plain request to a real server and return its answer. Raises OSError when there is none."""
     parts = urlsplit(url)
@@ -181,7 +252,8 @@ async def _forward(method: str, url: str, headers: Mapping[str, str], body: byte
                 break
     finally:
         writer.close()
-    assert response is not None
+    if response is None:
+        raise ConnectionError("it closed the connection")
     kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]
     kept = [(name, value) for name, value in kept if name.lower() not in _HOP_BY_HOP | {"content-length"}]
     return Answer(response.status_code, kept, b"".join(content))

@@ -1,8 +1,19 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
-async ([strict, windowed]) => {
+async (strict, windowed, isPatient) => {
   // What an action has queued, such as sending a form, begins first.
   await new Promise((done) => setTimeout(done));
+  const once = (target, ...events) =>
+    new Promise((done) => { for (const event of events) target.addEventListener(event, done, {once: true}); });
+  if (isPatient && document.readyState === "loading") await once(document, "DOMContentLoaded");
+  const scripted = document.scripts.length > 0 || document.querySelector("iframe") !== null
+    || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue;
+  // Images matter to layout and to scripts alone; style sheets decide what is shown.
+  if (isPatient && document.readyState !== "complete") {
+    if (scripted || strict || windowed) return {early: true, scripted};
+    const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => !link.sheet);
+    await Promise.race([once(window, "load"), Promise.all(sheets.map((link) => once(link, "load", "error")))]);
+  }
   const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;
   const ESCAPES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#9;"};
@@ -90,8 +101,8 @@ async ([strict, windowed]) => {
     xml: parts.join(""),
     url: location.href,
     title: document.title,
-    scripted: document.scripts.length > 0 || document.querySelector("iframe") !== null
-      || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue,
+    early: false,
+    scripted,
     focused: focused === document.body ? -1 : elements.indexOf(focused),
   };
 }

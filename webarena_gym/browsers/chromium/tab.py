@@ -1,9 +1,11 @@
 """One tab of Chromium: what it shows, what is done in it, and when the page has settled after that."""
 
 import asyncio
+import json
 import re
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
@@ -24,13 +26,14 @@ _QUIET = """(limit) => new Promise((done) => {
   observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
   setTimeout(done, limit);
 })"""
+_HAND = (Path(__file__).parent / "hand.js").read_text(encoding="utf-8")
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.*closed|has been closed", re.IGNORECASE)
 _WAITED_FOR = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
 
 
 class History(NamedTuple):
-    """What a tab went through, and where it is."""
+    """What a tab went through, without the blank page that it may have begun with, and where it is; -1 is on that page."""
 
     urls: list[str]
     ids: list[int]
@@ -44,7 +47,7 @@ class Tab:
         self.page = page
         self.notices: list[str] = []
         self.failed_url = ""
-        self.failure = ""
+        self._failure = ""
         self.is_crashed = False
         self.is_scripted = False  # as of the last time it settled
         self.is_opening = False  # it has asked for a new tab, which is not there yet
@@ -53,20 +56,28 @@ class Tab:
         self._said: dict[str, Any] | None = None
         self._title = ""
         self._loading = False
-        self._wanted = asyncio.Event()
         self._stopped = asyncio.Event()
-        self._stopped.set()
+        self._arrived = asyncio.Event()  # cleared from when a navigation begins until its document is there
+        self._arrived.set()
+        self._is_listening = False
+        self._has_moved = False  # to another document, since it became stale
+        self.is_stale = False  # its page and history are of an earlier session
         self._pending: set[Any] = set()
         self._frame = ""
 
     @classmethod
-    async def of(cls, page: Any, how: tuple[bool, bool]) -> "Tab":
-        """Return a tab for a page, which is read as `how` says (see `reading.SCRIPT`); it is listened to from now on."""
+    async def of(cls, page: Any, how: tuple[bool, bool], *, listens: bool) -> "Tab":
+        """Return a tab for a page, which is read as `how` says (see `reading.SCRIPT`).
+
+        `listens` says whether its requests are watched from the beginning, or only when a page has scripts that may make some:
+        each costs time.
+        """
         session = await page.context.new_cdp_session(page)
         tab = cls(page, session, how)
         for event, listener in {
             "Page.frameStartedLoading": tab._on_started,
             "Page.frameRequestedNavigation": tab._on_started,
+            "Page.frameNavigated": tab._on_navigated,
             "Page.frameStoppedLoading": tab._on_stopped,
             "Page.downloadWillBegin": tab._on_stopped,
             "Page.windowOpen": tab._on_opening,
@@ -76,9 +87,9 @@ class Tab:
         page.on("crash", tab._on_crash)
         page.on("filechooser", lambda _: tab.notices.append("A file chooser was opened and closed: no files here."))
         page.on("download", tab._on_download)
-        page.on("request", tab._on_request)
-        for event in ("requestfinished", "requestfailed"):
-            page.on(event, tab._on_answered)
+        page.on("requestfailed", tab._on_failed)
+        if listens:
+            tab._listen()
         tree = (await session.send("Page.getFrameTree"))["frameTree"]
         tab._frame = tree["frame"]["id"]
         await session.send("Page.enable")
@@ -86,20 +97,34 @@ class Tab:
 
     def _on_started(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame:
-            self._loading = True
-            self._stopped.clear()
+            self._begin()
+
+    def _begin(self) -> None:
+        self._loading = True
+        self._stopped.clear()
+        self._arrived.clear()
+
+    def _on_navigated(self, event: dict[str, Any]) -> None:
+        if event["frame"]["id"] == self._frame:
+            self.failed_url = event["frame"].get("unreachableUrl", "")
+            self._has_moved = True
+            self._arrived.set()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame:
-            self._loading = False
-            self._stopped.set()
+            self._stop()
+
+    def _stop(self) -> None:
+        self._loading = False
+        self._stopped.set()
+        self._arrived.set()
 
     def _on_opening(self, _: dict[str, Any]) -> None:
         self.is_opening = True
 
     def _on_crash(self, _: Any) -> None:
         self.is_crashed = True
-        self._stopped.set()
+        self._stop()
 
     async def _on_dialog(self, dialog: Any) -> None:
         self.notices.append(f"{dialog.type.title()} dialog, answered with OK: {dialog.message}")
@@ -111,20 +136,22 @@ class Tab:
         with suppress(PlaywrightError):
             await download.cancel()
 
+    def _listen(self) -> None:
+        self._is_listening = True
+        self.page.on("request", self._on_request)
+        self.page.on("requestfinished", self._on_answered)
+
     def _on_request(self, request: Any) -> None:
-        if request.is_navigation_request() and request.frame == self.page.main_frame:
-            self.failed_url = ""
         if request.resource_type in _WAITED_FOR:
             self._pending.add(request)
 
     def _on_answered(self, request: Any) -> None:
         self._pending.discard(request)
-        if request.failure and request.is_navigation_request() and request.frame == self.page.main_frame:
-            self.fail(request.url, request.failure)
 
-    def fail(self, url: str, reason: str = "") -> None:
-        """Note that an address could not be shown, and why."""
-        self.failed_url, self.failure = url, reason
+    def _on_failed(self, request: Any) -> None:
+        self._on_answered(request)
+        if request.is_navigation_request() and request.frame == self.page.main_frame:
+            self._failure = request.failure
 
     @property
     def has_failed(self) -> bool:
@@ -133,7 +160,39 @@ class Tab:
 
     def failure_root(self) -> HtmlElement:
         """Return the page that is shown for an address that could not be."""
-        return parse(rendering.failure_page(self.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self.failure))
+        return parse(rendering.failure_page(self.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self._failure))
+
+    async def open(self, url: str) -> None:
+        """Go to an address, until its document or an error's is there."""
+        await self._navigate(url)
+        if self.is_stale:
+            if not self._has_moved:  # a download, or another place in the page that is to be forgotten
+                await self._navigate(BLANK_URL)
+                await self._navigate(url)
+            self.is_stale = False
+            await self._session.send("Page.resetNavigationHistory")
+
+    async def _navigate(self, url: str) -> None:
+        said = await self._session.send("Page.navigate", {"url": url})
+        if "loaderId" in said and not said.get("isDownload"):
+            await self._wait(self._arrived)
+
+    async def clear(self) -> None:
+        """Forget all that is kept where no script ran: cookies and cache of the context, and the page, once another is opened."""
+        self.check()
+        await asyncio.gather(
+            self._session.send("Network.clearBrowserCookies"),
+            self._session.send("Network.clearBrowserCache"),
+            self._session.send("Network.setCacheDisabled", {"cacheDisabled": True}),  # empties the renderer's own cache
+            self._session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
+        )
+        self.is_stale, self._has_moved = True, False
+
+    async def screenshot(self) -> bytes:
+        """Return a picture of the window as PNG, with all images of the page."""
+        await self._wait(self._stopped)
+        picture: bytes = await self.page.screenshot(type="png")
+        return picture
 
     async def act(self, action: Callable[[], Awaitable[Any]]) -> None:
         """Do something and wait until the page has settled. Raises ActionError for what could not be done."""
@@ -151,29 +210,55 @@ class Tab:
         """Wait until navigations that have begun are over, and scripts, if any, have come to rest."""
         self._said = None
         for _ in range(10):  # a page may lead on to the next by itself
-            if self._loading:
-                try:
-                    await asyncio.wait_for(self._stopped.wait(), LOAD_S)
-                except TimeoutError:
-                    self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
-                    await self._session.send("Page.stopLoading")
+            is_patient = True
+            if not self._arrived.is_set():
+                is_patient = await self._wait(self._arrived)
             with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
-                self._said = await asyncio.wait_for(self._ask(self.page), QUIET_S)
-            if not self._loading or self.page.is_closed():
+                said = await asyncio.wait_for(self._ask(is_patient=is_patient), LOAD_S if is_patient else QUIET_S)
+                if said["early"] and not self.is_scripted:
+                    await self._wait(self._stopped)
+                    said = await asyncio.wait_for(self._ask(is_patient=False), QUIET_S)
+                self._said = said
+            if self._arrived.is_set() or self.page.is_closed():
                 break
         if self.is_crashed:
             self.check()
         if self.is_scripted and not self.page.is_closed():
+            if not self._is_listening:
+                self._listen()
+            if self._loading:
+                await self._wait(self._stopped)
             await self._quieten()
             self._said = None
 
-    async def _ask(self, frame: Any) -> dict[str, Any]:
-        """Return what `page.js` says of a frame."""
-        said: dict[str, Any] = await frame.evaluate(SCRIPT, self._how)
-        if frame is self.page:
-            self.is_scripted = said["scripted"]
-            self._title = said["title"]
+    async def _wait(self, event: asyncio.Event) -> bool:
+        """Wait for a part of a navigation; after LOAD_S, stop it and return False."""
+        try:
+            await asyncio.wait_for(event.wait(), LOAD_S)
+        except TimeoutError:
+            self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
+            await self._session.send("Page.stopLoading")
+            self._stop()
+            return False
+        return True
+
+    async def _ask(self, *, is_patient: bool) -> dict[str, Any]:
+        """Return what `page.js` says of the main frame."""
+        said: dict[str, Any] = await self._evaluate(SCRIPT, *self._how, is_patient)
+        self.is_scripted = said["scripted"]
+        self._title = said.get("title", "")
         return said
+
+    async def _evaluate(self, script: str, *arguments: Any) -> Any:
+        """Return the value of an asynchronous JavaScript function in the main frame, with the least that the protocol needs."""
+        told = {
+            "expression": f"({script})({', '.join(map(json.dumps, arguments))})",
+            "awaitPromise": True, "returnByValue": True, "userGesture": True,
+        }  # fmt: skip
+        answer = await self._session.send("Runtime.evaluate", told)
+        if "exceptionDetails" in answer:
+            raise PlaywrightError(str(answer["exceptionDetails"]))
+        return answer["result"].get("value")
 
     async def _quieten(self) -> None:
         """Wait until no request is under way and the document has not changed for a moment; at most QUIET_S."""
@@ -208,14 +293,15 @@ class Tab:
     async def _read_frames(self) -> tuple[list[dict[str, Any]], list[Any]]:
         frames = [self.page.main_frame]
         first, self._said = self._said, None  # what was said when the page had settled is still true
-        said = [first or await self._ask(self.page)]
+        said = [first or await self._ask(is_patient=False)]
         for place, frame in enumerate(frames):  # grows while it is walked
             for child in frame.child_frames:
                 with suppress(PlaywrightError):  # a frame may be gone, or have no document yet
                     owner = await child.frame_element()
                     index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
                     if index >= 0:
-                        said.append(await self._ask(child) | {"within": (place, index)})
+                        inner = await child.evaluate(f"(how) => ({SCRIPT})(...how)", [*self._how, False])
+                        said.append(inner | {"within": (place, index)})
                         frames.append(child)
         return said, frames
 
@@ -232,9 +318,19 @@ class Tab:
     async def history(self) -> "History":
         """Return the addresses that the tab went through."""
         said = await self._session.send("Page.getNavigationHistory")
-        return History(
-            [entry["url"] for entry in said["entries"]], [entry["id"] for entry in said["entries"]], said["currentIndex"]
-        )
+        first = int(said["entries"][0]["url"] == BLANK_URL)
+        entries = said["entries"][first:]
+        return History([entry["url"] for entry in entries], [entry["id"] for entry in entries], said["currentIndex"] - first)
+
+    async def use(self, frame: Any, index: int, what: str, argument: Any = None) -> bool:
+        """Do something with an element by script, where no script of the page could tell; see `hand.js`.
+
+        Return False when nothing was done and mouse and keys must be used.
+        """
+        if self.is_scripted or frame is not self.page.main_frame:
+            return False
+        done: bool = await self._evaluate(_HAND, index, what, argument)
+        return done
 
     async def element(self, frame: Any, index: int) -> Any:
         """Return a handle of an element that was read."""
@@ -247,18 +343,16 @@ class Tab:
         """Go back or forward in the tab's history; return False when there is no such page."""
         history = await self.history()
         place = history.position + distance
-        first = int(history.urls[0] == BLANK_URL)  # the page that every tab begins with is none that anybody went to
-        if not first <= place < len(history.urls):
+        if not 0 <= place < len(history.urls):
             return False
-        self._stopped.clear()
-        self._loading = True
+        self._begin()
         navigated = asyncio.Event()
         self.page.once("framenavigated", lambda _: navigated.set())
         await self._session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
         with suppress(TimeoutError):
             await asyncio.wait_for(navigated.wait(), LOAD_S)
         if history.urls[place].partition("#")[0] == history.urls[history.position].partition("#")[0]:
-            self._loading = False  # within one document nothing is loaded
+            self._stop()  # within one document nothing is loaded
         await self.settle()
         return True
 

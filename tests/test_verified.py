@@ -1,0 +1,443 @@
+"""The rules of the package webarena-verified: its task file, the record of the traffic, its verdicts, whole episodes."""
+
+import importlib.util
+import json
+from dataclasses import replace
+from functools import cache, partialmethod
+from pathlib import Path
+from urllib.parse import quote, urlencode
+
+import gymnasium
+import pytest
+from werkzeug.wrappers import Request, Response
+
+from tests import needs
+from tests.serving import serving
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import EvaluationError, TaskError
+from webarena_gym.evaluators import Outcome, check, evaluate
+from webarena_gym.evaluators.verified import har_entries
+from webarena_gym.network import Network
+from webarena_gym.servers.addresses import placeholders
+from webarena_gym.tasks import read_tasks
+from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.traffic import LIMIT, UNANSWERED, Traffic
+
+needs_package = pytest.mark.skipif(
+    importlib.util.find_spec("webarena_verified") is None, reason="no webarena-verified here: pip install webarena-verified"
+)
+pytestmark = pytest.mark.filterwarnings("ignore:Transitional processing is deprecated:DeprecationWarning")  # the package's
+
+URLS = placeholders({site: f"http://{site.replace('_', '-')}.test" for site in SITES})
+PAGE = {"accept": "text/html,*/*", "referer": "http://reddit.test/"}
+FORM = {"accept": "text/html,*/*", "content-type": "application/x-www-form-urlencoded"}
+BIO = "Pro Python Developer with 20 years of Experience"
+PRODUCT, NEAREST = "0", "8"  # to retrieve; the latter is not to be found
+BIOGRAPHY, COUPON = "400", "689"  # to change; the latter is not to be sent
+HALL = "369"  # to open
+BEST = "Quest Lumaflex\u2122 Band"
+
+
+def said(task_type, status="SUCCESS", data=None, **more):
+    return json.dumps({"task_type": task_type, "status": status, "retrieved_data": data, "error_details": None} | more)
+
+
+@cache
+def dataset():
+    from webarena_verified.types.config import WebArenaVerifiedConfig  # noqa: PLC0415 - not everybody has it
+
+    return Path(WebArenaVerifiedConfig().test_data_file)
+
+
+@cache
+def tasks():
+    return {task.task_id: task for task in read_tasks(dataset())}
+
+
+def traffic(*exchanges):
+    """A record of (method, URL, headers, body, status, headers of the answer, its body), cut short where the rest is plain."""
+    record = Traffic()
+    for method, url, *rest in exchanges:
+        headers, body, status, answered, content = (*rest, *(PAGE, b"", 200, [], b"")[len(rest) :])
+        record.answer(record.ask(method, url, headers, body), status, answered, content)
+    return record
+
+
+def saved(biography=BIO, status=302):
+    body = urlencode({"user_biography[biography]": biography, "user_biography[_token]": "t"}).encode()
+    url = "http://reddit.test/user/MarvelsGrantMan136/edit_biography"
+    return ("POST", url, FORM, body, status, [("Location", "/user/MarvelsGrantMan136"), ("Content-Type", "text/html")])
+
+
+def verdicts(task_id, answer, *exchanges):
+    record = traffic(("GET", "http://reddit.test/"), *exchanges)
+    outcome = Outcome(answer, None, None, None, URLS, traffic=record)
+    return evaluate(tasks()[task_id].eval, "", outcome, rules="verified")
+
+
+def passed(task_id, answer, *exchanges):
+    return [verdict.passed for verdict in verdicts(task_id, answer, *exchanges)]
+
+
+RECORD = {
+    "sites": ["map", "wikipedia"], "task_id": 7, "intent_template_id": 3, "start_urls": ["__MAP__", "__WIKIPEDIA__"],
+    "intent": "Find it", "intent_template": "Find {{x}}", "instantiation_dict": {"x": "it"}, "revision": 2,
+    "eval": [{"evaluator": "AgentResponseEvaluator", "results_schema": {"type": "null"}, "expected": {}}],
+}  # fmt: skip
+
+
+class TestFile:
+    @needs_package
+    def test_all_tasks_load_and_are_those_of_the_package(self):
+        assert len(tasks()) == 812
+        for task in tasks().values():
+            check(task.eval, "verified")
+            assert task.sites
+            assert all(url.strip().startswith("__") for url in task.start_url.split("|AND|"))
+
+    def test_a_record_becomes_a_task_that_says_how_it_is_answered(self):
+        task = parse_task(RECORD)
+        assert (task.task_id, task.sites, task.start_url) == ("7", ("map", "wikipedia"), "__MAP__ |AND| __WIKIPEDIA__")
+        assert task.intent.startswith("Find it\n\nYour answer")
+        for word in ("task_type", "status", "retrieved_data", "error_details", "NOT_FOUND_ERROR", "MUTATE"):
+            assert word in task.intent
+        assert task.eval == {"eval_types": ["verified"], "verified": {"task_id": 7, "revision": 2}}
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"reward": 1}, "'reward' is unknown"),
+            ({"revision": None}, "revision is None"),
+            ({"task_id": "7"}, "task_id is '7'"),
+            ({"start_urls": []}, "start_urls is \\[\\]"),
+            ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
+            ({"intent": 3}, "intent is 3"),
+            ({"sites": ["cms"]}, "sites is \\['cms'\\]"),
+            ({"eval": []}, "eval is \\[\\]"),
+            ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
+            ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),
+        ],
+    )
+    def test_what_is_unknown_is_refused(self, change, message):
+        with pytest.raises(TaskError, match=f"task .*: .*{message}"):
+            parse_task(RECORD | change)
+
+    def test_what_is_missing_is_refused(self):
+        with pytest.raises(TaskError, match="'revision' is missing"):
+            parse_task({key: value for key, value in RECORD.items() if key != "revision"})
+
+    @needs_package
+    def test_the_package_must_have_the_task_in_the_same_revision(self):
+        with pytest.raises(EvaluationError, match=r"revision 99 of task 7, webarena-verified .* has revision 2"):
+            check(parse_task(RECORD | {"revision": 99}).eval, "verified")
+        with pytest.raises(EvaluationError, match="no task 9999"):
+            check(parse_task(RECORD | {"task_id": 9999}).eval, "verified")
+
+    def test_other_rules_and_other_tasks_do_not_mix(self):
+        with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
+            check(parse_task(RECORD).eval, "vab")
+        with pytest.raises(EvaluationError, match="not one with string_match"):
+            check({"eval_types": ["string_match"]}, "verified")
+
+    @pytest.mark.skipif(importlib.util.find_spec("webarena_verified") is not None, reason="webarena-verified is here")
+    def test_without_the_package_the_error_names_the_extra(self):
+        with pytest.raises(EvaluationError, match=r"webarena-gym\[verified\]"):
+            check(parse_task(RECORD).eval, "verified")
+
+
+@needs_package
+class TestVerdicts:
+    def test_data_that_was_asked_for(self):
+        right, wrong = verdicts(PRODUCT, said("RETRIEVE", data=[BEST])), verdicts(PRODUCT, said("RETRIEVE", data=["Band"]))
+        assert [verdict.passed for verdict in right + wrong] == [True, False]
+        assert wrong[0].check == "verified/AgentResponseEvaluator"
+        assert "quest lumaflex" in wrong[0].reason
+        assert right[0].decided_by.startswith("webarena-verified 1.")
+
+    @pytest.mark.parametrize("answer", ["", BEST, "N/A", "[]", said("RETRIEVE"), said("MUTATE", data=[BEST])])
+    def test_any_other_answer_is_wrong_and_the_verdict_says_what_was_expected(self, answer):
+        (verdict,) = verdicts(PRODUCT, answer)
+        assert not verdict.passed
+        assert "expected {'task_type': 'retrieve', 'status': 'success', 'retrieved_data': ['quest" in verdict.reason
+
+    @pytest.mark.parametrize(
+        ("answer", "is_right"),
+        [
+            (said("RETRIEVE", "NOT_FOUND_ERROR", error_details="none"), True),
+            (said("RETRIEVE", "NOT_FOUND_ERROR", data=[]), True),
+            (said("RETRIEVE", "SUCCESS", data=["An airport"]), False),  # over which the package stumbles, as over the next
+            (said("RETRIEVE", None), False),
+            (said("RETRIEVE", ["NOT_FOUND_ERROR"]), False),
+            (said(4, "NOT_FOUND_ERROR"), False),
+            ("[" * 100_000, False),
+            (said("RETRIEVE", "NOT_FOUND_ERROR", data=[0]).replace("[0]", "[" * 900 + "]" * 900), False),
+        ],
+    )
+    def test_an_answer_that_the_package_cannot_read_is_wrong_and_no_error(self, answer, is_right):
+        assert passed(NEAREST, answer) == [is_right]
+
+    def test_a_change_must_be_seen_in_the_traffic(self):
+        done = said("MUTATE")
+        assert passed(BIOGRAPHY, done, saved()) == [True, True]
+        assert passed(BIOGRAPHY, done) == [True, False]
+        assert passed(BIOGRAPHY, done, saved("Another")) == [True, False]
+        assert passed(BIOGRAPHY, done, saved(status=200)) == [True, False]
+        assert passed(BIOGRAPHY, said("RETRIEVE"), saved()) == [False, True]
+        assert passed(BIOGRAPHY, "done", saved()) == [False, True]
+
+    def test_only_the_last_page_that_was_opened_counts(self):
+        hall, other, part = (
+            ("GET", "http://map.test/way/154257484"),
+            ("GET", "http://map.test/way/1"),
+            ("GET", "http://map.test/way/1", {"accept": "*/*"}),
+        )
+        assert passed(HALL, said("NAVIGATE"), other, hall) == [True, True]
+        assert passed(HALL, said("NAVIGATE"), hall, part) == [True, True]
+        assert passed(HALL, said("NAVIGATE"), hall, other) == [True, False]
+
+    def test_cookies_of_the_answer_are_read(self):
+        text = quote('[{"text":"Office chair has been added to your wish list."}]')
+
+        def add(line):
+            return ("POST", "http://shopping.test/wishlist/index/add/", FORM, b"product=3", 302, [("Set-Cookie", line)])
+
+        assert passed("513", said("MUTATE"), add(f"mage-messages={text}; path=/")) == [True, True]
+        assert passed("513", said("MUTATE"), add(f"other={text}; path=/")) == [True, False]
+
+    def test_an_evaluator_that_fails_is_no_verdict(self, monkeypatch):
+        def fail(*_, **__):
+            raise ZeroDivisionError("by zero")
+
+        module = "webarena_verified.core.evaluation.evaluators.network_event_evaluator"
+        monkeypatch.setattr(f"{module}.NetworkEventEvaluator._get_expected_value", fail)
+        with pytest.raises(EvaluationError, match=r"cannot judge task 400: .*by zero"):
+            verdicts(BIOGRAPHY, said("MUTATE"), saved())
+
+    def test_without_a_record_there_is_no_verdict(self):
+        for record in (None, Traffic()):
+            with pytest.raises(EvaluationError, match="none was recorded"):
+                evaluate(tasks()[PRODUCT].eval, "", Outcome("", None, None, None, URLS, traffic=record), rules="verified")
+
+
+class TestTraffic:
+    def test_an_exchange_becomes_an_entry(self):
+        headers = [("Set-Cookie", "a=b=c; path=/"), ("set-cookie", "d=e"), ("Content-Type", "application/json; charset=utf-8")]
+        record = traffic(
+            (
+                "PUT",
+                "http://a.test/x",
+                {"content-type": "text/plain", "cookie": "k=v"},
+                "\xe9".encode() + b"\xff",
+                201,
+                headers,
+                b"{}",
+            )
+        )
+        (entry,) = har_entries(record)
+        assert entry["request"]["headers"] == [
+            {"name": "content-type", "value": "text/plain"},
+            {"name": "cookie", "value": "k=v"},
+        ]
+        assert entry["request"]["postData"] == {"mimeType": "text/plain", "text": "\xe9\ufffd"}
+        assert entry["response"]["cookies"] == [{"name": "a", "value": "b=c"}, {"name": "d", "value": "e"}]
+        assert entry["response"]["status"] == 201
+        assert entry["response"]["content"] == {"mimeType": "application/json; charset=utf-8", "text": "{}"}
+
+    def test_requests_keep_their_order_and_may_stay_without_answer(self):
+        record = Traffic()
+        first, second = (record.ask("GET", f"http://a.test/{name}", {}, b"") for name in "ab")
+        record.answer(second, 302, [("Location", "/c")], b"<p>page")
+        assert record.exchanges == (first, second)
+        assert [exchange.status for exchange in record.exchanges] == [UNANSWERED, 302]
+        assert second.answer_body == b""  # no rule reads pages
+        assert har_entries(record)[1]["response"]["redirectURL"] == "http://a.test/c"
+
+    def test_what_is_too_much_is_not_kept_and_not_judged(self):
+        record = traffic(("GET", "http://a.test/"))
+        exchange = record.ask("POST", "http://a.test/", {}, b"x" * LIMIT)
+        assert len(record.exchanges) == 1
+        record.answer(exchange, 200, [], b"")
+        assert not record.is_whole
+        with pytest.raises(EvaluationError, match="too much"):
+            har_entries(record)
+
+    def test_the_inprocess_browser_keeps_none(self):
+        assert InProcessBrowser(Network({})).traffic is None
+
+
+@Request.application
+def servers(request):
+    """The forum's form for a biography, pages of a map, and the shop's form, which tells what is typed as the package's does."""
+    if request.path == "/items.json":
+        return Response(json.dumps({"n": 1, "encoding": request.headers["Accept-Encoding"]}), mimetype="application/json")
+    if request.method == "POST":
+        return Response(status=302, headers={"Location": "/saved", "Set-Cookie": "flash=done; path=/"})
+    response = Response(
+        f"""<!doctype html><title>{request.path}</title>
+        <a href="/way/154257484">Hall</a> <a href="/way/1">Other</a> <a href="/contact">Contact</a>
+        <form method=post action="/user/MarvelsGrantMan136/edit_biography">
+        <input name="user_biography[biography]" aria-label=Biography><button>Save</button></form>
+        {SCRIPTS.get(request.path, "")}""",
+        mimetype="text/html",
+    )
+    response.set_etag("same")
+    return response.make_conditional(request)
+
+
+SCRIPTS = {
+    "/script": """<script>fetch("/items.json")</script>""",
+    "/contact": """<input aria-label=Comment oninput='fetch("http://localhost:6666/dummy_bin", {
+        method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(
+        {form_id: "contact-form", name: "Emma Lopez", email: "emma.lopez@gmail.com", comment: this.value})}).catch(() => 0)'>""",
+}
+
+
+@pytest.fixture(scope="module")
+def address():
+    with serving(servers) as address:
+        yield address
+
+
+@needs.chromium
+class TestRecord:
+    def test_a_session_is_recorded_from_its_start_on(self, address):
+        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+        browser.start([f"{address}/before"], {})
+        browser.start([f"{address}/script"], {})
+        (save,) = browser.page().root.xpath("//button")
+        browser.click(save)
+        browser.goto(f"{address}/saved")
+        browser.goto("http://nowhere.test/x")
+        found = [exchange for exchange in browser.traffic.exchanges if not exchange.url.endswith("favicon.ico")]
+        browser.close()
+        asked = [(each.method, each.url.removeprefix(address), each.status) for each in found]
+        assert asked == [
+            ("GET", "/script", 200),
+            ("GET", "/items.json", 200),
+            ("POST", "/user/MarvelsGrantMan136/edit_biography", 302),
+            ("GET", "/saved", 200),
+            ("GET", "/saved", 200),  # not 304
+            ("GET", "http://nowhere.test/x", UNANSWERED),
+        ]
+        page, items, post = found[:3]
+        assert page.headers["accept"].startswith("text/html")
+        assert page.answer_body == b""
+        assert json.loads(items.answer_body) == {"n": 1, "encoding": "identity"}
+        assert (post.body, post.headers["content-type"]) == (b"user_biography%5Bbiography%5D=", FORM["content-type"])
+        assert ("location", "/saved") in post.answer_headers
+
+    @needs_package
+    def test_the_package_finds_the_same_in_it_as_in_an_archive_of_playwright(self, address, tmp_path, monkeypatch):
+        from playwright.async_api import Browser  # noqa: PLC0415 - not everybody has it
+        from webarena_verified.types.tracing import NetworkTrace  # noqa: PLC0415 - not everybody has it
+
+        archiving = partialmethod(Browser.new_context, record_har_path=tmp_path / "archive.har")
+        monkeypatch.setattr(Browser, "new_context", archiving)
+        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]), records=True)
+        browser.start([f"{address}/script"], {})
+        for use, path in (
+            (lambda field: browser.type(field, "caf\xe9 & bar"), "//input"),
+            (browser.click, "//button"),
+            (browser.click, "//a[text()='Contact']"),
+            (lambda field: browser.type(field, "ab"), "//input[@aria-label='Comment']"),
+            (browser.click, "//a[text()='Hall']"),
+        ):
+            use(browser.page().root.xpath(path)[0])
+        browser.goto(f"{address}/way/1?a=b#c")
+        own = NetworkTrace.from_content(har_entries(browser.traffic))
+        browser.close()
+        both = own, NetworkTrace.from_har(tmp_path / "archive.har")
+        names = ("http_method", "url", "request_status", "is_navigation_event", "post_data", "response_content", "referer")
+        seen = [
+            [
+                [getattr(event, name) for name in (*names, "response_cookies", "redirect_url")]
+                for event in trace.evaluation_events
+            ]
+            for trace in both
+        ]
+        assert seen[0] == seen[1]
+        assert len(seen[0]) == 9
+
+    def test_no_record_is_kept_unasked(self, address):
+        browser = ChromiumBrowser(None, hosts=frozenset([address.removeprefix("http://")]))
+        browser.start([f"{address}/"], {})
+        assert browser.traffic is None
+        browser.close()
+
+
+def make(*task_ids, url="http://127.0.0.1:9", **options):
+    chosen = [replace(tasks()[task_id], require_login=False) for task_id in task_ids]
+    settings = {"browser": "chromium", "sites": dict.fromkeys(SITES, url), "rules": "verified"} | options
+    return gymnasium.make("WebArenaLite-v0", tasks=chosen, **settings)
+
+
+def element(env, tag, name):
+    nodes = [(address, node.element) for address, node in env.unwrapped.observation.nodes.items()]
+    return next(address for address, node in nodes if node.tag == tag and name in (node.text_content(), node.get("aria-label")))
+
+
+@pytest.fixture(scope="module")
+def env(address):
+    env = make(PRODUCT, BIOGRAPHY, HALL, COUPON, url=address)
+    yield env
+    env.close()
+
+
+@needs_package
+@needs.chromium
+class TestEpisodes:
+    def end(self, env, answer):
+        return env.step(DIALECTS["webrl"].format(Action(Kind.EXIT, argument=answer)))
+
+    def test_retrieving(self, env):
+        for data, reward in (([BEST], 1.0), (["Another"], 0.0)):
+            _, info = env.reset(options={"task": PRODUCT})
+            assert "best-selling" in info["goal"]
+            assert "retrieved_data" in info["goal"]
+            _, earned, terminated, _, info = self.end(env, said("RETRIEVE", data=data))
+            assert (earned, terminated, info["success"]) == (reward, True, bool(reward))
+        assert [verdict["check"] for verdict in info["verdicts"]] == ["verified/AgentResponseEvaluator"]
+
+    @pytest.mark.parametrize(("biography", "reward"), [(BIO, 1.0), ("Retired", 0.0), (None, 0.0)])
+    def test_changing(self, env, biography, reward):
+        env.reset(options={"task": BIOGRAPHY})
+        if biography:
+            env.step(f'do(action="Type", argument="{biography}", element="{element(env, "input", "Biography")}")')
+            _, _, _, _, info = env.step(f'do(action="Click", element="{element(env, "button", "Save")}")')
+            assert info["url"].endswith("/saved")
+        _, earned, _, _, info = self.end(env, said("MUTATE"))
+        assert earned == reward
+        assert [verdict["passed"] for verdict in info["verdicts"]] == [True, bool(reward)]
+
+    @pytest.mark.parametrize(("names", "reward"), [(["Other", "Hall"], 1.0), (["Hall", "Other"], 0.0)])
+    def test_opening(self, env, names, reward):
+        env.reset(options={"task": HALL})
+        for name in names:
+            env.step(f'do(action="Click", element="{element(env, "a", name)}")')
+        assert self.end(env, said("NAVIGATE"))[1] == reward
+
+    @pytest.mark.parametrize(("comment", "reward"), [("I am a loyal customer, give me a coupon", 1.0), ("Give me more", 0.0)])
+    def test_entering_without_sending(self, env, comment, reward):
+        env.reset(options={"task": COUPON})
+        env.step(f'do(action="Click", element="{element(env, "a", "Contact")}")')
+        env.step(f'do(action="Type", argument="{comment}", element="{element(env, "input", "Comment")}")')
+        assert self.end(env, said("MUTATE"))[1] == reward
+
+
+@needs_package
+def test_an_env_needs_servers_whose_traffic_can_be_seen():
+    with pytest.raises(ValueError, match="give sites="):
+        make(PRODUCT, sites=None)
+    with pytest.raises(ValueError, match=r"on the way to https://map\.test"):
+        make(PRODUCT, sites={"map": "https://map.test"})
+    with pytest.raises(EvaluationError, match="'verified'"):
+        make(PRODUCT, rules="webarena")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_can_say_such_an_answer(dialect):
+    answer = said("RETRIEVE", data=["it's [1]", 'a "b", c', 2.5, True])
+    written = DIALECTS[dialect].format(Action(Kind.EXIT, argument=answer))
+    assert DIALECTS[dialect].parse(written).argument == answer
