@@ -116,14 +116,13 @@ class RandomReplies:
 class ExpertReplies:
     """Replay the tasks' reference solutions."""
 
-    thoughts: bool = False
     _experts: dict[int, Expert] = field(default_factory=dict)
 
     def __call__(self, request: Request) -> str:
         """Return the next reply of the task's reference solution. Raises ValueError for an env in another process."""
         env = _look_behind(request)
         if request.info["step"] == 0:
-            self._experts[request.slot] = Expert(env.task, env.dialect, thoughts=self.thoughts)
+            self._experts[request.slot] = Expert(env.task, env.dialect)
         return self._experts[request.slot].reply(env.page, env.observation)
 
 

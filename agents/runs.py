@@ -18,6 +18,8 @@ from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, Style
 from agents.settings import EnvSettings
 
+BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"  # of progress, for tqdm
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(EnvSettings):

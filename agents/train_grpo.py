@@ -39,7 +39,7 @@ from agents.presets import PRESETS
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import RunSettings, Spending, describe, engine_factory
+from agents.runs import BAR, RunSettings, Spending, describe, engine_factory
 from agents.samples import records, write_samples
 from agents.settings import parse_settings
 from agents.trajectories import Trajectory
@@ -121,7 +121,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
         closing(policy),
         closing(stream),
         Metrics(settings.out, update) as metrics,
-        tqdm(total=100, unit="%", desc="M-GRPO", bar_format=_BAR) as bar,
+        tqdm(total=100, unit="%", desc="M-GRPO", bar_format=BAR) as bar,
     ):
         while progress() < 1:
             started = time.perf_counter()
@@ -188,9 +188,6 @@ def _reference(settings: GRPOSettings) -> PreTrainedModel:
     for parameter in model.parameters():
         parameter.requires_grad = False
     return model
-
-
-_BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
 
 
 def main(arguments: Sequence[str]) -> None:

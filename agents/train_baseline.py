@@ -1,0 +1,171 @@
+"""The methods that WebAgent-R1 compares with: a model plays tasks, and learns as one of them says.
+
+Run `python -m agents.train_baseline --help`. Rollouts, learner, checkpoints and metrics are those of `agents.train_grpo`; the methods
+are in `agents.baselines`. To compare methods, look at equal `env_steps` or `cpu_minutes` of their metrics.
+"""
+
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+from typing import Any, Literal
+
+import torch
+from tqdm import tqdm
+from transformers import PreTrainedModel
+
+from agents.baselines.awr import AdvantageWeightedRegression, AWRSettings
+from agents.baselines.critics import Critic
+from agents.baselines.digirl import DigiRL, DigiRLSettings
+from agents.baselines.filtered import FilteredCloning
+from agents.baselines.methods import Method
+from agents.baselines.webrl import WebRL, WebRLSettings
+from agents.checkpoints import agent_record, checkpoints, load_model, save_checkpoint
+from agents.curriculum import Curriculum
+from agents.demonstrations import draw_tasks
+from agents.envs import create_envs
+from agents.groups import GroupSettings, GroupStream
+from agents.learner import Learner
+from agents.metrics import Metrics
+from agents.policies import LanguageModelPolicy
+from agents.prompts import PromptEncoder, system_prompt
+from agents.ranks import Ranks
+from agents.rollouts import Collector
+from agents.runs import BAR, RunSettings, Spending, describe, engine_factory
+from agents.settings import parse_settings
+from webarena_gym.tasks import Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineSettings(RunSettings, AWRSettings, DigiRLSettings, WebRLSettings, GroupSettings):
+    """Improve a model by a method that is not M-GRPO. A run that was killed goes on where its newest checkpoint left it.
+
+    The updates have the learner's options, but the loss is the method's own: options of the clipped loss do nothing.
+    """
+
+    method: Literal["filtered_bc", "awr", "digirl", "webrl"]
+    """how to learn from the rollouts"""
+    tasks_per_update: int = 256
+    """groups in one batch of rollouts; as many episodes as M-GRPO plays for an update"""
+    group_size: int = 1
+    """rollouts of each task: no method but M-GRPO compares them"""
+    minibatches: int = 4
+    """updates in one pass; between those on one lesson, the KL constraint of webrl acts"""
+
+
+@dataclass(frozen=True)
+class Trainer:
+    """What has a state beside the weights of the policy."""
+
+    learner: Learner
+    method: Method
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the states of both."""
+        return {"learner": self.learner.state_dict(), "method": self.method.state_dict()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go on from what `state_dict` returned."""
+        self.learner.load_state_dict(state_dict["learner"])
+        self.method.load_state_dict(state_dict["method"])
+
+
+def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Path:
+    """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
+    if settings.overlap or settings.kl_weight:
+        raise ValueError(
+            f"overlap {settings.overlap} and kl_weight {settings.kl_weight} are for M-GRPO alone; expected neither of them"
+        )
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    if tasks is None:
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+    done = checkpoints(settings.out)
+    model, tokenizer = load_model(done[-1].path if done else settings.model)
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    ranks = Ranks.here()
+    if ranks.count > 1:
+        raise ValueError(f"baselines are trained in one process; expected 1, not {ranks.count}")
+    method = create_method(settings, tasks, encoder, model, ranks.device)
+    trainer = Trainer(Learner(model, settings, ranks=ranks, objective=method.loss), method)
+    update = 0
+    record: dict[str, Any] = {"elapsed_s": 0.0, "groups": 0, "spent": {}}
+    if done:
+        done[-1].restore(trainer)
+        update, record = done[-1].update, done[-1].progress()
+    elapsed_s = record["elapsed_s"]
+    create_engine = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)
+    engine = create_engine(model)
+    envs = create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())
+    policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+    spending = Spending(policy, record["spent"])
+
+    def progress() -> float:
+        """The part of the training that is done."""
+        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
+
+    def save() -> Path:
+        record = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()}
+        return save_checkpoint(settings.out, update, model, tokenizer, trainer, record, settings.agent()).path
+
+    stream = GroupStream(
+        Collector(envs, policy, seed=settings.seed),
+        method.draw_task,
+        lambda version: engine.load(model, version),
+        settings,
+        begun=record["groups"],
+    )
+    with (
+        closing(envs),
+        closing(policy),
+        closing(stream),
+        Metrics(settings.out, update) as metrics,
+        tqdm(total=100, unit="%", desc=settings.method, bar_format=BAR) as bar,
+    ):
+        while progress() < 1:
+            started = time.perf_counter()
+            batch = stream.batch(update)
+            rollout_s = time.perf_counter() - started
+            # What is random in an update comes from its number, so a resumed run draws the same.
+            rng = Random(f"{settings.seed}/{update}")
+            lesson, values = method.teach(batch, rng)
+            values |= trainer.learner.learn(lesson, rng)
+            spending.note(lesson, settings.epochs)
+            values |= describe(batch, lesson, update) | spending.totals()
+            update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
+            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
+            bar.set_postfix_str(f"success {values['success']:.2f}", refresh=False)
+            bar.update(min(100.0, 100 * progress()) - bar.n)
+            if update % settings.save_every == 0 and progress() < 1:
+                save()
+    return save()
+
+
+def create_method(
+    settings: BaselineSettings, tasks: Sequence[Task], encoder: PromptEncoder, model: PreTrainedModel, device: torch.device
+) -> Method:
+    """Return the method of the settings, as it begins. Critics begin as the model that training sets out from, on the device."""
+    curriculum = Curriculum(tasks, seek_mixed=False, seed=settings.seed)
+    if settings.method == "filtered_bc":
+        return FilteredCloning(settings, curriculum)
+    first = load_model(settings.model)[0].to(device)  # type: ignore[arg-type]
+    critic, other = (Critic(first, settings, tokens_per_pass=settings.tokens_per_pass) for _ in range(2))
+    if settings.method == "awr":
+        return AdvantageWeightedRegression(settings, curriculum, critic)
+    if settings.method == "digirl":
+        return DigiRL(settings, curriculum, encoder, critic, other, max_steps=settings.max_steps)
+    return WebRL(settings, curriculum, encoder, critic, other, tasks=tasks, model=model, seed=settings.seed)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Train as the command line says; the model's own env settings are the defaults."""
+    model = next((value for name, value in pairwise(arguments) if name == "--model"), None)
+    print(train(parse_settings(BaselineSettings, arguments, agent_record(model) if model else {})))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

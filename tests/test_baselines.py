@@ -1,0 +1,324 @@
+import dataclasses
+import math
+from random import Random
+
+import pytest
+import torch
+
+from agents import train_baseline, train_bc, train_grpo
+from agents.baselines.awr import exponential_weights
+from agents.baselines.critics import Critic, CriticSettings
+from agents.baselines.digirl import doubly_robust_advantages, highest
+from agents.baselines.filtered import FilteredCloning
+from agents.baselines.methods import by_trajectory, imitate, make_lesson, played, step_prompts, step_rewards
+from agents.baselines.replay import Replay, ReplaySettings, is_worth_replaying, perplexity, response_logprobs
+from agents.baselines.webrl import (
+    WebRL,
+    WebRLSettings,
+    is_within_reach,
+    near,
+    next_and_final_advantages,
+    regress,
+    whole_episode,
+)
+from agents.batches import Sample
+from agents.checkpoints import checkpoints
+from agents.curriculum import Curriculum
+from agents.groups import Batch, Group
+from agents.learner import Tokens
+from agents.metrics import read_metrics
+from agents.prompts import PromptEncoder
+from agents.settings import parse_settings
+from agents.train_baseline import BaselineSettings
+from agents.trajectories import Step, Trajectory
+from tests import tiny
+from tests.test_train import assert_same_weights, bc, grpo, interrupted, success
+
+METHODS = ["filtered_bc", "awr", "digirl", "webrl"]
+
+
+@pytest.fixture(autouse=True)
+def tiny_envs(monkeypatch):
+    """Let the trainers play the tiny env."""
+    torch.set_num_threads(1)
+    monkeypatch.setattr(train_baseline, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(train_grpo, "create_envs", tiny.create_envs)
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """A half-trained model."""
+    torch.set_num_threads(1)
+    settings = bc(tmp_path_factory.mktemp("clone"), updates=70, width=64, heads=4, practice=60)
+    return train_bc.train(settings, tiny.demonstrations(300))
+
+
+@pytest.fixture(scope="module")
+def success_before(clone):
+    return success(clone)
+
+
+def baseline(out, model, method, **changes):
+    values = {"updates": 4, "tasks_per_update": 48, "max_new_tokens": 12, "max_steps": 2, "replay": 192, "digirl_top": 0.3}
+    return BaselineSettings(out=out, model=str(model), method=method, **{**values, **changes})
+
+
+def trajectory(*steps, reward=1.0, task_id="t", group=0, ending="exited"):
+    """A trajectory of steps, each given as the log-probabilities of its response."""
+    made = tuple(
+        Step("", "", "", (10, 11 + number), tuple(range(20, 20 + len(own))), tuple(own)) for number, own in enumerate(steps)
+    )
+    return Trajectory(task_id, f"goal of {task_id}", made, reward, ending, group)
+
+
+def batch(*groups):
+    return Batch(list(groups), [], 0, {})
+
+
+def tokens(logprobs, old, advantages, weights, lengths):
+    rest = [torch.tensor(values) for values in (old, old, advantages, weights)]
+    return Tokens(logprobs, *rest, reference=None, lengths=lengths)
+
+
+# Whole runs.
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_lifts_a_half_trained_model(tmp_path, clone, success_before, method):
+    path = train_baseline.train(baseline(tmp_path, clone, method, updates=24, judged_after=800), tiny.tasks(60))
+    assert success(path) > success_before + 0.2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
+    settings = {"tasks_per_update": 16, "judged_after": 1, "save_every": 2}
+    whole = train_baseline.train(baseline(tmp_path / "whole", clone, method, **settings), tiny.tasks(20))
+    with monkeypatch.context() as patch:
+        interrupted(patch, train_baseline, after=2)
+        with pytest.raises(KeyboardInterrupt):
+            train_baseline.train(baseline(tmp_path / "killed", clone, method, **settings), tiny.tasks(20))
+    assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
+    resumed = train_baseline.train(baseline(tmp_path / "killed", clone, method, **settings), tiny.tasks(20))
+    assert_same_weights(whole, resumed)
+    ours, theirs = read_metrics(tmp_path / "whole"), read_metrics(tmp_path / "killed")
+    clocks = {name for name in ours[0] if name.startswith("time_")} | {"rollout_s", "elapsed_s", "cpu_minutes"}
+    assert [[item for item in record.items() if item[0] not in clocks] for record in ours] == [
+        [item for item in record.items() if item[0] not in clocks] for record in theirs
+    ]
+    assert sum(record["trained_steps"] for record in ours) > 0
+    if method == "webrl":
+        assert sum(record["new_tasks"] for record in ours[:3]) > 0
+
+
+def test_what_is_spent_is_counted_alike_by_all_trainers(tmp_path, clone):
+    train_baseline.train(baseline(tmp_path / "bc", clone, "filtered_bc", updates=2), tiny.tasks(20))
+    train_grpo.train(grpo(tmp_path / "grpo", clone, updates=2, epochs=2), tiny.tasks(20))
+    for run in ("bc", "grpo"):
+        records = read_metrics(tmp_path / run)
+        played_steps = [record["rollouts"] * record["steps"] for record in records]
+        assert [record["env_steps"] for record in records] == pytest.approx([played_steps[0], sum(played_steps)])
+        assert 2 * records[1]["env_steps"] < records[1]["generated_tokens"] <= 12 * records[1]["env_steps"]
+        assert 0 < records[0]["trained_tokens"] < records[1]["trained_tokens"]
+        assert 0 < records[0]["cpu_minutes"] < records[1]["cpu_minutes"] < 1
+
+
+@pytest.mark.parametrize("changes", [{"overlap": True, "staleness": 1}, {"kl_weight": 0.1}], ids=str)
+def test_what_only_m_grpo_can_do_is_refused(tmp_path, clone, changes):
+    with pytest.raises(ValueError, match="for M-GRPO alone"):
+        train_baseline.train(baseline(tmp_path, clone, "awr", **changes), tiny.tasks(4))
+
+
+def test_every_option_is_explained(capsys):
+    with pytest.raises(SystemExit):
+        parse_settings(BaselineSettings, ["--help"])
+    text = capsys.readouterr().out
+    for item in dataclasses.fields(BaselineSettings):
+        assert "--" + item.name.replace("_", "-") in text
+
+
+# Lessons.
+
+
+def test_a_lesson_holds_the_steps_that_have_an_advantage():
+    items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]
+    assert step_prompts(items) == [(10, 11), (10, 12), (10, 11)]
+    assert step_rewards(items) == [1, 1, 0]
+    assert by_trajectory([1, 2, 3], items) == [[1, 2], [3]]
+    lesson = make_lesson(items, [[None, 0.5], [-1.0]])
+    assert lesson.samples == [Sample((10, 12), (20, 21)), Sample((10, 11), (20,))]
+    assert lesson.sampled_logprobs == lesson.old_logprobs == [(-2.0, -3.0), (-4.0,)]
+    assert lesson.advantages == [0.5, -1.0]
+    assert lesson.weights == [pytest.approx(1 / 3)] * 2
+    assert [(origin.group, origin.rollout, origin.step, origin.steps) for origin in lesson.origins] == [
+        (0, 0, 1, 2),
+        (7, 1, 0, 1),
+    ]
+    assert make_lesson(items, [[None, 0.5], [-1.0]], equal_steps=True).weights == [1 / 4, 1 / 2]
+    assert make_lesson([], []).samples == []
+
+
+def test_broken_rollouts_and_those_without_a_step_teach_nothing():
+    fine, broken, empty = trajectory([-1.0]), trajectory([-1.0], ending="failed"), trajectory(ending="too_long", reward=0)
+    assert played(batch(Group(0, tiny.tasks(1)[0], [fine, broken, empty]))) == [fine]
+
+
+def test_imitation_weighs_each_token_with_its_advantage():
+    logprobs = torch.tensor([-1.0, -2.0, -4.0], requires_grad=True)
+    result = imitate(tokens(logprobs, [0.0] * 3, [1.0, 1.0, 3.0], [0.25, 0.25, 0.5], (2, 1)))
+    assert result.loss.item() == pytest.approx(0.25 + 0.5 + 6)
+    result.loss.backward()
+    assert logprobs.grad.tolist() == pytest.approx([-0.25, -0.25, -1.5])
+
+
+def test_filtered_cloning_imitates_successes_alone_and_remembers_them():
+    method = FilteredCloning(ReplaySettings(), Curriculum(tiny.tasks(1), seek_mixed=False, seed=0))
+    won, lost = trajectory([-1.0], [-1.0], task_id="won"), trajectory([-1.0], reward=0, task_id="lost")
+    task = tiny.tasks(1)[0]
+    first = method.teach(batch(Group(0, task, [won]), Group(1, task, [lost])), Random(0)).lesson
+    assert (len(first.samples), first.advantages) == (2, [1.0, 1.0])
+    later = method.teach(batch(Group(2, task, [lost])), Random(0)).lesson
+    assert len(later.samples) == 2
+
+
+# Replay.
+
+
+def test_the_newest_trajectories_are_kept():
+    replay = Replay(3)
+    replay.add(trajectory([-1.0], task_id=str(number)) for number in range(5))
+    assert [item.task_id for item in replay.trajectories] == ["2", "3", "4"]
+    assert sorted(item.task_id for item in replay.draw(9, Random(0))) == ["2", "3", "4"]
+    assert len({item.task_id for item in replay.draw(2, Random(0))}) == 2
+    other = Replay(3)
+    other.load_state_dict(replay.state_dict())
+    assert other.trajectories == replay.trajectories
+
+
+def test_one_trajectory_of_each_task_is_kept_if_wanted():
+    replay = Replay(2, one_per_task=True)
+    replay.add([trajectory([-1.0], task_id="a"), trajectory([-2.0], task_id="b")])
+    replay.add([trajectory([-3.0], task_id="a")])
+    assert [(item.task_id, item.steps[0].logprobs) for item in replay.trajectories] == [("b", (-2.0,)), ("a", (-3.0,))]
+    replay.add([trajectory([-4.0], task_id="c")])
+    assert [item.task_id for item in replay.trajectories] == ["a", "c"]
+
+
+def test_steps_known_by_heart_and_strange_ones_are_not_replayed():
+    assert perplexity([math.log(0.5), math.log(0.125)]) == pytest.approx(4)
+    probabilities = {0.96: False, 0.94: True, 0.7: True, 0.51: True, 0.49: False}
+    for probability, expected in probabilities.items():
+        assert is_worth_replaying([math.log(probability)] * 3) == expected
+
+
+def test_responses_are_scored_by_the_policy_as_it_is():
+    model, _ = tiny.tiny_model()
+    samples = [Sample((5, 6, 7), (8, 9)), Sample((5, 6), (10,)), Sample((11, 12, 13, 14), (15, 16, 17))]
+    found = response_logprobs(model, samples, temperature=0.7, tokens_per_pass=6)
+    for (prompt, response), own in zip(samples, found, strict=True):
+        logits = model(torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / 0.7
+        expected = logits.log_softmax(-1)[range(len(response)), list(response)]
+        assert own == pytest.approx(expected.tolist(), abs=1e-4)
+
+
+# Advantages and filters.
+
+
+def test_awr_weights_are_capped_exponentials():
+    weights = exponential_weights([1.0, 0.0, 1.0, 1.0], [0.5, 0.5, 1.0, -1e6], temperature=0.5, cap=20.0)
+    assert weights == pytest.approx([math.e, 1 / math.e, 1.0, 20.0])
+
+
+def test_doubly_robust_advantages_mix_the_outcome_and_the_next_value():
+    # The last step has the weight 1, the one before 1/2, the first 1/4.
+    assert doubly_robust_advantages([0.5, 0.7, 0.4], 1.0, decay=0.5) == pytest.approx(
+        [0.25 * 1 + 0.75 * (0.7 - 0.5), 0.5 * 1 + 0.5 * (0.4 - 0.7), 1.0]
+    )
+    assert doubly_robust_advantages([0.5, 0.7], 0.0, decay=0.5) == pytest.approx([0.5 * 0.2, 0.0])
+    assert doubly_robust_advantages([0.5, 0.9], 0.0, decay=1.0) == [0.0, 0.0]
+    assert doubly_robust_advantages([], 0.0, decay=0.5) == []
+
+
+def test_the_curriculum_of_digirl_takes_the_most_surprising_episodes():
+    surprises = [1 - 0.9, 0 - 0.1, 1 - 0.2, 0 - 0.8]
+    assert highest(surprises, 0.25) == [2]
+    assert highest(surprises, 0.5) == [0, 2]
+    assert highest([0.5, 0.5, -0.5, -0.5], 0.1) == [0, 1]
+    assert highest([], 0.1) == []
+
+
+def test_webrl_s_advantages_mix_the_next_value_and_the_outcome():
+    assert next_and_final_advantages([0.5, 0.7, 0.4], 1.0, mix=0.25) == pytest.approx(
+        [0.25 * 0.2 + 0.75 * 0.5, 0.25 * -0.3 + 0.75 * 0.3, 0.6]
+    )
+    assert next_and_final_advantages([0.5, 0.7], 0.0, mix=1.0) == pytest.approx([0.2, -0.7])
+    assert next_and_final_advantages([], 0.0, mix=1.0) == []
+
+
+def test_the_loss_of_webrl_is_least_where_the_policy_has_moved_by_the_advantage_over_beta():
+    old = [-1.0, -2.0, -1.5]
+    # The first response has moved by 0.1 + 0.3, the second by -0.5.
+    logprobs = torch.tensor([-0.9, -1.7, -2.0], requires_grad=True)
+    result = regress(tokens(logprobs, old, [0.6, 0.6, -1.0], [0.25, 0.25, 0.5], (2, 1)), beta=2.0)
+    assert result.loss.item() == pytest.approx(0.5 * (2 * 0.4 - 0.6) ** 2 + 0.5 * (2 * -0.5 + 1.0) ** 2)
+    assert result.kl == pytest.approx(sum(math.exp(-d) + d - 1 for d in (0.1, 0.3, -0.5)) / 3)
+    result.loss.backward()
+    assert logprobs.grad.tolist() == pytest.approx([0.5 * 2 * 2 * 0.2] * 2 + [0.0], abs=1e-6)
+
+
+# New tasks.
+
+
+def task(number, template, *sites):
+    return tiny.TinyTask(f"{template}/{number}", "", "", template=template, sites=sites or ("shopping",))
+
+
+def test_new_tasks_are_of_the_templates_that_failed_or_else_of_their_sites():
+    tasks = [task(1, "a"), task(2, "a"), task(3, "a"), task(1, "b", "map"), task(1, "c", "map"), task(1, "d", "reddit")]
+    assert {item.task_id for item in near(tasks[:1], tasks, 9, Random(0))} == {"a/2", "a/3"}
+    assert {item.task_id for item in near([tasks[0], tasks[1]], tasks, 9, Random(0))} == {"a/3"}
+    assert {item.task_id for item in near([tasks[3]], tasks, 9, Random(0))} == {"c/1"}
+    assert near([tasks[5]], tasks, 9, Random(0)) == []
+    assert len(near(tasks[:1], tasks, 1, Random(0))) == 1
+
+
+def test_hopeless_tasks_and_easy_ones_are_not_played():
+    assert [is_within_reach(value) for value in (0.04, 0.05, 0.5, 0.75, 0.76)] == [False, True, True, True, False]
+
+
+@pytest.fixture
+def webrl():
+    model, tokenizer = tiny.tiny_model()
+    tasks = tiny.tasks(30)
+    settings = WebRLSettings(judged_after=4, new_share=0.5)
+    critics = (Critic(model, CriticSettings()) for _ in range(2))
+    curriculum = Curriculum(tasks, seek_mixed=False, seed=0)
+    return WebRL(settings, curriculum, PromptEncoder(tokenizer), *critics, tasks=tasks, model=model, seed=0)
+
+
+def rollouts(numbers, reward, method):
+    tasks = [method.draw_task(number) for number in numbers]
+    return batch(
+        *(
+            Group(number, drawn, [trajectory([-1.0], reward=reward, task_id=drawn.task_id, group=number)])
+            for number, drawn in zip(numbers, tasks, strict=True)
+        )
+    )
+
+
+def test_new_tasks_begin_when_the_reward_model_has_seen_enough(webrl):
+    assert webrl.teach(rollouts(range(3), 0.0, webrl), Random(0)).metrics["new_tasks"] == 0
+    assert webrl.teach(rollouts(range(3, 6), 0.0, webrl), Random(1)).metrics["new_tasks"] > 10
+
+
+def test_the_reward_model_says_what_became_of_new_tasks(webrl):
+    webrl.teach(rollouts(range(8), 0.0, webrl), Random(0))
+    played_next = rollouts(range(8, 40), 1.0, webrl)
+    lesson = webrl.teach(played_next, Random(1)).lesson
+    outcomes = [origin.reward for origin in lesson.origins]
+    # It has only seen failures, so it believes in no success; the rules tell the outcome of the first tasks.
+    assert 8 < outcomes.count(0.0) < 24
+    assert outcomes.count(1.0) == 32 - outcomes.count(0.0)
+
+
+def test_the_reward_model_reads_the_last_prompt_and_the_last_action():
+    assert whole_episode(trajectory([-1.0], [-1.0, -1.0])) == (10, 12, 20, 21)
