@@ -143,7 +143,8 @@ def find_model(source: str | Path) -> str | Path:
 
 def agent_record(source: str | Path) -> dict[str, Any]:
     """Return how the model is to be used, as its trainer noted it; empty for a model from elsewhere."""
-    path = Path(find_model(source)) / AGENT
+    own = Path(source) / AGENT  # of an agent that is no language model, such as those of train_sb3
+    path = own if own.is_file() else Path(find_model(source)) / AGENT
     record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
     return record
 

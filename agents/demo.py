@@ -16,7 +16,8 @@ from agents import train_bc, train_grpo
 from agents.demonstrations import draw_tasks
 from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, table
 from agents.metrics import read_metrics
-from agents.report import Curve, write_report
+from agents.report import write_report
+from agents.report.sources import Sources
 from agents.settings import EnvSettings, parse_settings
 from agents.trajectories import write_trajectories
 from webarena_gym.tasks import Task
@@ -102,12 +103,15 @@ def run(settings: DemoSettings) -> None:
         print(f"\n{name}\n{table(evaluation)}")
     report = settings.out / "report.html"
     minutes = (time.perf_counter() - started) / 60
-    _report(
+    write_report(
         report,
-        evaluations,
-        cloning,
-        grpo,
-        f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
+        Sources(
+            runs={"cloning": read_metrics(cloning), "M-GRPO": read_metrics(grpo)},
+            policies={name: evaluations[name].trajectories for name in ("cloned", "cloned, then M-GRPO", "random")},
+        ),
+        title="A small agent learns to use a shop",
+        lead=f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
+        window=ENV.window,
     )
     print(f"\n{minutes:.1f} minutes. Every episode, step by step: {report}")
 
@@ -118,26 +122,6 @@ def _evaluate(policy: str, tasks: Sequence[Task], settings: DemoSettings) -> Eva
     settings.out.mkdir(parents=True, exist_ok=True)
     write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
     return evaluation
-
-
-def _report(path: Path, evaluations: dict[str, Evaluation], cloning: Path, grpo: Path, lead: str) -> None:
-    rows = [(name, evaluation.total) for name, evaluation in evaluations.items()]
-    curves = [
-        Curve("Cloning: loss on the expert's replies", "updates", _points(cloning, "loss")),
-        Curve("Cloning: loss on what repeats in pages", "updates", _points(cloning, "copy_loss")),
-        Curve("M-GRPO: success of sampled rollouts in training", "updates", _points(grpo, "success")),
-        Curve("M-GRPO: steps of an episode", "updates", _points(grpo, "steps")),
-    ]
-    shown = {name: evaluation.trajectories for name, evaluation in reversed(evaluations.items()) if name != "random"}
-    write_report(path, "A small agent learns to use a shop", lead, rows, curves, shown)
-
-
-def _points(run: Path, name: str) -> list[tuple[float, float]]:
-    """The curve of a metric, at most 200 points, each the mean of its stretch."""
-    points = [(record["update"], record[name]) for record in read_metrics(run) if name in record]
-    stretch = max(1, len(points) // 200)
-    parts = [points[start : start + stretch] for start in range(0, len(points), stretch)]
-    return [(part[-1][0], sum(value for _, value in part) / len(part)) for part in parts]
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from agents.checkpoints import agent_record, load_model
 from agents.engines.chat import ChatPolicy
 from agents.engines.inprocess import InProcessEngine
 from agents.envs import create_envs
+from agents.intervals import Score, wilson
 from agents.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.rollouts import Collector, Episode
@@ -29,7 +30,6 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
 _CHAT = "chat:"  # goes before the name of a model behind the chat protocol
-_Z = 1.959964  # of a 95 % interval
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,15 +66,6 @@ class EvaluationSettings(EnvSettings):
     """print one JSON object on the last line"""
     threads: int = 0
     """CPU threads; 0: torch's default"""
-
-
-class Score(NamedTuple):
-    """Successes among n episodes, with the Wilson interval of 95 %."""
-
-    success: float
-    n: int
-    low: float
-    high: float
 
 
 class Evaluation(NamedTuple):
@@ -124,20 +115,6 @@ def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Eval
     return Evaluation(scores[""], by_site, by_check, len(trajectories) - len(rewards[""]), list(trajectories))
 
 
-def wilson(successes: float, n: int) -> Score:
-    """Return the rate of success with Wilson's score interval (1927) of 95 %.
-
-    >>> [round(value, 3) for value in wilson(5, 10)]
-    [0.5, 10, 0.237, 0.763]
-    """
-    if n == 0:
-        return Score(0.0, 0, 0.0, 1.0)
-    rate = successes / n
-    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * (rate * (1 - rate) / n + _Z**2 / (4 * n**2)) ** 0.5
-    return Score(rate, n, max(0.0, centre - half), min(1.0, centre + half))
-
-
 def create_policy(settings: EvaluationSettings) -> Policy:
     """Return the policy that the settings name."""
     if settings.policy == "expert":
@@ -148,6 +125,10 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     system = system_prompt(settings.system, elements=settings.elements)
     if settings.policy.startswith(_CHAT):
         return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, **sampling)
+    if "algorithm" in agent_record(settings.policy):
+        from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+
+        return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature))
     model, tokenizer = load_model(settings.policy)
     encoder = PromptEncoder(tokenizer, system)
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)

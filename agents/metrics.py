@@ -8,6 +8,9 @@ from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
 
+BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
+"""What tqdm shows of a run's progress."""
+
 _FILE = "metrics.jsonl"
 
 

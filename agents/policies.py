@@ -87,7 +87,7 @@ class RandomReplies:
 
     def __call__(self, request: Request) -> str:
         """Return a random plausible reply. Raises ValueError for an env in another process."""
-        env, rng = _look_behind(request), Random(request.seed)
+        env, rng = look_behind(request), Random(request.seed)
         reply: str = env.dialect.format(self._choose(env.observation.nodes, request.info, rng))
         return reply
 
@@ -120,7 +120,7 @@ class ExpertReplies:
 
     def __call__(self, request: Request) -> str:
         """Return the next reply of the task's reference solution. Raises ValueError for an env in another process."""
-        env = _look_behind(request)
+        env = look_behind(request)
         if request.info["step"] == 0:
             self._experts[request.slot] = Expert(env.task, env.dialect)
         return self._experts[request.slot].reply(env.page, env.observation)
@@ -168,7 +168,7 @@ class LanguageModelPolicy:
         self.engine.close()
 
 
-def _look_behind(request: Request) -> Any:
+def look_behind(request: Request) -> Any:
     """Return the env of a request. Raises ValueError if it is not in this process."""
     if request.env is None:
         raise ValueError(f"env {request.slot} lives in another process; this policy looks behind the page: expected workers=0")

@@ -18,8 +18,6 @@ from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, Style
 from agents.settings import EnvSettings
 
-BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"  # of progress, for tqdm
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings(EnvSettings):
@@ -115,6 +113,7 @@ def describe(batch: Batch, lesson: Lesson, version: int) -> dict[str, float]:
         "truncated": sum(item.ending == "truncated" for item in valid) / count,
         "failed": len(rollouts) - len(valid),
         "steps": len(steps) / count,
+        "reply_tokens": sum(len(step.response_ids) for step in steps) / count,
         "action_errors": sum(bool(step.action_error) for step in steps) / max(len(steps), 1),
         "distinct_prompts": len({step.prompt_ids for step in steps}) / max(len(steps), 1),
         "equal_groups": sum(group.is_equal for group in batch.played) / max(len(batch.played), 1),

@@ -30,12 +30,12 @@ from agents.demonstrations import draw_tasks
 from agents.envs import create_envs
 from agents.groups import GroupSettings, GroupStream
 from agents.learner import Learner
-from agents.metrics import Metrics
+from agents.metrics import BAR, Metrics
 from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import BAR, RunSettings, Spending, describe, engine_factory
+from agents.runs import RunSettings, Spending, describe, engine_factory
 from agents.settings import parse_settings
 from webarena_gym.tasks import Task
 

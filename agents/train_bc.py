@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +20,11 @@ from transformers import PreTrainedModel
 from agents import losses, small
 from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
-from agents.demonstrations import Demonstration, demonstrate, draw_tasks, thin
-from agents.metrics import Metrics
+from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
+from agents.metrics import BAR, Metrics
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.settings import EnvSettings, parse_settings
+from agents.thoughts import Thoughts
 
 SMALL = "small"
 
@@ -35,14 +37,17 @@ class BCSettings(EnvSettings):
     """folder of the run: checkpoints, metrics, TensorBoard"""
     model: str = SMALL
     """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
+    demonstrations: Path | None = None
+    """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew, as
+    the next four options say"""
     worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds that demonstrations come from"""
     per_template: int = 3
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
     """only these templates; all of them by default"""
-    expert_thoughts: bool = False
-    """demonstrate with the expert's thoughts"""
+    expert_thoughts: Thoughts = "none"
+    """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     vocabulary: int = 2048
@@ -95,14 +100,18 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    if demonstrations is None:
+    if demonstrations is None and settings.demonstrations:
+        demonstrations = read_demonstrations(settings.demonstrations)
+    elif demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-        demonstrations = demonstrate(tasks, expert_thoughts=settings.expert_thoughts, **settings.env_arguments())
+        thoughts = settings.expert_thoughts
+        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
-    samples = [item for item in encode(encoder, demonstrations) if len(item.prompt_ids) <= settings.max_prompt_tokens]
-    if not samples:
+    lengths = measure(encoder, demonstrations)
+    fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.max_prompt_tokens]
+    if not fitting:
         raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.max_prompt_tokens} tokens")
     optimizer = torch.optim.AdamW(
         model.parameters(), settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
@@ -111,7 +120,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if done:
         done[-1].restore(optimizer)
         update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
-    plan = updates_of(samples, settings.tokens_per_update, settings.seed)
+    plan = updates_of([sum(lengths[number]) for number in fitting], settings.tokens_per_update, settings.seed)
     for _ in range(update):
         next(plan)
 
@@ -124,18 +133,16 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, settings.agent()).path
 
     model.train()
-    with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=_BAR) as bar:
+    with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
         while progress() < 1:
             started = time.perf_counter()
             rate = learning_rate(settings, progress())
             for group in optimizer.param_groups:
                 group["lr"] = rate
             indices, keep = next(plan), kept_lines(settings, progress())
-            chosen = [samples[index] for index in indices]
-            if keep < 1:
-                rng = random.Random(f"{settings.seed}/thin/{update}")
-                chosen = encode(encoder, [thin(demonstrations[index], keep, rng) for index in indices])
-            values = take_update(model, optimizer, chosen, settings)
+            rng = random.Random(f"{settings.seed}/thin/{update}")
+            chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
+            values = take_update(model, optimizer, encode(encoder, chosen), settings)
             update += 1
             duration_s = time.perf_counter() - started
             elapsed_s += duration_s
@@ -176,17 +183,28 @@ def encode(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> l
     return [Sample(prompt, encoder.encode_reply(item.reply)) for prompt, item in zip(prompts, demonstrations, strict=True)]
 
 
-def updates_of(samples: Sequence[Sample], tokens: int, seed: int) -> Iterator[list[int]]:
-    """Yield the indices of each update's samples, epoch after epoch, without end.
+def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> list[tuple[int, int]]:
+    """Return the tokens of each demonstration's prompt and reply.
+
+    The tokens themselves take some thirty times the memory of the text, so each update encodes its own again.
+    """
+    lengths: list[tuple[int, int]] = []
+    for start in tqdm(range(0, len(demonstrations), _CHUNK), desc="measuring", unit=f"x{_CHUNK} steps", leave=False):
+        encoded = encode(encoder, demonstrations[start : start + _CHUNK])
+        lengths += [(len(sample.prompt_ids), len(sample.response_ids)) for sample in encoded]
+    return lengths
+
+
+def updates_of(lengths: Sequence[int], tokens: int, seed: int) -> Iterator[list[int]]:
+    """Yield the indices of each update's samples, of which the lengths are given, epoch after epoch, without end.
 
     An update holds samples of like length, so that little is padded, and at most `tokens` tokens with the padding. The order
     depends on the seed alone.
     """
-    lengths = [len(sample.prompt_ids) + len(sample.response_ids) for sample in samples]
     epoch = 0
     while True:
         shuffled = random.Random(f"{seed}/{epoch}")
-        order = shuffled.sample(range(len(samples)), len(samples))
+        order = shuffled.sample(range(len(lengths)), len(lengths))
         updates: list[list[int]] = []
         # Sorting the whole epoch would make every update one of the few kinds of page; a window keeps them mixed.
         for start in range(0, len(order), 512):
@@ -241,7 +259,14 @@ def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: 
     return logprobs, -repeated.mean()
 
 
-_BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
+_CHUNK = 256  # demonstrations that are encoded at once to be measured
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
+    file = next((value for name, value in pairwise(arguments) if name == "--demonstrations"), None)
+    print(train(parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None)))
+
 
 if __name__ == "__main__":
-    print(train(parse_settings(BCSettings, sys.argv[1:])))
+    main(sys.argv[1:])

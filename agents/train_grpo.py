@@ -33,13 +33,13 @@ from agents.forks import ForkSettings, fork_groups
 from agents.groups import GroupSettings, GroupStream
 from agents.learner import Learner, UpdateSettings
 from agents.lessons import CreditSettings, learn_from
-from agents.metrics import Metrics
+from agents.metrics import BAR, Metrics
 from agents.policies import LanguageModelPolicy
 from agents.presets import PRESETS
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import BAR, RunSettings, Spending, describe, engine_factory
+from agents.runs import RunSettings, Spending, describe, engine_factory
 from agents.samples import records, write_samples
 from agents.settings import parse_settings
 from agents.trajectories import Trajectory

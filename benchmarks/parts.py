@@ -8,16 +8,18 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.recording import Recording
-from webarena_gym import env as env_module
+from webarena_gym import episode, presentation
 from webarena_gym.browsers import document
+from webarena_gym.browsers.document import read_source
 from webarena_gym.env import WebArenaLite
 from webarena_gym.network import Network
+from webarena_gym.sites.world import load_world
 
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
     "request": ((Network, "request"),),  # routing, queries, templates
     "parse": ((document, "parse"),),
-    "observe": ((env_module, "observe"),),  # number the elements and write the page
-    "history": ((env_module, "compress"), (env_module, "as_text")),
+    "observe": ((presentation, "observe"),),  # number the elements and write the page
+    "history": ((presentation, "compress"), (episode, "as_text")),
     "evaluate": ((WebArenaLite, "_evaluate"),),
 }
 """The functions that a step is made of. What is left is `act`: the reply's parsing, links and forms, cookies, the env itself."""
@@ -58,8 +60,11 @@ class Stopwatch:
         self._since = now
 
 
-def step_parts(env: WebArenaLite, recordings: Sequence[Recording]) -> dict[str, float]:
-    """Return the mean milliseconds of each part of a step, over the steps of these recordings."""
+def step_parts(make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording]) -> dict[str, float]:
+    """Return the mean milliseconds of each part of a step, over the steps of these recordings, none of which was played before."""
+    load_world.cache_clear()
+    read_source.cache_clear()
+    env = make_env()
     watch, steps = Stopwatch(), 0
     with ExitStack() as patches:
         for part, places in PARTS.items():

@@ -6,48 +6,40 @@ reward is random. (Its responses may end early by chance; ours run to the limit.
 
 Then the training step alone on episodes of this package: groups that begin before the same page, whose steps share their
 compressed history, as plain rows and as trees of prefixes. "token_ratio" is how many tokens rows have for one of a tree,
-"time_ratio" how much longer they take. The last line is one JSON object.
+"time_ratio" how much longer they take.
+
+Last, the engine beside `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts beside lock-step
+ones (`benchmarks.rollouts`, by the clock and on every core). The last line is one JSON object, with what was measured at the widest model that trains on all
+episodes as "tree_over_rows", "token_ratio" and "max_rel_grad_error".
 """
 
 import argparse
 import json
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import Any, NamedTuple
 
-import gymnasium
 import torch
 import transformers
 from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents import small
-from agents.batches import Sample, Sharing, batch_logprobs, pack
-from agents.demonstrations import Demonstration, draw_tasks
+from agents.batches import Sample, batch_logprobs, pack
 from agents.engines.inprocess import InProcessEngine, generate
 from agents.learner import Learner, UpdateSettings
 from agents.lessons import Lesson, Origin
-from agents.policies import ExpertReplies, RandomReplies, Request
-from agents.prompts import PromptEncoder
-from agents.train_bc import encode
+from benchmarks import generation, rollouts
 from benchmarks.machine import cores, origin, use_cores
-from webarena_gym.tasks import Task
+from benchmarks.sharing import MODEL, TOKENS_PER_PASS, episodes
+from benchmarks.timing import Took, middle, say, timed
 
 TRL_PYTHON = Path(".venv-trl/bin/python")
 PROMPT_TOKENS, NEW_TOKENS, GROUP_SIZE = 512, 64, 8
-MODEL = {
-    "vocab_size": 2048, "hidden_size": 256, "intermediate_size": 1024, "num_hidden_layers": 4, "num_attention_heads": 4,
-    "num_key_value_heads": 4, "tie_word_embeddings": True, "pad_token_id": 0, "eos_token_id": 1, "bos_token_id": None,
-}  # fmt: skip
-TOKENS_PER_PASS = 8192
-WIDE_STEPS = 10
 
 
 class Effort(NamedTuple):
@@ -63,28 +55,21 @@ FULL = Effort(rounds=3, widths=(128, 256, 896), groups=2, group_size=8)
 QUICK = Effort(rounds=1, widths=(128,), groups=1, group_size=4)
 
 
-class Took(NamedTuple):
-    """How long something took."""
-
-    cpu_s: float
-    wall_s: float
-
-
 def main() -> None:
     """Run the benchmark and print what it measured."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
-    parser.add_argument("--only", choices=("update", "episodes"), help="measure only one of the two parts")
+    parser.add_argument("--only", choices=PARTS, help="measure only one of the parts")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     effort, start = QUICK if options.quick else FULL, time.perf_counter()
-    use_cores(cores()[-1:])
+    every_core = cores()
     torch.set_num_threads(1)
     result: dict[str, Any] = {}
-    if options.only != "episodes":
-        result |= updates(effort)
-    if options.only != "update":
-        result |= episodes(effort)
+    for name, part in PARTS.items():
+        if options.only in (None, name):
+            use_cores(every_core if name == "rollouts" else every_core[-1:])
+            result |= part(effort)
     result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick, **origin("training_speed")}
     result["versions"] |= {"torch": torch.__version__, "transformers": transformers.__version__}
     for name, value in result.items():
@@ -110,11 +95,14 @@ def updates(effort: Effort) -> dict[str, Any]:
                 rounds["trl"] += [others] if others else []
     figures: dict[str, Any] = {"update_rounds": effort.rounds}
     for name, took in rounds.items():
-        figures |= {f"{name}_update_{key}": middle([getattr(item, key) for item in took]) for key in Took._fields}
+        figures |= {
+            f"{name}_step_s": middle([item.cpu_s for item in took]),
+            f"{name}_step_wall_s": middle([item.wall_s for item in took]),
+        }
     rollouts_s, training_s = zip(*parts[1:], strict=True)
     figures |= {"ours_rollout_cpu_s": middle(rollouts_s), "ours_training_cpu_s": middle(training_s)}
     over = [theirs.cpu_s / own.cpu_s for own, theirs in zip(rounds["ours"], rounds["trl"], strict=False)]
-    return figures | {"update_over_trl": middle(over), "update_over_trl_of_rounds": [round(value, 2) for value in over]}
+    return figures | {"trl_over_ours": middle(over), "trl_over_ours_of_rounds": [round(value, 2) for value in over]}
 
 
 def our_update() -> Callable[[], list[float]]:
@@ -177,103 +165,44 @@ def trl_update() -> Iterator[Callable[[], Took] | None]:
                 process.terminate()
 
 
-def episodes(effort: Effort) -> dict[str, Any]:
-    """Return the figures of the training step on episodes, for models of some widths."""
-    tasks = draw_tasks([11], 1)[::40][: effort.groups]
-    say(f"playing {effort.groups} groups of {effort.group_size}")
-    steps = play(tasks, effort.group_size)
-    texts = [text for step in steps for text in (*(message["content"] for message in step.messages), step.reply)]
-    tokenizer = small.train_tokenizer(texts, MODEL["vocab_size"])
-    samples = encode(PromptEncoder(tokenizer), steps)
-    curve = []
-    for width in effort.widths:
-        # A wide model needs minutes for a few steps, and tells as much with them.
-        some, rounds = (samples, effort.rounds) if width < 512 else (samples[:WIDE_STEPS], min(effort.rounds, 2))
-        say(f"{len(some)} steps at width {width}")
-        curve.append(compare(some, width, rounds))
-    return {"episode_steps": len(samples), "episode_tasks": [task.task_id for task in tasks], "episodes": curve}
+def shared(effort: Effort) -> dict[str, Any]:
+    """Return the figures of the training step on episodes, as rows and as trees."""
+    return episodes(effort.widths, effort.rounds, effort.groups, effort.group_size)
 
 
-def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
-    """Return the steps of groups of episodes, as a half-trained agent plays them: well up to a random step, and then at random."""
-    env = gymnasium.make("WebArenaLite-v0", tasks=tasks, disable_env_checker=True, elements="label")
-    steps: list[Demonstration] = []
-    for task in tasks:
-        for member in range(group_size):
-            rng, expert, wild = Random(f"{task.task_id}/{member}"), ExpertReplies(), RandomReplies(exit_rate=0.1)
-            lost_at, over = rng.randrange(5), False
-            _, info = env.reset(seed=0, options={"task": task})
-            while not over:
-                choose = expert if info["step"] < lost_at else wild
-                reply = choose(Request(0, env.unwrapped, info, rng.randrange(2**31)))
-                steps.append(Demonstration(task.task_id, tuple(info["messages"]), reply))
-                _, _, terminated, truncated, info = env.step(reply)
-                over = terminated or truncated
-    env.close()
-    return steps
+def engines(effort: Effort) -> dict[str, Any]:
+    """Return the figures of the engine, without shared prefixes and with them, and how far its log-probabilities are off."""
+    model, figures = generation.create("middle"), dict[str, Any]()
+    for scene, shared in (("apart", ""), ("trunk", "shared_")):
+        say(f"generation: {scene}")
+        rates = generation.measure(model, generation.prompts_of(scene, 16), effort.rounds)
+        figures |= {f"engine_{shared}tokens_per_s": rates["ours"], f"generate_{shared}tokens_per_s": rates["padded"]}
+        figures[f"engine_{shared}over_generate"] = round(rates["ours"] / rates["padded"], 3)
+    return figures | {"logprob_max_abs_diff": logprob_difference(model)}
 
 
-def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any]:
-    """Return how rows and trees compare on the samples: forward and backward of all of them, packing included."""
-    torch.manual_seed(0)
-    shape = {
-        "hidden_size": width,
-        "intermediate_size": 4 * width,
-        "num_attention_heads": width // 64,
-        "num_key_value_heads": width // 64,
-    }
-    model = Qwen2ForCausalLM(Qwen2Config(**MODEL | shape))
-    modes: tuple[Sharing, ...] = ("rows", "tree")
-    tokens = {mode: count_tokens(model, samples, mode) for mode in (*modes, "auto")}
-    times: dict[str, list[float]] = {mode: [] for mode in modes}
-    train(model, samples[:4], "rows")
-    for _ in range(rounds):
-        for mode in modes:
-            times[mode].append(timed(lambda mode=mode: train(model, samples, mode)).cpu_s)
-    token_ratio, time_ratio = (
-        tokens["rows"] / tokens["tree"],
-        middle([a / b for a, b in zip(times["rows"], times["tree"], strict=True)]),
-    )
-    return {
-        "width": width,
-        "rounds": rounds,
-        "steps": len(samples),
-        **{f"{mode}_tokens": count for mode, count in tokens.items()},
-        **{f"{mode}_cpu_s": middle(values) for mode, values in times.items()},
-        "token_ratio": round(token_ratio, 3),
-        "time_ratio": time_ratio,
-        "share_of_token_ratio": round(time_ratio / token_ratio, 3),
-    }
+def logprob_difference(model: PreTrainedModel) -> float:
+    """Return how far the log-probabilities of the engine, prefixes shared, and of the trainer, in trees, are apart at most."""
+    prompts = generation.prompts_of("trunk", GROUP_SIZE)
+    made = generate(InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS), prompts, range(GROUP_SIZE))
+    samples = [Sample(prompt, item.response_ids) for prompt, item in zip(prompts, made, strict=True)]
+    with torch.no_grad():
+        gaps = [
+            (batch_logprobs(model, batch) - torch.tensor([value for index in batch.samples for value in made[index].logprobs]))
+            for batch in pack(samples, TOKENS_PER_PASS, sharing="tree", model=model)
+        ]
+    return float(torch.cat(gaps).abs().max())
 
 
-def count_tokens(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> int:
-    """Return how many tokens the model reads, padding included."""
-    batches = pack(samples, TOKENS_PER_PASS, sharing=sharing, model=model)
-    return sum(batch.input_ids.numel() for batch in batches)
+def collection(effort: Effort) -> dict[str, Any]:
+    """Return how asynchronous rollouts compare with lock-step ones: by the clock, since envs wait, in processes of their own."""
+    say("rollouts")
+    num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
+    measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)
+    return {name: measured[name] for name in ("async_over_lockstep", "async_rollouts_per_s", "lockstep_rollouts_per_s")}
 
 
-def train(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> None:
-    """Compute the gradients of all samples, and drop them."""
-    for batch in pack(samples, TOKENS_PER_PASS, sharing=sharing, model=model):
-        batch_logprobs(model, batch).sum().backward()
-    model.zero_grad()
-
-
-def timed(work: Callable[[], Any]) -> Took:
-    """Do the work and return how long it took."""
-    cpu_s, wall_s = time.process_time(), time.perf_counter()
-    work()
-    return Took(time.process_time() - cpu_s, time.perf_counter() - wall_s)
-
-
-def middle(values: Sequence[float]) -> float | None:
-    """Return the median, rounded; None of nothing."""
-    return round(median(values), 3) if values else None
-
-
-def say(what: str) -> None:
-    """Tell how far the run is, beside the result."""
-    print(what, file=sys.stderr, flush=True)
+PARTS = {"update": updates, "episodes": shared, "engine": engines, "rollouts": collection}
 
 
 if __name__ == "__main__":

@@ -166,13 +166,14 @@ class TestHistoryAndTabs:
         click(browser, "news")
         choose(browser, "size", "Large")
         click(browser, "save")
-        browser.go_back()
-        assert browser.page().focused is None
-        assert node(browser, "name").get("value") == "Bob"
-        assert "checked" in node(browser, "news").attrib
-        assert [option.text for option in node(browser, "size").iter("option") if "selected" in option.attrib] == ["Large"]
-        browser.go_forward()
-        assert sent(browser)["name"] == ["Bob"]
+        for _ in range(5):  # Chromium gives it back a moment after the page is there
+            browser.go_back()
+            assert browser.page().focused is None
+            assert node(browser, "name").get("value") == "Bob"
+            assert "checked" in node(browser, "news").attrib
+            assert [option.text for option in node(browser, "size").iter("option") if "selected" in option.attrib] == ["Large"]
+            browser.go_forward()
+            assert sent(browser)["name"] == ["Bob"]
 
     def test_new_page_forgets_what_lay_ahead(self, browser):
         open_page(browser, "/plain")

@@ -205,6 +205,13 @@ def test_a_screenshot_is_a_picture_of_the_window(browser):
     assert browser.screenshot().startswith(b"\x89PNG")
 
 
+def test_a_picture_of_a_blank_tab_waits_for_nothing(browser):
+    browser.start([], {})
+    browser.new_tab()
+    assert browser.screenshot().startswith(b"\x89PNG")
+    assert browser.page().notices == ()
+
+
 def test_browsers_work_in_threads_and_in_a_running_loop():
     titles = []
 

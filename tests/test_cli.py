@@ -97,7 +97,7 @@ def test_progress_is_drawn_on_a_terminal_only(capsys, monkeypatch):
         (["tasks", "--draw", "2"], "--draw needs --world-seed"),
         (["tasks", "--template", "nothing"], "no template 'nothing'"),
         (["play", "nothing/1/0"], "no task 'nothing/1/0'"),
-        (["play", "--split", "validation"], "no split 'validation'"),
+        (["play", "--split", "everything"], "no split 'everything'"),
         (["audit", "--template", "nothing", "--worlds", "1"], "no template 'nothing'"),
     ],
 )

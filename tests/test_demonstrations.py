@@ -1,14 +1,30 @@
+import itertools
+import json
 from random import Random
 
-from agents.demonstrations import Demonstration, demonstrate, draw_tasks, thin
-from agents.prompts import PromptEncoder
+import pytest
+
+from agents import demonstrations, train_bc
+from agents.checkpoints import agent_record
+from agents.demonstrations import (
+    Demonstration,
+    demonstrate,
+    draw_tasks,
+    read_demonstrations,
+    recorded_agent,
+    thin,
+    to_record,
+)
+from agents.prompts import PromptEncoder, system_prompt
 from agents.settings import EnvSettings
-from agents.train_bc import BCSettings, encode, kept_lines, updates_of
+from agents.train_bc import BCSettings, encode, kept_lines, measure, updates_of
 from tests import tiny
+
+TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
 
 
 def test_the_expert_s_steps_become_samples():
-    tasks = draw_tasks([1001], 1)[:6]
+    tasks = draw_tasks([1001], 1, templates=["shopping.order_total", "gitlab.status_set", "reddit.biography"])
     shown = demonstrate(tasks, **EnvSettings().env_arguments())
     assert {item.task_id for item in shown} == {task.task_id for task in tasks}
     assert sum(len(task.solution) for task in tasks) <= len(shown)
@@ -22,17 +38,124 @@ def test_the_expert_s_steps_become_samples():
 
 def test_an_epoch_holds_every_sample_once_within_the_budget():
     encoder = PromptEncoder(tiny.tiny_model()[1])
-    samples = encode(encoder, tiny.demonstrations(50))
-    plan = updates_of(samples, 300, seed=4)
+    lengths = [sum(length) for length in measure(encoder, tiny.demonstrations(50))]
+    plan = updates_of(lengths, 300, seed=4)
     seen: list[int] = []
-    while len(seen) < len(samples):
+    while len(seen) < len(lengths):
         update = next(plan)
-        longest = max(len(samples[index].prompt_ids) + len(samples[index].response_ids) for index in update)
-        assert longest * len(update) <= 300
+        assert max(lengths[index] for index in update) * len(update) <= 300
         seen += update
-    assert sorted(seen) == list(range(len(samples)))
-    again = updates_of(samples, 300, seed=4)
-    assert next(again) == next(updates_of(samples, 300, seed=4))
+    assert sorted(seen) == list(range(len(lengths)))
+    again = updates_of(lengths, 300, seed=4)
+    assert next(again) == next(updates_of(lengths, 300, seed=4))
+
+
+def test_demonstrations_are_measured_in_the_tokens_that_they_are_encoded_in():
+    encoder, shown = PromptEncoder(tiny.tiny_model()[1]), tiny.demonstrations(300)
+    samples = encode(encoder, shown)
+    assert measure(encoder, shown) == [(len(sample.prompt_ids), len(sample.response_ids)) for sample in samples]
+
+
+def test_steps_with_long_prompts_are_never_trained_on(tmp_path, monkeypatch):
+    short, encoded = tiny.demonstrations(20), []
+    long = [item._replace(messages=({"role": "user", "content": "word " * 500},)) for item in short]
+    monkeypatch.setattr(train_bc, "encode", lambda encoder, items: encoded.append(items) or encode(encoder, items))
+    settings = BCSettings(
+        out=tmp_path, updates=3, width=32, layers=2, heads=2, practice=1, vocabulary=300, max_prompt_tokens=200
+    )
+    train_bc.train(settings, [*long, *short])
+    assert len(encoded) == 1 + 3  # measured at once, then one update after the other
+    assert {item.task_id for items in encoded[1:] for item in items} <= {item.task_id for item in short}
+    assert not any("word word" in item.messages[-1]["content"] for items in encoded[1:] for item in items)
+
+
+def test_the_steps_of_an_episode_share_their_messages():
+    shown = demonstrate(draw_tasks([1001], 1, templates=["shopping.checkout"]), expert_thoughts="long", thoughts=True)
+    for one, following in itertools.pairwise(shown):
+        assert all(mine is theirs for mine, theirs in zip(one.messages[:-1], following.messages, strict=False))
+        assert following.messages[-2]["content"] == one.reply
+
+
+@pytest.mark.parametrize("thoughts", [True, False])
+def test_the_conversation_is_the_env_s_own(thoughts):
+    tasks = draw_tasks([1001], 1, templates=["shopping.order_payment"])
+    seen = []
+    env = demonstrations.gymnasium.make(demonstrations.ENV_ID, tasks=tasks, thoughts=thoughts, disable_env_checker=True)
+    _, info = env.reset(seed=0, options={"task": tasks[0]})
+    shown = demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
+    for step in shown:
+        seen.append(info["messages"])
+        info = env.step(step.reply)[4]
+    assert [list(step.messages) for step in shown] == seen
+    assert info["success"]
+    env.close()
+
+
+def test_unsolved_tasks_leave_no_steps():
+    tasks = draw_tasks([1001], 1, templates=["shopping.checkout", "shopping.product_price"])
+    shown = demonstrate(tasks, max_steps=4)
+    assert {item.task_id for item in shown} == {tasks[1].task_id}
+
+
+def write(path, *records):
+    path.write_text("\n".join(map(json.dumps, records)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
+    file = tmp_path / "new" / "demos.jsonl"
+    options = (
+        "--worlds 1001 --per-template 1 --templates shopping.order_payment map.town_population --elements id --system think"
+    )
+    demonstrations.main(["--out", str(file), *options.split(), "--expert-thoughts", "long", "--thoughts"])
+    assert "of 2 tasks" in capsys.readouterr().out
+    records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    first, last = records[0], records[3]
+    assert first["messages"][0] == {"role": "system", "content": system_prompt("think", elements="id")}
+    assert [message.get("weight") for message in last["messages"]] == [None, *[None, 0] * 3, None, 1]
+    assert (first["template"], first["world"], last["step"]) == ("shopping.order_payment", 1001, 3)
+    tasks = draw_tasks([1001], 1, templates=["shopping.order_payment", "map.town_population"])
+    assert read_demonstrations(file) == demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
+    assert recorded_agent(file)["elements"] == "id"
+    train_bc.main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
+    agent = agent_record(tmp_path / "run")
+    assert (agent["elements"], agent["system"], agent["thoughts"]) == ("id", "think", True)
+
+
+def test_a_file_written_elsewhere_is_read(tmp_path):
+    chat = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": "Round 0"},
+        {"role": "assistant", "content": "exit()"},
+    ]
+    file = write(tmp_path / "theirs.jsonl", {"messages": chat})
+    assert read_demonstrations(file) == [Demonstration("", ({"role": "user", "content": "Round 0"},), "exit()")]
+    assert recorded_agent(file) == {}
+
+
+@pytest.mark.parametrize(
+    ("record", "message"),
+    [
+        ({"text": "x"}, "line 2: expected an object with a list of messages"),
+        ({"messages": [{"role": "user", "content": "x"}]}, "line 2: expected a user's message and the assistant's reply last"),
+        ({"messages": [{"role": "tool", "content": "x"}]}, "line 2: expected messages with a role of"),
+        ({"messages": [{"role": "user", "content": ["x"]}]}, "line 2: expected messages with a role of"),
+        ({"messages": ["x"]}, "line 2: expected messages with a role of"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(tmp_path, record, message):
+    good = to_record(tiny.demonstrations(1)[0])
+    with pytest.raises(ValueError, match=message):
+        read_demonstrations(write(tmp_path / "demos.jsonl", good, record))
+
+
+def test_lines_that_are_no_json_and_files_without_lines_are_refused(tmp_path):
+    (tmp_path / "bad.jsonl").write_text("{", encoding="utf-8")
+    with pytest.raises(ValueError, match="line 1: no JSON"):
+        read_demonstrations(tmp_path / "bad.jsonl")
+    (tmp_path / "empty.jsonl").write_text("", encoding="utf-8")
+    with pytest.raises(ValueError, match="holds no demonstrations"):
+        read_demonstrations(tmp_path / "empty.jsonl")
 
 
 PAGE = "Task Instruction: Buy a lamp\n\nRound 0\n\nURL: http://shop.test/\n<a>Lamp</a>\n<a>Chair</a>\n<button>Add to Cart</button>\n$5.00"
@@ -48,6 +171,10 @@ def test_a_thinned_page_keeps_what_the_reply_names():
     assert thinned('exit(message="$5.00")') == ["$5.00"]
     assert thinned('exit(message="")') == []
     assert len(thinned('exit(message="")', keep=1.0)) == 4
+    assert thinned('<think>"$5.00" it is.</think>\n<answer>do(action="Click", element="Chair")</answer>') == [
+        "<a>Chair</a>",
+        "$5.00",
+    ]
 
 
 def test_pages_grow_to_whole_ones(tmp_path):

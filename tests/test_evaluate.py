@@ -6,9 +6,9 @@ import pytest
 
 from agents import evaluate
 from agents.engines.chat import ChatPolicy
-from agents.evaluate import Evaluation, summarise, wilson
+from agents.evaluate import Evaluation, summarise
+from agents.intervals import wilson
 from agents.policies import RandomReplies, ScriptedPolicy
-from agents.report import Curve, write_report
 from agents.settings import EnvSettings
 from agents.trajectories import Step, Trajectory, read_trajectories
 from tests import tiny
@@ -78,21 +78,9 @@ def test_a_chat_model_is_named_by_its_protocol():
         assert "some/model:tag" in policy.name
 
 
-def test_the_report_escapes_what_it_shows(tmp_path):
-    path = tmp_path / "report" / "index.html"
-    shown = trajectory(0.0, reply="<think>why & how</think>\n<answer>exit(message='')</answer>")
-    curve = Curve("success", "updates", [(1, 0.1), (2, 0.4)])
-    write_report(path, "Title <1>", "lead", [("cloned", wilson(3, 9))], [curve], {"Episodes": [shown, trajectory(1.0)]})
-    html = path.read_text()
-    assert "<script" not in html
-    assert "http" not in html
-    assert "Buy <b>" not in html
-    assert "no such &lt;element&gt;" in html
-    assert "Tom &amp; Jerry" in html
-    assert "<polyline" in html
-    assert "why &amp; how" in html
-    assert "<think>" not in html
-    assert "33.3 %" in html
+def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_path):
+    (tmp_path / "agent.json").write_text('{"algorithm": "ppo", "max_steps": 3}')
+    assert evaluate.policy_defaults(str(tmp_path)) == {"algorithm": "ppo", "max_steps": 3}
 
 
 def test_the_table_names_every_part():

@@ -14,8 +14,10 @@ from webarena_gym.audit import replay
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.env import WebArenaLite
+from webarena_gym.observation.labels import MAX_LABEL, Labels
 from webarena_gym.observation.reading import clean
-from webarena_gym.observation.writers import MAX_LABEL, HtmlWriter
+from webarena_gym.observation.simplified_html import HtmlWriter
+from webarena_gym.observation.walk import write
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.layout.wording import table
@@ -91,11 +93,10 @@ def squeezed(element):
 
 def usable(root):
     """Return what can be used on a page, in order, by name."""
-    writer = HtmlWriter("label", False)
-    writer.document(root)
+    labels = Labels(root)
     found = defaultdict(list)
-    for node in writer.nodes.values():
-        found[writer.label(node.element)].append(signature(node.element))
+    for node in write(root, HtmlWriter(None, bbox=False), "label").values():
+        found[labels.of(node.element)].append(signature(node.element))
     return dict(found)
 
 

@@ -1,79 +1,36 @@
 """`WebArenaLite-v0`: one task on one world of one's own, as a Gymnasium environment."""
 
-import re
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from copy import copy
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, NotRequired, TypedDict, get_args
+from typing import Any, Literal, get_args
 
 import gymnasium
 import numpy
-from gymnasium.spaces import Text
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.acting import act
-from webarena_gym.actions import DIALECTS, Action, Kind
-from webarena_gym.browsers import Browser
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, BrowserError, EvaluationError, SnapshotError, TaskError
-from webarena_gym.evaluators import RULES, Judge, Outcome, Verdict, View, check, evaluate, no_scripts
-from webarena_gym.history import History, Message, Turn, as_text, compress
-from webarena_gym.network import Network
-from webarena_gym.observation import Elements, Observation, Style, observe, scrolled
+from webarena_gym.actions import DIALECTS
+from webarena_gym.arguments import expect_no_layout, expect_one_of, expect_plain, expect_positive
+from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
+from webarena_gym.episode import Episode
+from webarena_gym.episode import Info as Info
+from webarena_gym.episode import Snapshot as Snapshot
+from webarena_gym.errors import BrowserError, SnapshotError, TaskError
+from webarena_gym.evaluators import RULES, Judge, check, evaluate
+from webarena_gym.history import History
+from webarena_gym.observation import Elements, Observation, Style
 from webarena_gym.page import Page
+from webarena_gym.presentation import Presentation, Seen, Viewport
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
+from webarena_gym.spaces import CHARSET as CHARSET
+from webarena_gym.spaces import MAX_OBSERVATION, MAX_REPLY, text_space
 from webarena_gym.tasks import Task
-from webarena_gym.venues import EmbeddedVenue, Venue
-
-if TYPE_CHECKING:
-    from webarena_gym.browsers.chromium import ChromiumBrowser
-
-MAX_OBSERVATION = 1_000_000  # characters
-MAX_REPLY = 100_000  # characters
-_PICTURES = ("rgb_array", "human")
-_UNKNOWN = "\N{REPLACEMENT CHARACTER}"
-
-_RANGES = ((" ", "~"), ("\xa0", "\ud7ff"), ("\ue000", "\ufffd"), ("\U0001f000", "\U0001faff"))
-CHARSET = frozenset(chr(code) for first, last in _RANGES for code in range(ord(first), ord(last) + 1)) | {"\n", "\t", "\r"}
-"""What observations and actions are made of; any other character of a page is shown as U+FFFD."""
-
-_OUTSIDE_CHARSET = re.compile(f"[^{''.join(f'{first}-{last}' for first, last in _RANGES)}\n\t\r]")
-
-
-class Info(TypedDict):
-    """What `reset` and `step` return beside the observation."""
-
-    goal: str
-    url: str
-    page: str  # the newest page as text, without history
-    messages: list[Message]  # the chat that leads to the next reply, with history compressed
-    step: int  # steps taken in this episode
-    action_error: str  # why the last action did nothing; empty when it was fine
-    task_id: str
-    success: NotRequired[bool]  # at the end of an episode
-    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
-    failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
-
-
-class Snapshot(NamedTuple):
-    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process."""
-
-    task: Task
-    goal: str
-    venue: Any  # the state of the sites and of the browser
-    turns: tuple[Turn, ...]
-    top: int
-    action_error: str
-    done: bool
-    random_state: Mapping[str, Any]
+from webarena_gym.venues import EmbeddedVenue, Venue, outcome
 
 
 class WebArenaLite(gymnasium.Env[str, str]):
@@ -117,7 +74,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         *,
         split: str = "train",
         tasks: str | Path | Sequence[str | Task] | None = None,
-        browser: Literal["inprocess", "chromium"] = "inprocess",
+        browser: BrowserKind = "inprocess",
         sites: Mapping[str, str] | Literal["environment"] | None = None,
         world_seed: int | None = None,
         variation: Variation = "content",
@@ -129,7 +86,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         render_mode: str | None = None,
         thoughts: bool = True,
         header: bool = True,
-        viewport: Literal["window", "layout"] = "window",
+        viewport: Viewport = "window",
         window: int = 12_000,
         bbox: bool = False,
         judge: Judge | None = None,
@@ -137,64 +94,44 @@ class WebArenaLite(gymnasium.Env[str, str]):
         accounts: Mapping[str, Account] | None = None,
         hosts: Iterable[str] = (),
     ) -> None:
-        _expect("rules", rules, tuple(RULES))
-        _expect("viewport", viewport, ("window", "layout"))
-        _expect("variation", variation, get_args(Variation))
-        _expect("history", history, get_args(History))
-        _expect("observation", observation, get_args(Style))
-        _expect("elements", elements, get_args(Elements))
-        _expect("dialect", dialect, tuple(DIALECTS))
-        _expect("browser", browser, ("inprocess", "chromium"))
+        self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
+        expect_one_of("rules", rules, RULES)
+        expect_one_of("variation", variation, get_args(Variation))
+        expect_one_of("dialect", dialect, DIALECTS)
+        expect_one_of("browser", browser, get_args(BrowserKind))
         if rules == "verified" and sites is None:
             raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
-        _expect_positive("max_steps", max_steps)
-        _expect_positive("window", window)
-        _expect("render_mode", render_mode, (None, *self.metadata["render_modes"]))
+        expect_positive("max_steps", max_steps)
+        expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
-            _need_chromium(
-                {"sites": sites, "viewport": viewport == "layout", "bbox": bbox, "render_mode": render_mode in _PICTURES}
-            )
+            pictures = render_mode in ("rgb_array", "human")
+            expect_no_layout({"sites": sites, "viewport": viewport == "layout", "bbox": bbox, "render_mode": pictures})
         self._tasks = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
         for task in self._tasks:
             check(task.eval, rules)
-        self._variation: Variation = variation
-        self._world_seed = world_seed
-        self._history: History = history
-        self._style: Style = observation
-        self._elements: Elements = elements
-        self.dialect = DIALECTS[dialect]
-        self._max_steps = max_steps
+        self.observation_space = text_space(MAX_OBSERVATION)
+        self.action_space = text_space(MAX_REPLY)
         self.render_mode = render_mode
-        self._thoughts = thoughts
-        self._header = header
-        self._window = window
-        self._viewport = viewport
-        self._bbox = bbox
+        self.dialect = DIALECTS[dialect]
+        self._variation: Variation = variation
+        self._max_steps = max_steps
         self._judge = judge
         self._rules = rules
         self._accounts = dict(accounts or {})
-        self.observation_space = copy(_text_space(MAX_OBSERVATION))
-        self.action_space = copy(_text_space(MAX_REPLY))
-        self._browser_kind = browser
+        maker = BrowserMaker(
+            browser, headless=render_mode != "human", windowed=viewport == "layout", places=bbox, records=rules == "verified"
+        )
         self._venue: Venue
         if sites is None:
-            self._venue = EmbeddedVenue(self._make_browser, world_seed, variation)
+            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation)
         else:
             addresses = read_addresses(None if sites == "environment" else sites)
-            reachable = frozenset(hosts)
             if rules == "verified":
-                _expect_plain(addresses)
-            self._venue = ServerVenue(
-                lambda own: self._make_chromium(None, own | reachable), addresses, accounts=self._accounts
-            )
-        self._task: Task | None = None
-        self._goal = ""
-        self._turns: list[Turn] = []
-        self._top = 0
-        self._action_error = ""
-        self._seen: tuple[Page, Observation, str] | None = None
-        self._done = True
+                expect_plain(addresses)
+            more = frozenset(hosts)
+            self._venue = ServerVenue(lambda own: maker.for_servers(own | more), addresses, accounts=self._accounts)
+        self._episode: Episode | None = None
 
     # The state of the episode, for experts, searches and viewers.
 
@@ -206,17 +143,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
     @property
     def task(self) -> Task:
         """The task of the current episode."""
-        return self._started()[0]
+        return self._started().task
 
     @property
     def page(self) -> Page:
         """The page that the browser shows."""
-        return self._look()[0]
+        return self._started().look().page
 
     @property
     def observation(self) -> Observation:
         """What the agent sees of the page, with the elements that its actions may name."""
-        return self._look()[1]
+        return self._started().look().observation
 
     def database(self, site: str) -> sqlite3.Connection:
         """The episode's own database of a site, to look at and, in tests, to change."""
@@ -232,99 +169,64 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         super().reset(seed=seed)
         task = self._choose(options or {})
-        self._task = None
+        self._episode = None
         try:
-            self._goal = self._venue.enter(task)
+            goal = self._venue.enter(task)
         except BrowserError:  # it may have died since; a new one is worth one try
             self._venue.abandon()
-            self._goal = self._venue.enter(task)
-        self._task = task
-        self._turns = []
-        self._top = 0
-        self._action_error = ""
-        self._done = False
-        self._seen = None
-        info = self._info()
-        return as_text(info["messages"]), dict(info)
+            goal = self._venue.enter(task)
+        self._episode = Episode(task, goal, self._venue.browser, self._presentation)
+        text, info = self._episode.tell()
+        return text, dict(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a model's whole reply, do the action in it, and return what follows.
 
         Raises gymnasium's ResetNeeded outside an episode, and TypeError for a reply that is no text.
         """
-        if self._done:
+        episode = self._episode
+        if episode is None or episode.is_over:
             raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
-        before = self._look()
-        self._action_error = ""
-        self._turns.append(Turn(before[2], _within_charset(action)))
+        last = episode.look()
         try:
-            return self._take(action)
+            answer = episode.take(action, self.dialect)
+            terminated = answer is not None or self._venue.settle()
+            truncated = not terminated and len(episode.turns) >= self._max_steps
+            episode.is_over = terminated or truncated
+            text, info = episode.tell()
+            ending = self._evaluate(answer or "") if episode.is_over else {}
         except BrowserError as error:
-            return self._give_up(before, str(error))
-
-    def _take(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """Do the action in a reply and look at what came of it. Raises BrowserError."""
-        exited: str | None = None
-        try:
-            parsed = self.dialect.parse(action)
-            if parsed.kind is Kind.EXIT:
-                exited = parsed.argument or ""
-            else:
-                self._act(parsed)
-        except ActionError as error:
-            self._action_error = str(error)
-        self._seen = None
-        terminated = exited is not None or self._is_over()
-        truncated = not terminated and len(self._turns) >= self._max_steps
-        self._done = terminated or truncated
-        info = self._info()
-        reward = 0.0
-        if self._done:
-            verdicts = self._evaluate(exited or "")
-            info["success"] = all(verdict.passed for verdict in verdicts)
-            info["verdicts"] = [verdict._asdict() for verdict in verdicts]
-            reward = float(info["success"])
-        return as_text(info["messages"]), reward, terminated, truncated, dict(info)
-
-    def _give_up(self, last: tuple[Page, Observation, str], failure: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
-        self._done = True
-        self._seen = last
-        info = self._info()
-        info["failure"] = failure
-        self._task = None
-        self._venue.abandon()
-        return as_text(info["messages"]), nan, False, True, dict(info)
+            return self._give_up(episode, last, str(error))
+        return text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
 
     def render(self) -> Any:
         """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array")."""
         if self.render_mode == "ansi":
-            return self._look()[2]
+            return self._started().look().text
         if self.render_mode == "rgb_array":
-            return _pixels(self._started()[1].screenshot())
+            return _pixels(self._started().browser.screenshot())
         return None
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
         self._venue.close()
-        self._task, self._seen = None, None
-        self._done = True
+        self._episode = None
 
     # Forking.
 
     def snapshot(self) -> Snapshot:
         """Return the whole episode: databases, cookies, open pages, history, random numbers."""
-        task, _ = self._started()
+        episode = self._started()
         return Snapshot(
-            task,
-            self._goal,
+            episode.task,
+            episode.goal,
             self._venue.snapshot(),
-            tuple(self._turns),
-            self._top,
-            self._action_error,
-            self._done,
+            tuple(episode.turns),
+            episode.top,
+            episode.action_error,
+            episode.is_over,
             self.np_random.bit_generator.state,
         )
 
@@ -336,18 +238,26 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
         self._venue.restore(snapshot.venue)
-        self._task = snapshot.task
-        self._goal = snapshot.goal
-        self._turns = list(snapshot.turns)
-        self._top = snapshot.top
-        self._action_error = snapshot.action_error
-        self._done = snapshot.done
+        self._episode = Episode(
+            snapshot.task,
+            snapshot.goal,
+            self._venue.browser,
+            self._presentation,
+            list(snapshot.turns),
+            snapshot.top,
+            snapshot.action_error,
+            snapshot.done,
+        )
         self.np_random.bit_generator.state = snapshot.random_state
-        self._seen = None
-        info = self._info()
-        return as_text(info["messages"]), dict(info)
+        text, info = self._episode.tell()
+        return text, dict(info)
 
     # Inside.
+
+    def _started(self) -> Episode:
+        if self._episode is None:
+            raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
+        return self._episode
 
     def _choose(self, options: dict[str, Any]) -> Task:
         unknown = [key for key in options if key != "task"]
@@ -361,127 +271,21 @@ class WebArenaLite(gymnasium.Env[str, str]):
         known = next((task for task in self._tasks if task.task_id == str(wanted)), None)
         return known or task_suite.find(str(wanted), self._variation)
 
-    def _is_over(self) -> bool:
-        """Say whether the pages have ended the episode by themselves; the tasks of this env leave that to the agent."""
-        return False
-
-    def _make_browser(self, network: Network) -> Browser:
-        if self._browser_kind == "inprocess":
-            return InProcessBrowser(network)
-        return self._make_chromium(network)
-
-    def _make_chromium(self, network: Network | None, hosts: frozenset[str] = frozenset()) -> "ChromiumBrowser":
-        """Make a browser on the sites of an episode or on real ones, where layout decides what can be used."""
-        from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
-
-        windowed = self._viewport == "layout"
-        return ChromiumBrowser(
-            network, hosts=hosts, headless=self.render_mode != "human", strict=network is None or windowed or self._bbox,
-            windowed=windowed, records=self._rules == "verified",
-        )  # fmt: skip
-
-    def _started(self) -> tuple[Task, Browser]:
-        if self._task is None:
-            raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
-        return self._task, self._venue.browser
-
-    def _act(self, action: Action) -> None:
-        _, browser = self._started()
-        if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
-            if self._viewport == "layout":
-                browser.scroll(down=action.kind is Kind.SCROLL_DOWN)
-            else:
-                self._top = scrolled(self.observation, down=action.kind is Kind.SCROLL_DOWN)
-            return
-        before = self.page
-        act(browser, action, None if action.element is None else self.observation.element(action.element))
-        after = browser.page()
-        if (after.url, after.active_tab) != (before.url, before.active_tab):
-            self._top = 0
-
-    def _look(self) -> tuple[Page, Observation, str]:
-        """Return the page, the observation and its text; computed once after each step."""
-        if self._seen is None:
-            page = self._started()[1].page()
-            seen = observe(
-                page,
-                elements=self._elements,
-                style=self._style,
-                bbox=self._bbox,
-                header=self._header,
-                window=MAX_OBSERVATION if self._viewport == "layout" else self._window,
-                top=self._top,
-            )
-            text = f"Action error: {self._action_error}\n{seen.text}" if self._action_error else seen.text
-            self._seen = page, seen, _within_charset(text)
-        return self._seen
-
-    def _info(self) -> Info:
-        task, _ = self._started()
-        page, _, text = self._look()
+    def _evaluate(self, answer: str) -> dict[str, Any]:
+        """Judge an episode that is over; returns what its info says of that."""
+        task = self._started().task
+        verdicts = evaluate(task.eval, task.intent, outcome(self._venue, answer, self._accounts), self._judge, self._rules)
         return {
-            "goal": self._goal,
-            "url": page.url,
-            "page": text,
-            "messages": compress(self._goal, self._turns, text, self._history, thoughts=self._thoughts),
-            "step": len(self._turns),
-            "action_error": self._action_error,
-            "task_id": task.task_id,
+            "success": all(verdict.passed for verdict in verdicts),
+            "verdicts": [verdict._asdict() for verdict in verdicts],
         }
 
-    def _evaluate(self, answer: str) -> list[Verdict]:
-        task, browser = self._started()
-
-        def view() -> View:
-            run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
-            return View(browser.page(), run, not browser.has_failed)
-
-        final = view()
-
-        @contextmanager
-        def open_page(url: str) -> Iterator[View]:
-            try:
-                browser.new_tab(url)
-            except ActionError as error:
-                raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
-            try:
-                yield view()
-            finally:
-                browser.close_tab()
-                browser.switch_tab(final.page.active_tab)
-
-        outcome = Outcome(answer, final, open_page, self.database, self._venue.urls, self._accounts, browser.traffic)
-        return evaluate(task.eval, task.intent, outcome, self._judge, self._rules)
-
-
-@cache
-def _text_space(max_length: int) -> Text:
-    """A space over CHARSET, whose tables take a tenth of a second to make; a copy shares them, not its random numbers."""
-    return Text(max_length, min_length=0, charset=CHARSET)
-
-
-def _expect(name: str, value: Any, allowed: Sequence[Any]) -> None:
-    if value not in allowed:
-        raise ValueError(f"{name} is {value!r}; expected one of {', '.join(map(repr, allowed))}")
-
-
-def _need_chromium(wanted: Mapping[str, Any]) -> None:
-    for name, value in wanted.items():
-        if value:
-            raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
-
-
-def _expect_plain(addresses: Mapping[str, str]) -> None:
-    for site, url in addresses.items():
-        if not url.startswith("http://"):
-            raise ValueError(
-                f"rules='verified' judges the traffic, which cannot be seen on the way to {url} ({site}): http:// alone"
-            )
-
-
-def _expect_positive(name: str, value: int) -> None:
-    if not isinstance(value, int) or value < 1:
-        raise ValueError(f"{name} is {value!r}; expected a positive integer")
+    def _give_up(self, episode: Episode, last: Seen, failure: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
+        self._episode = None
+        self._venue.abandon()
+        text, info = episode.tell(last)
+        return text, nan, False, True, {**info, "failure": failure}
 
 
 def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:
@@ -489,7 +293,3 @@ def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:
 
     with Image.open(BytesIO(png)) as image:
         return numpy.asarray(image.convert("RGB"))
-
-
-def _within_charset(text: str) -> str:
-    return _OUTSIDE_CHARSET.sub(_UNKNOWN, text)

@@ -1,7 +1,8 @@
 """What a browser shows at one moment: the contract between browsers and everything that reads pages."""
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
@@ -20,7 +21,8 @@ class Page:
     `root` is the document as it is now, not as it was sent: what was typed stands in `value` (the text, for a textarea), what
     is ticked has `checked`, what is chosen has `selected`. Its elements are the handles that `Browser` methods take, and are
     valid until the next call of a method that acts. Readers must not change the tree. `notices` is what the browser itself had
-    to say since the last action: dialogs, downloads, pages that take too long.
+    to say since the last action: dialogs, downloads, pages that take too long. In `readings`, readers may keep what they have
+    made of the tree: whoever shows the same tree in the same state hands it on.
     """
 
     url: str
@@ -30,3 +32,4 @@ class Page:
     active_tab: int
     focused: HtmlElement | None = None
     notices: tuple[str, ...] = ()
+    readings: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -5,13 +5,16 @@ servers are another.
 """
 
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.browsers import Browser
-from webarena_gym.errors import SnapshotError, TaskError
-from webarena_gym.evaluators import resolve
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.evaluators import Outcome, View, no_scripts, resolve
 from webarena_gym.network import Network
+from webarena_gym.servers.accounts import Account
 from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
@@ -35,6 +38,10 @@ class Venue(Protocol):
         """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
         ...
 
+    def settle(self) -> bool:
+        """Let the pages come to rest after an action, and say whether they have ended the episode by themselves."""
+        ...
+
     def database(self, site: str) -> sqlite3.Connection:
         """Return the database behind a site. Raises KeyError when it cannot be read."""
         ...
@@ -54,6 +61,31 @@ class Venue(Protocol):
     def close(self) -> None:
         """Free everything; `enter` opens it again."""
         ...
+
+
+def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outcome:
+    """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
+    browser = venue.browser
+
+    def view() -> View:
+        run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
+        return View(browser.page(), run, not browser.has_failed)
+
+    final = view()
+
+    @contextmanager
+    def open_page(url: str) -> Iterator[View]:
+        try:
+            browser.new_tab(url)
+        except ActionError as error:
+            raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
+        try:
+            yield view()
+        finally:
+            browser.close_tab()
+            browser.switch_tab(final.page.active_tab)
+
+    return Outcome(answer, final, open_page, venue.database, venue.urls, accounts, browser.traffic)
 
 
 class EmbeddedSnapshot(NamedTuple):
@@ -102,6 +134,9 @@ class EmbeddedVenue:
         urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
         self.browser.start(urls, world.cookies(task.sites) if task.require_login else {})
         return task.intent
+
+    def settle(self) -> bool:
+        return False  # pages without scripts of their own leave the end to the agent
 
     def database(self, site: str) -> sqlite3.Connection:
         if self._databases is None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.replies import answer_part, find_calls, only, quoted, unfenced
+from webarena_gym.actions.replies import answer_part, find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 
@@ -72,7 +72,7 @@ class BrowserGymDialect:
         >>> BrowserGymDialect().parse("```click('12')```")
         Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
         """
-        calls = find_calls(unfenced(answer_part(reply)), sorted(_FORMS, key=len, reverse=True))
+        calls = find_calls(answer_part(reply), sorted(_FORMS, key=len, reverse=True))
         only([f"{call.name}(...)" for call in calls])
         call = calls[0]
         form = _FORMS[call.name]

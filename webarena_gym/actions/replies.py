@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from webarena_gym.errors import ActionError
 
-_FENCE = re.compile(r"```[a-zA-Z]*[ \t]*\n|```")
 _COMMENT = re.compile(r"[ \t]*#.*")
 _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
 _BARE = re.compile(r"[^\s,()\[\]'\"]+")
@@ -32,11 +31,6 @@ def answer_part(reply: str) -> str:
     if start >= 0:
         text = text[start + len("<answer>") :].partition("</answer>")[0]
     return text.strip()
-
-
-def unfenced(text: str) -> str:
-    """Drop the marks of code fences, not what stands between them."""
-    return _FENCE.sub("", text).strip()
 
 
 def find_calls(text: str, names: Collection[str]) -> list[Call]:

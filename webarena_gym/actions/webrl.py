@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.replies import Call, answer_part, find_calls, only, quoted, unfenced
+from webarena_gym.actions.replies import Call, answer_part, find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
 
@@ -69,7 +69,7 @@ class WebRLDialect:
         >>> WebRLDialect().parse("<think>Search.</think><answer>do(action='Click', element=12)</answer>")
         Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
         """
-        calls = find_calls(unfenced(answer_part(reply)), _HEADS)
+        calls = find_calls(answer_part(reply), _HEADS)
         only([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
         call = calls[0]
         if call.name == "exit":

@@ -5,10 +5,10 @@ the source contains, saving it again costs nothing while it does not change, and
 """
 
 import re
-from collections.abc import Iterable
-from functools import cached_property
+from collections.abc import Hashable, Iterable
+from functools import cached_property, lru_cache
 from itertools import dropwhile
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
@@ -36,31 +36,67 @@ class SavedDocument(NamedTuple):
     focus: Path | None = None
 
 
+class Source:
+    """A page as it was sent: parsed once for all documents that show it, and never changed."""
+
+    def __init__(self, html: bytes) -> None:
+        self.html = html
+        self.root = parse(html)
+        self.title = forms.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+        self.readings: dict[Hashable, Any] = {}
+        """What readers of the page have made of it, for those who read it after them."""
+
+
+@lru_cache(maxsize=256)
+def read_source(html: bytes) -> Source:
+    """Return the page with that source: the same object while it is kept, since groups of episodes see the same pages."""
+    return Source(html)
+
+
 class Document:
-    """A document with live state. Nothing but `write`, `write_default` and `focus` may change it."""
+    """A document with live state. Nothing but `write`, `write_default` and `focus` may change it.
+
+    Until something is written, its tree is that of its source, which others may show too; then it has one of its own.
+    """
 
     def __init__(self, saved: SavedDocument) -> None:
-        self._html = saved.html
         self._saved: SavedDocument | None = saved
+        self._html = saved.html
         self._changes: dict[HtmlElement, tuple[str, str | None]] = {}
         self._defaults: dict[HtmlElement, str | None] = {}
+        self._own: HtmlElement | None = None
+        self._readings: dict[Hashable, Any] = {}
         self._focused: HtmlElement | None = None
 
     @cached_property
-    def root(self) -> HtmlElement:
-        """The element `html`; there is always a `body` in it."""
-        root = parse(self._html)
+    def _source(self) -> Source:
+        source = read_source(self._html)
         if self._saved is not None:
+            if self._saved.changes:
+                self._own = parse(self._html)
+            root = source.root if self._own is None else self._own
             for path, name, value in self._saved.changes:
                 self._write(_element_at(root, path), name, value)
             if self._saved.focus is not None:
                 self._focused = _element_at(root, self._saved.focus)
-        return root
+        return source
 
-    @cached_property
+    @property
+    def root(self) -> HtmlElement:
+        """The element `html`; there is always a `body` in it."""
+        root = self._source.root
+        return root if self._own is None else self._own
+
+    @property
+    def readings(self) -> dict[Hashable, Any]:
+        """What readers have made of the tree as it is now; they may add to it."""
+        readings = self._source.readings
+        return readings if self._own is None else self._readings
+
+    @property
     def title(self) -> str:
-        """The text of the first `title`."""
-        return forms.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+        """The text of the first `title`, which nothing changes."""
+        return self._source.title
 
     @property
     def base(self) -> str:
@@ -70,12 +106,12 @@ class Document:
     @property
     def focused(self) -> HtmlElement | None:
         """The element that keys go to."""
-        return self._focused if self.root is not None else None
+        return self._focused if self._source else None
 
     def focus(self, element: HtmlElement | None) -> None:
         """Let keys go to `element`."""
         if element is not self.focused:
-            self._saved, self._focused = None, element
+            self._saved, self._focused = None, None if element is None else self._current(element)
 
     def owns(self, element: HtmlElement) -> bool:
         """Return whether an element is part of this document."""
@@ -84,14 +120,25 @@ class Document:
     def write(self, element: HtmlElement, name: str, value: str | None) -> None:
         """Set an attribute of live state, or TEXT; None takes the attribute away. Each element has one such name.
 
-        Characters that no tree can hold, such as control characters, are left out.
+        The element may be one of the source's. Characters that no tree can hold, such as control characters, are left out.
         """
+        element = self._current(element)
         if _read(element, name) != value:
+            if self._own is None:
+                self._own = parse(self._html)
+                element = self._current(element)
+                self._focused = None if self._focused is None else self._current(self._focused)
             self._saved = None
+            self._readings = {}
             self._write(element, name, value)
+
+    def _current(self, element: HtmlElement) -> HtmlElement:
+        """Return the element in place of one of the source's, which it may have been until now."""
+        return element if self.owns(element) else _element_at(self.root, _path_to(element))
 
     def write_default(self, element: HtmlElement) -> None:
         """Give an element the state back with which it was loaded."""
+        element = self._current(element)
         if element in self._changes:
             self.write(element, self._changes[element][0], self._defaults[element])
 

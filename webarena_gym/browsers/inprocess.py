@@ -61,6 +61,7 @@ class InProcessBrowser:
             tabs=tuple(Tab(tab.entry.document.title, tab.entry.url) for tab in self._tabs),
             active_tab=self._active,
             focused=entry.document.focused,
+            readings=entry.document.readings,
         )
 
     @property

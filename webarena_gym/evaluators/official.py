@@ -4,12 +4,13 @@
 |---|---|---|---|
 | blanks around a text | dropped | kept | kept |
 | must_include in an answer | a part of it; a lone character must be a token | a token, if it is one; else a part | as vab, and "a/b" has the tokens "a" and "b" |
-| choices with " |OR| " | in pages only | in answers and pages | as vab |
+| choices with " |OR| " | in pages and addresses | in must_include, required_values and addresses | as vab |
 | fuzzy_match of several | each by itself; an empty answer fails | as one reference | as vab |
 | url_match without a note | "GOLD in PRED" by host, path and query | EXACT, but for one last "/" | as vab |
 | "GOLD in PRED" | host and path contained, one value of each query key | the whole address contained | as vab |
 | entities such as &amp; in a page | decoded | kept | kept |
-| must_exclude, required_values, one_of, fuzzy_match in a page, lambda: | unknown | known | known |
+| must_exclude, required_values | unknown | known | known |
+| one_of in an answer, fuzzy_match in a page, locators that begin with "lambda:" | unknown | known | known |
 
 Faults that are kept: among webarena's choices of address the query keys of all are wanted at once; "<" and ">" let the bound pass.
 

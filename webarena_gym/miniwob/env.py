@@ -5,7 +5,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 from typing import Any
 
-from webarena_gym.actions import Action
 from webarena_gym.browsers import Browser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
@@ -106,15 +105,5 @@ class MiniWobText(WebArenaLite):
         seed = int(self.np_random.integers(2**31))
         return replace(chosen, task_id=f"{chosen.template}/{seed}", world_seed=seed)
 
-    def _act(self, action: Action) -> None:
-        super()._act(action)
-        self._venue.rest()
-
-    def _is_over(self) -> bool:
-        return self._venue.is_over()
-
-    def _take(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        text, reward, terminated, truncated, info = super()._take(action)
-        if terminated or truncated:
-            info["raw_reward"] = self._venue.raw_reward()
-        return text, reward, terminated, truncated, info
+    def _evaluate(self, answer: str) -> dict[str, Any]:
+        return super()._evaluate(answer) | {"raw_reward": self._venue.raw_reward()}

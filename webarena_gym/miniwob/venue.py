@@ -46,17 +46,12 @@ class MiniWobVenue:
         self._browser.start([task.start_url], {})
         goal = self._browser.run_script(f"webarenaGym.begin({task.world_seed}, {json.dumps(self._data_mode)})")
         self._browser.wait()
-        self.rest()
+        self._rest()
         return str(goal)
 
-    def rest(self) -> None:
-        """Wait until the page has done what it has put off for a moment only."""
-        with suppress(ScriptError):  # the page may have been left
-            if self.browser.run_script("window.webarenaGym?.rest()"):
-                self.browser.wait()
-
-    def is_over(self) -> bool:
-        """Say whether the page has ended the episode, or is no longer there to do so."""
+    def settle(self) -> bool:
+        """Let the page come to rest, and say whether it has ended the episode, or is no longer there to do so."""
+        self._rest()
         try:
             return bool(self.browser.run_script(_IS_OVER))
         except ScriptError:
@@ -92,3 +87,9 @@ class MiniWobVenue:
     def close(self) -> None:
         """Free everything; `enter` opens it again."""
         self.abandon()
+
+    def _rest(self) -> None:
+        """Wait until the page has done what it has put off for a moment only."""
+        with suppress(ScriptError):  # the page may have been left
+            if self.browser.run_script("window.webarenaGym?.rest()"):
+                self.browser.wait()

@@ -13,11 +13,13 @@ from typing import Literal
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
+from webarena_gym.observation.accessibility_tree import AxTreeWriter
 from webarena_gym.observation.reading import SPACE
 from webarena_gym.observation.reading import field_value as field_value
 from webarena_gym.observation.reading import visible_text as visible_text
-from webarena_gym.observation.writers import AxTreeWriter, HtmlWriter, Node
-from webarena_gym.observation.writers import Elements as Elements
+from webarena_gym.observation.simplified_html import HtmlWriter
+from webarena_gym.observation.walk import Elements as Elements
+from webarena_gym.observation.walk import Node, write
 from webarena_gym.page import Page
 
 Style = Literal["html", "axtree"]
@@ -82,10 +84,7 @@ def observe(
     `scrolled`. `header` puts the URL, and the tabs when there are several, before the page. `bbox` writes the `data-bbox` that
     a browser with layout has stamped on the elements.
     """
-    writer = HtmlWriter(elements, bbox) if style == "html" else AxTreeWriter(elements)
-    writer.focused = page.focused
-    writer.document(page.root)
-    lines = writer.lines
+    lines, nodes = _written(page, style, elements, bbox)
     top = max(0, min(top, len(lines) - 1))
     shown = _fitting(lines, top, window)
     parts = _header(page, style) if header else []
@@ -95,7 +94,7 @@ def observe(
     below = len(lines) - top - shown
     if below:
         parts.append(f"[{below} more lines below]")
-    return Observation("\n".join(parts), writer.nodes, top, shown, len(lines))
+    return Observation("\n".join(parts), nodes, top, shown, len(lines))
 
 
 def scrolled(observation: Observation, *, down: bool) -> int:
@@ -108,6 +107,17 @@ def scrolled(observation: Observation, *, down: bool) -> int:
         at_end = observation.top + observation.shown >= observation.total
         return observation.top if at_end else observation.top + distance
     return max(0, observation.top - distance)
+
+
+def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node]]:
+    """Return the lines of the whole page and its nodes, from the page's readings if they stand there."""
+    key = ("observation", style, elements, bbox, page.focused)
+    if key not in page.readings:
+        writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
+        found = write(page.root, writer, elements)
+        page.readings[key] = writer.lines, found
+    lines, nodes = page.readings[key]
+    return lines, nodes
 
 
 def _fitting(lines: list[str], top: int, window: int) -> int:

@@ -58,6 +58,32 @@ def is_interactive(element: HtmlElement) -> bool:
     return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in ("", "true")
 
 
+def controls(element: HtmlElement) -> list[HtmlElement]:
+    """Return what can be used inside an element; a clickable wrapper around other clickables gives way to them."""
+    found: list[HtmlElement] = []
+    for child in element.findall("summary")[:1] if is_closed(element) else element:
+        if isinstance(child.tag, str) and child.tag not in SKIPPED and not is_hidden(child):
+            inner = [] if child.tag in FIELDS else controls(child)
+            found += inner or ([child] if is_interactive(child) else [])
+    return found
+
+
+def _holds_control(element: HtmlElement) -> bool:
+    """Say whether `controls` finds any; this stops at the first, so that wrappers in wrappers do not cost the square."""
+    return any(
+        isinstance(child.tag, str)
+        and child.tag not in SKIPPED
+        and not is_hidden(child)
+        and (is_interactive(child) or _holds_control(child))
+        for child in (element.findall("summary")[:1] if is_closed(element) else element)
+    )
+
+
+def is_control(element: HtmlElement) -> bool:
+    """Say whether the element is used as a whole, and not by what is inside it."""
+    return is_interactive(element) and (element.tag in FIELDS or not len(element) or not _holds_control(element))
+
+
 def visible_text(element: HtmlElement) -> str:
     """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
     if element.tag == "a" and not len(element) and not is_hidden(element):  # as most that are asked for

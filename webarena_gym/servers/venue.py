@@ -76,6 +76,10 @@ class ServerVenue:
         self._browser.start(urls, {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
 
+    def settle(self) -> bool:
+        """Return False: an action's own wait is all that its pages need, and they leave the end to the agent."""
+        return False
+
     def database(self, site: str) -> sqlite3.Connection:
         """Raise KeyError: the databases of real servers cannot be read from here."""
         raise KeyError(site)

@@ -4,6 +4,7 @@ All that an episode writes stays in one transaction that is never committed. So 
 SQLite has read and prepared stays good.
 """
 
+import hashlib
 import sqlite3
 from contextlib import closing
 
@@ -22,10 +23,26 @@ class Database:
     def __init__(self, base: bytes) -> None:
         self._base = base
         self.connection = _copy(base)
+        self._state: bytes | None = b""
+        self._changes = 0
         self._begin()
 
     def _begin(self) -> None:
         self.connection.execute("SAVEPOINT episode")
+        self._state, self._changes = b"", self.connection.total_changes
+
+    @property
+    def state(self) -> bytes | None:
+        """A name of the content: two databases of one base with one name hold the same.
+
+        None when rows were written that `follows` was not told of, until the next `reset` or `restore`.
+        """
+        return self._state if self.connection.total_changes == self._changes else None
+
+    def follows(self, before: bytes | None, cause: bytes) -> None:
+        """Name the content anew: what a `cause`, such as a request, has made of the state named `before`."""
+        self._state = None if before is None else hashlib.sha256(before + cause).digest()
+        self._changes = self.connection.total_changes
 
     def reset(self) -> None:
         """Return to the base, byte for byte."""
@@ -59,6 +76,10 @@ class Database:
             if start >= 0:
                 content[start : start + len(page)] = page
         self._load(bytes(content))
+        digest = hashlib.sha256()
+        for start in sorted(snapshot):
+            digest.update(b"%d:" % start + snapshot[start])
+        self._state, self._changes = digest.digest(), self.connection.total_changes
 
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""

@@ -26,6 +26,7 @@ from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
+from webarena_gym.sites.answers import Answer, Answers
 from webarena_gym.sites.common.formats import FILTERS
 from webarena_gym.sites.common.formats import date_time as date_time
 from webarena_gym.sites.common.formats import long_date as long_date
@@ -33,6 +34,12 @@ from webarena_gym.sites.common.formats import money as money
 from webarena_gym.sites.common.sessions import sign_in as sign_in
 from webarena_gym.sites.database import Database as Database
 from webarena_gym.sites.layout import PLAIN, Layout
+
+_ASKED = (
+    "REQUEST_METHOD", "wsgi.url_scheme", "HTTP_HOST", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "HTTP_COOKIE", "HTTP_REFERER",
+    "HTTP_ORIGIN", "CONTENT_TYPE", "CONTENT_LENGTH",
+)  # fmt: skip
+"""All that a page may depend on of a request, but its body."""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _SHARED_TEMPLATES = Path(__file__).parent / "common" / "templates"
@@ -51,6 +58,8 @@ class Request(BaseRequest):
     max_content_length = 2_000_000
     parameter_storage_class = Parameters
     app: "App"
+    body = b""
+    """What was sent, unless it was too much."""
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -187,9 +196,9 @@ class Site:
 
         return decorate
 
-    def app(self, database: Database, layout: Layout = PLAIN) -> "App":
-        """Return the WSGI application of one episode."""
-        return App(self, database, layout)
+    def app(self, database: Database, layout: Layout = PLAIN, answers: Answers | None = None) -> "App":
+        """Return the WSGI application of one episode. `answers` is shared with others whose databases have the same base."""
+        return App(self, database, layout, answers or Answers())
 
     def answer(self, request: Request) -> Response:
         """Route one request to its view. Raises werkzeug's HTTPException."""
@@ -203,26 +212,43 @@ class Site:
 class App:
     """A site bound to one episode's database, in one layout: a WSGI application."""
 
-    def __init__(self, site: Site, database: Database, layout: Layout) -> None:
+    def __init__(self, site: Site, database: Database, layout: Layout, answers: Answers) -> None:
         self.site = site
         self.database = database
         self.layout = layout
+        self._answers = answers
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-        request = Request(environ)
-        request.app = self
+        asked, before = tuple(environ.get(name, "") for name in _ASKED), self.database.state
+        key = (self.site.name, self.layout.seed, before, asked)
+        answer = None if before is None else self._answers.get(key)
+        if answer is None:
+            request = Request(environ)
+            request.app = self
+            answer = self._answer(request)
+            if self.database.state is None:
+                self.database.follows(before, repr((*key, request.body)).encode())
+            elif asked[0] == "GET" and answer.is_page:
+                self._answers.keep(key, answer)
+        start_response(answer.status, list(answer.headers))
+        return [answer.body]
+
+    def _answer(self, request: Request) -> Answer:
+        """Answer a request anew. What a view wrote before it failed is taken back."""
         request.db.execute("SAVEPOINT request")
         try:
-            response = self._respond(request)
+            with self._respond(request) as response:
+                chunks, status, headers = response.get_wsgi_response(request.environ)
+                return Answer(status, headers, b"".join(chunks))
         except BaseException:
             request.undo()
             raise
         finally:
             request.db.execute("RELEASE request")
-        return response(environ, start_response)
 
     def _respond(self, request: Request) -> Response:
         try:
+            request.body = request.get_data()  # before a form takes it
             response = self.site.answer(request)
         except HTTPException as error:
             if isinstance(error, InternalServerError):

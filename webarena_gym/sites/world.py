@@ -20,6 +20,7 @@ from typing import Any
 from webarena_gym import progress
 from webarena_gym.errors import WorldError
 from webarena_gym.network import Network, WSGIApplication
+from webarena_gym.sites.answers import Answers
 from webarena_gym.sites.database import Database, Snapshot
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout
@@ -57,6 +58,7 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
+        self.answers = Answers()
         self._content: dict[str, bytes] = {}
 
     def content(self, site: str) -> bytes:
@@ -92,6 +94,7 @@ class Databases(Mapping[str, Database]):
 
     def __init__(self, world: World) -> None:
         self._world = world
+        self.answers = world.answers
         self._open: dict[str, Database] = {}
 
     def __getitem__(self, site: str) -> Database:
@@ -140,7 +143,7 @@ def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
 
 
 def _app(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
-    return load_site(name).app(databases[name], layout)
+    return load_site(name).app(databases[name], layout, databases.answers)
 
 
 def _on_demand(make: Callable[[], WSGIApplication]) -> WSGIApplication:

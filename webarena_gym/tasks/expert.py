@@ -1,5 +1,7 @@
 """The expert: replays a task's reference solution on the pages as they come, in the env's own way of naming elements."""
 
+from typing import NamedTuple
+
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ELEMENT
 from webarena_gym.errors import TaskError
@@ -8,19 +10,23 @@ from webarena_gym.page import Page
 from webarena_gym.tasks.task import Task
 
 
+class Choice(NamedTuple):
+    """What the expert does next, and what it means by it."""
+
+    action: Action  # elements as the env names them
+    named: Action  # the same with its element's label
+    thought: str  # why, where the solution says so
+    later: tuple[Action, ...]  # the rest of the solution, elements by label
+
+
 class Expert:
-    """Gives the next reply that leads to the reward.
+    """Gives the next action that leads to the reward. It scrolls until the element of its next step is in view, then acts."""
 
-    It scrolls until the element of its next step is in view, then acts. `thoughts` puts the step's thought, where there is
-    one, before the action in the <think>/<answer> format.
-    """
-
-    def __init__(self, task: Task, dialect: Dialect = DIALECTS["webrl"], *, thoughts: bool = False) -> None:
+    def __init__(self, task: Task, dialect: Dialect = DIALECTS["webrl"]) -> None:
         if not task.solution:
             raise TaskError(f"task {task.task_id} has no reference solution")
         self._task = task
         self._dialect = dialect
-        self._thoughts = thoughts
         self._done = 0
 
     def reply(self, page: Page, observation: Observation) -> str:
@@ -28,16 +34,24 @@ class Expert:
 
         Raises ActionError when the solution names an element that the page has not.
         """
-        step = self._task.solution[min(self._done, len(self._task.solution) - 1)]
-        action = step.action
+        return self._dialect.format(self.choose(page, observation).action)
+
+    def choose(self, page: Page, observation: Observation) -> Choice:
+        """Return the next action, and count it as taken. Raises ActionError as `reply` does."""
+        position = min(self._done, len(self._task.solution) - 1)
+        step = self._task.solution[position]
+        later = tuple(following.action for following in self._task.solution[position + 1 :])
+        action = named = step.action
         if action.kind in NEEDS_ELEMENT and action.element is not None:
-            element = observe(page, elements="label").element(action.element)
+            by_label = observe(page, elements="label")
+            element = by_label.element(action.element)
+            label = next(key for key, node in by_label.nodes.items() if node.element is element)
             address, node = next((key, node) for key, node in observation.nodes.items() if node.element is element)
-            if node.line >= observation.top + observation.shown:
-                return self._dialect.format(Action(Kind.SCROLL_DOWN))
-            if node.line < observation.top:
-                return self._dialect.format(Action(Kind.SCROLL_UP))
+            named = Action(action.kind, label, action.argument)
+            outside = node.line < observation.top or node.line >= observation.top + observation.shown
+            if outside:
+                scroll = Action(Kind.SCROLL_UP if node.line < observation.top else Kind.SCROLL_DOWN)
+                return Choice(scroll, scroll, "", (named, *later))
             action = Action(action.kind, address, action.argument)
         self._done += 1
-        written = self._dialect.format(action)
-        return f"<think>{step.thought}</think>\n<answer>{written}</answer>" if self._thoughts and step.thought else written
+        return Choice(action, named, step.thought, later)

@@ -2,24 +2,21 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from copy import copy, deepcopy
 from functools import partial
 from typing import Any
 
 import gymnasium
-import numpy
 from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
-from gymnasium.spaces import Space, Tuple
 from gymnasium.vector import AutoresetMode, VectorEnv
 
+from webarena_gym.arguments import expect_between, expect_one_of
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WorkerError
+from webarena_gym.spaces import batch_space
+from webarena_gym.vector.batches import Batch, batch
 from webarena_gym.vector.episodes import Episodes, Result
 from webarena_gym.vector.pool import CONTEXTS, Pool
-
-Array = numpy.ndarray[Any, Any]
-Batch = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
-"""Observations, rewards, terminations, truncations and infos of some envs."""
+from webarena_gym.vector.shares import Options, Seed, chosen_envs, masked_envs, one_each, seeds_by_env
 
 
 class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
@@ -59,13 +56,12 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         make_env: Callable[..., gymnasium.Env[str, str]] = WebArenaLite,
         **env_arguments: Any,
     ) -> None:
-        _expect_between("num_envs", num_envs, 1)
+        expect_between("num_envs", num_envs, 1)
         batch_size = num_envs if batch_size is None else batch_size
         workers = _cores() if workers is None else workers
-        _expect_between("batch_size", batch_size, 1, num_envs)
-        _expect_between("workers", workers, 1)
-        if context not in CONTEXTS:
-            raise ValueError(f"context is {context!r}; expected one of {', '.join(map(repr, CONTEXTS))}")
+        expect_between("batch_size", batch_size, 1, num_envs)
+        expect_between("workers", workers, 1)
+        expect_one_of("context", context, CONTEXTS)
         if not step_timeout_s > 0:
             raise ValueError(f"step_timeout_s is {step_timeout_s!r}; expected a positive number of seconds")
         model = make_env(**env_arguments)
@@ -78,8 +74,8 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         self.render_mode = model.render_mode
         self.single_observation_space = model.observation_space
         self.single_action_space = model.action_space
-        self.observation_space = _batched(model.observation_space, num_envs)
-        self.action_space = _batched(model.action_space, num_envs)
+        self.observation_space = batch_space(model.observation_space, num_envs)
+        self.action_space = batch_space(model.action_space, num_envs)
         model.close()
         make = partial(make_env, **env_arguments)
         self._pool = Pool(make, num_envs, min(workers, num_envs), step_timeout_s, context)
@@ -87,30 +83,17 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     # Gymnasium's vector API.
 
-    def reset(
-        self,
-        *,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
-    ) -> tuple[tuple[str, ...], dict[str, Any]]:
+    def reset(self, *, seed: Seed = None, options: Options = None) -> tuple[tuple[str, ...], dict[str, Any]]:
         """Begin new episodes, in all envs or in those of `options["reset_mask"]`; env i gets the seed + i.
 
         Seeds and options may be lists with one for each env: `[{"task": id}] * num_envs` is a group, the same task in the same
         world in each env, isolated. Raises what an env raises, and WorkerError when a world cannot be brought up.
         """
         chosen = list(range(self.num_envs))
-        seeds = self._seeds(seed, chosen)
+        seeds = seeds_by_env(seed, chosen)
         if isinstance(options, dict) and "reset_mask" in options:
-            mask = options["reset_mask"]
+            chosen = masked_envs(options["reset_mask"], self.num_envs)
             options = {key: value for key, value in options.items() if key != "reset_mask"}
-            if (
-                not isinstance(mask, numpy.ndarray)
-                or mask.dtype != numpy.bool_
-                or mask.shape != (self.num_envs,)
-                or not mask.any()
-            ):
-                raise ValueError(f"reset_mask is {mask!r}; expected an array of {self.num_envs} booleans, some of them true")
-            chosen = numpy.flatnonzero(mask).tolist()
         self.async_reset([seeds[env] for env in chosen], options, chosen)
         infos: dict[str, Any] = {}
         for env, result in zip(chosen, self._episodes.take(chosen), strict=True):
@@ -122,8 +105,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
     def step(self, actions: Sequence[str]) -> Batch:
         """Take one action in each env, and wait for all of them. Raises what an env raises, when all are done."""
         self.send(actions)
-        results = self._episodes.take(range(self.num_envs))
-        return *_columns(results), _Rows(self.num_envs).collect(results)
+        return batch(self._episodes.take(range(self.num_envs)))
 
     def render(self) -> tuple[Any, ...]:
         """Return what each env's `render` does; None for one whose episode was lost."""
@@ -141,9 +123,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def set_attr(self, name: str, values: Any) -> None:
         """Set an attribute of every env: a list or tuple of one value for each, or one value for all."""
-        several = self._several(
-            values if isinstance(values, list | tuple) else [values] * self.num_envs, range(self.num_envs), name
-        )
+        several = one_each(values if isinstance(values, list | tuple) else [values] * self.num_envs, range(self.num_envs), name)
         self._expect_open()
         self._episodes.set(name, several)
 
@@ -167,8 +147,8 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def async_reset(
         self,
-        seed: int | Sequence[int | None] | None = None,
-        options: dict[str, Any] | Sequence[dict[str, Any]] | None = None,
+        seed: Seed = None,
+        options: Options = None,
         env_ids: Iterable[int] | None = None,
     ) -> None:
         """Begin new episodes, in all envs or in the named ones; `recv` returns them, with the reward 0.
@@ -176,7 +156,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         Env i gets the seed + i. Lists of seeds or options have one for each of the envs.
         """
         chosen = self._chosen(env_ids)
-        seeds, several = self._seeds(seed, chosen), self._several(options, chosen, "options")
+        seeds, several = seeds_by_env(seed, chosen), one_each(options, chosen, "options")
         for env, env_options in zip(chosen, several, strict=True):
             self._episodes.reset(env, seeds[env], env_options)
 
@@ -186,7 +166,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         Raises AlreadyPendingCallError for an env that has not been received since it was last told to do something.
         """
         chosen = self._chosen(env_ids)
-        several = self._several(actions, chosen, "actions")
+        several = one_each(actions, chosen, "actions")
         if self.autoreset_mode is AutoresetMode.DISABLED:
             over = [env for env in chosen if self._episodes[env].is_over]
             if over:
@@ -204,8 +184,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         if self._episodes.are_idle:
             raise NoAsyncCallError("nothing is under way; send() actions or async_reset() before recv()", "recv")
         results = self._episodes.take_first(self.batch_size)
-        infos = _Rows(len(results)).collect(list(results.values()))
-        return *_columns(list(results.values())), infos | {"env_id": numpy.array(list(results), dtype=numpy.int64)}
+        return batch(list(results.values()), list(results))
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
         """Return all envs that are ready, however many, as a row each by env id, in the order in which they finished.
@@ -251,65 +230,12 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def _chosen(self, env_ids: Iterable[int] | None) -> list[int]:
         """Return env ids that are there, different and free."""
-        chosen = list(range(self.num_envs)) if env_ids is None else [int(env) for env in env_ids]
-        if any(not 0 <= env < self.num_envs for env in chosen) or len(set(chosen)) < len(chosen):
-            raise ValueError(f"env_ids is {chosen}; expected different numbers from 0 to {self.num_envs - 1}")
+        chosen = chosen_envs(env_ids, self.num_envs)
         self._expect_open()
         self._episodes.expect_free(chosen)
         return chosen
-
-    def _seeds(self, seed: int | Sequence[int | None] | None, envs: Sequence[int]) -> dict[int, int | None]:
-        """Return the seed of each env."""
-        if seed is None or isinstance(seed, int | numpy.integer):
-            return {env: None if seed is None else int(seed) + env for env in envs}
-        return dict(zip(envs, self._several(seed, envs, "seed"), strict=True))
-
-    def _several(self, values: Any, envs: Sequence[int], name: str) -> list[Any]:
-        """Return one value for each env. Raises ValueError when there are more or fewer."""
-        if values is None or isinstance(values, dict):
-            return [values] * len(envs)
-        if isinstance(values, str) or len(values) != len(envs):
-            raise ValueError(f"{name} has {len(values)} entries; expected one for each of {len(envs)} envs")
-        return list(values)
-
-
-class _Rows(VectorEnv[Any, Any, Any]):
-    """Gymnasium's way to put infos together, for the rows of a batch instead of all envs."""
-
-    def __init__(self, count: int) -> None:
-        self.num_envs = count
-
-    def collect(self, results: Sequence[Result]) -> dict[str, Any]:
-        """Return their infos as one dictionary of arrays with masks."""
-        infos: dict[str, Any] = {}
-        for row, result in enumerate(results):
-            infos = self._add_info(infos, result.info, row)
-        return infos
-
-
-def _columns(results: Sequence[Result]) -> tuple[tuple[str, ...], Array, Array, Array]:
-    return (
-        tuple(result.observation for result in results),
-        numpy.array([result.reward for result in results], dtype=numpy.float64),
-        numpy.array([result.terminated for result in results], dtype=numpy.bool_),
-        numpy.array([result.truncated for result in results], dtype=numpy.bool_),
-    )
-
-
-def _batched(space: Space[Any], count: int) -> Tuple[Any]:
-    """Return what Gymnasium's `batch_space` does of a text space, with its large tables shared instead of copied."""
-    seeds = deepcopy(space.np_random).integers(0, 10**8, count)
-    batch = Tuple([copy(space) for _ in range(count)])
-    batch.seed([int(seed) for seed in seeds])
-    return batch
 
 
 def _cores() -> int:
     """How many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _expect_between(name: str, value: int, least: int, most: int | None = None) -> None:
-    if not isinstance(value, int) or value < least or (most is not None and value > most):
-        limits = f"{least} or more" if most is None else f"{least} to {most}"
-        raise ValueError(f"{name} is {value!r}; expected {limits}")

@@ -5,32 +5,25 @@ the same about the same page.
 """
 
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, urls, validity
-from webarena_gym.browsers.chromium.context import Context, Session
+from webarena_gym.browsers import forms
+from webarena_gym.browsers.chromium import refusals
+from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
-from webarena_gym.browsers.chromium.reading import Place, tree_of
-from webarena_gym.browsers.chromium.tab import ACTION_MS, Tab
+from webarena_gym.browsers.chromium.session import Session
+from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, Tab
+from webarena_gym.browsers.chromium.view import View, place_of
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.network import Network
 from webarena_gym.page import Page
-from webarena_gym.page import Tab as PageTab
 from webarena_gym.traffic import Traffic
 
 T = TypeVar("T")
 
-BLANK_URL = "about:blank"
-
-
-class _View(NamedTuple):
-    """What was read of the active tab, and how to find its elements again."""
-
-    page: Page
-    places: dict[HtmlElement, Place]
-    scripted: bool
+_PICKED_KINDS = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
 
 
 class ChromiumBrowser:
@@ -60,7 +53,7 @@ class ChromiumBrowser:
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
         self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records)
-        self._seen: _View | None = None
+        self._seen: View | None = None
         self._closed = False
 
     def start(
@@ -86,19 +79,19 @@ class ChromiumBrowser:
         return self._look().page
 
     def goto(self, url: str) -> None:
-        address = _typed(url)
+        address = refusals.typed_address(url)
         self._do(lambda tab: self._context.navigate(tab, address))
 
     def click(self, element: HtmlElement) -> None:
         self._check_shown(element)
         target = forms.click_target(element)
         if target is not None and target.tag in {"input", "button", "select", "textarea"}:
-            self._check_enabled(target)
+            refusals.check_enabled(target)
         if target is not None and target.tag == "option":
             self._click_option(target)
             return
         if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
-            self._check_form(target)
+            refusals.check_form(target)
         self._use(element, lambda handle: handle.click(timeout=ACTION_MS), "click")
 
     def right_click(self, element: HtmlElement) -> None:
@@ -110,14 +103,10 @@ class ChromiumBrowser:
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
         scripted = self._tab.is_scripted
-        if element.get("contenteditable") in ("", "true") or element.get("role") in ("textbox", "combobox", "searchbox"):
-            entered = text
-        else:
-            entered = validity.entered_text(element, text)
-        control = element
+        entered = refusals.typed_text(element, text)
 
         async def fill(handle: Any) -> None:
-            if scripted and "\n" not in entered and forms.kind(control) not in _PICKED_KINDS:
+            if scripted and "\n" not in entered and forms.kind(element) not in _PICKED_KINDS:
                 await handle.fill("", timeout=ACTION_MS)
                 await handle.type(entered, timeout=ACTION_MS * 4)
             else:
@@ -132,7 +121,7 @@ class ChromiumBrowser:
         self._check_shown(element)
         if element.tag != "select":
             raise ActionError(f"cannot select in {forms.describe(element)}: it is no select")
-        self._check_enabled(element)
+        refusals.check_enabled(element)
         self._choose(element, forms.find_option(element, option))
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
@@ -143,7 +132,7 @@ class ChromiumBrowser:
             if focusable is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         if key == "Enter":
-            self._check_implicit_submission()
+            refusals.check_implicit_submission(self._look().page.focused)
         page = self._tab.page
         self._do(lambda _: page.keyboard.press(key))
 
@@ -155,7 +144,7 @@ class ChromiumBrowser:
 
     def new_tab(self, url: str = BLANK_URL) -> None:
         self._check_open()
-        address = _typed(url)
+        address = refusals.typed_address(url)
         self._seen = None
         self._run(self._context.new_tab(address))
 
@@ -243,7 +232,7 @@ class ChromiumBrowser:
 
     def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
         """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
-        frame, index = self._place(element)
+        frame, index = place_of(element, self._seen)
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what, argument)):
@@ -253,41 +242,17 @@ class ChromiumBrowser:
 
     def _click_option(self, option: HtmlElement) -> None:
         select = next(option.iterancestors("select"))
-        self._check_enabled(select)
+        refusals.check_enabled(select)
         self._choose(select, option, toggle=True)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
-        if forms.is_disabled(option):
-            raise ActionError(f'the option "{forms.option_label(option)}" of {forms.describe(select)} is disabled')
-        options = list(select.iter("option"))
-        wanted = {options.index(option)}
-        if "multiple" in select.attrib:
-            chosen = {index for index, each in enumerate(options) if "selected" in each.attrib}
-            wanted = chosen ^ wanted if toggle else chosen | wanted
+        wanted = refusals.chosen_options(select, option, toggle=toggle)
 
         async def choose(handle: Any) -> None:
-            await handle.select_option(index=sorted(wanted), timeout=ACTION_MS)
+            await handle.select_option(index=wanted, timeout=ACTION_MS)
             await handle.focus()
 
-        self._use(select, choose, "select", sorted(wanted))
-
-    def _check_form(self, button: HtmlElement) -> None:
-        """Refuse what Chromium would only say in a bubble: that a form is not filled in rightly."""
-        form = forms.owner(button)
-        if form is None or "novalidate" in form.attrib or "formnovalidate" in button.attrib:
-            return
-        if problem := validity.form_problem(form):
-            raise ActionError(f"the form was not sent: {problem}")
-
-    def _check_implicit_submission(self) -> None:
-        focused = self._look().page.focused
-        if focused is None or focused.tag != "input" or forms.kind(focused) in forms.BUTTON_KINDS:
-            return
-        form = forms.owner(focused)
-        if form is not None:
-            button = forms.default_button(form)
-            if button is None or not forms.is_disabled(button):
-                self._check_form(focused if button is None else button)
+        self._use(select, choose, "select", wanted)
 
     def _travel(self, distance: int, problem: str) -> None:
         self._check_started()
@@ -295,23 +260,11 @@ class ChromiumBrowser:
         if not self._run(self._context.travel(distance)):
             raise ActionError(problem)
 
-    def _look(self) -> _View:
+    def _look(self) -> View:
         self._check_started()
         if self._seen is None or self._seen.scripted:
-            self._seen = self._run(self._read())
+            self._seen = self._run(View.of(self._context))
         return self._seen
-
-    async def _read(self) -> _View:
-        context, tab = self._context, self._tab
-        places: dict[HtmlElement, Place] = {}
-        if tab.has_failed:
-            url, root, focused, scripted = tab.url, tab.failure_root(), None, False
-        else:
-            said, frames = await tab.read()
-            root, places, focused = tree_of(said, frames)
-            url, scripted = said[0]["url"], tab.is_scripted
-        tabs = tuple(PageTab(each.title, each.url) for each in context.tabs)
-        return _View(Page(url, tab.title, root, tabs, context.active, focused, tuple(tab.notices)), places, scripted)
 
     @property
     def _tab(self) -> Tab:
@@ -327,31 +280,10 @@ class ChromiumBrowser:
         if not self._context.tabs:
             raise BrowserError("the browser has no page yet: call start first")
 
-    def _place(self, element: HtmlElement) -> Place:
-        place = None if self._seen is None else self._seen.places.get(element)
-        if place is None:
-            raise ActionError(f"{forms.describe(element)} is no longer on the page")
-        return place
-
     def _check_shown(self, element: HtmlElement) -> None:
-        self._place(element)
-        if forms.is_hidden(element):
-            raise ActionError(f"{forms.describe(element)} is hidden")
-
-    def _check_enabled(self, control: HtmlElement) -> None:
-        if forms.is_disabled(control):
-            raise ActionError(f"{forms.describe(control)} is disabled")
-
-
-_PICKED_KINDS = frozenset(("date", "month", "week", "time", "datetime-local", "range", "color"))
+        place_of(element, self._seen)
+        refusals.check_shown(element)
 
 
 async def _nothing() -> None:
     """Do nothing, and settle afterwards."""
-
-
-def _typed(url: str) -> str:
-    try:
-        return urls.typed(url)
-    except ValueError:
-        raise ActionError(f'"{url}" is no address that can be opened') from None

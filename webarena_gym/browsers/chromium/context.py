@@ -5,12 +5,13 @@ import re
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Answer, Gate, is_document, serve_network
+from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
 from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.network import Network
@@ -20,51 +21,6 @@ T = TypeVar("T")
 
 POPUP_S = 10.0
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
-
-# What a person changed in a document, and how to change it again.
-_CHANGES = """() => {
-  const elements = [...document.querySelectorAll("input, textarea, option, details")];
-  const changes = [];
-  elements.forEach((element, index) => {
-    if (element.localName === "option") changes.push([index, element.selected]);
-    else if (element.localName === "details") changes.push([index, element.open]);
-    else if (["checkbox", "radio"].includes(element.type)) changes.push([index, element.checked]);
-    else if (element.type !== "file" && element.type !== "hidden") changes.push([index, element.value]);
-  });
-  const all = [...document.querySelectorAll("*")];
-  return [changes, all.indexOf(document.activeElement)];
-}"""
-_CHANGE = """([changes, focused]) => {
-  const elements = [...document.querySelectorAll("input, textarea, option, details")];
-  for (const [index, value] of changes) {
-    const element = elements[index];
-    if (!element) continue;
-    if (element.localName === "option") element.selected = value;
-    else if (element.localName === "details") element.open = value;
-    else if (["checkbox", "radio"].includes(element.type)) element.checked = value;
-    else element.value = value;
-  }
-  const all = [...document.querySelectorAll("*")];
-  if (focused >= 0 && all[focused] !== document.body) all[focused]?.focus?.();
-}"""
-
-
-class SavedTab(NamedTuple):
-    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows."""
-
-    urls: tuple[str, ...]
-    position: int
-    changes: Any
-
-
-class Session(NamedTuple):
-    """Everything that a ChromiumBrowser remembers, as a picklable value. `answers` are the documents as they were served."""
-
-    tabs: tuple[SavedTab, ...]
-    active: int
-    cookies: tuple[Mapping[str, Any], ...]
-    answers: Mapping[str, tuple[int, tuple[tuple[str, str], ...], bytes]]
-    geolocation: Mapping[str, float] | None = None
 
 
 class Context:
@@ -228,19 +184,19 @@ class Context:
         """Open a URL in a tab; what is neither a site nor blank is not opened, as no such thing is there."""
         if url != BLANK_URL and not urls.is_web(url):
             await tab.open(BLANK_URL)
-            tab.failed_url = url
+            tab.signals.failed_url = url
             return
         await tab.open(url)
 
     async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
         """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did."""
         tab = self.tab
-        tab.notices.clear()
+        tab.signals.notices.clear()
         await tab.act(lambda: action(tab))
-        if tab.is_opening:
+        if tab.signals.is_opening:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._popup(), POPUP_S)
-            tab.is_opening = False
+            tab.signals.is_opening = False
         while self._popups:
             opened = await Tab.of(self._popups.pop(0), self._how, listens=self._serve is None)
             self.tabs.append(opened)
@@ -261,7 +217,7 @@ class Context:
 
     async def travel(self, distance: int) -> bool:
         """Go back or forward in the active tab; return False when there is no such page."""
-        self.tab.notices.clear()
+        self.tab.signals.notices.clear()
         return await self.tab.travel(distance)
 
     async def cookies(self) -> list[dict[str, Any]]:
@@ -286,7 +242,7 @@ class Context:
         tabs = []
         for tab in self.tabs:
             history = await tab.history()
-            changes = await tab.page.evaluate(_CHANGES)
+            changes = await tab.page.evaluate(CHANGES)
             tabs.append(SavedTab(tuple(history.urls), history.position, changes))
         wanted = {url.partition("#")[0] for tab in tabs for url in tab.urls}
         answers = {
@@ -310,7 +266,7 @@ class Context:
             distance = saved.position - (await self.tab.history()).position
             if distance:
                 await self.tab.travel(distance)
-            await self.tab.page.evaluate(_CHANGE, saved.changes)
+            await self.tab.page.evaluate(CHANGE, saved.changes)
             self.tab.forget()
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))

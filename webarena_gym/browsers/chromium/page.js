@@ -11,8 +11,12 @@ async (strict, windowed, isPatient) => {
   // Images matter to layout and to scripts alone; style sheets decide what is shown.
   if (isPatient && document.readyState !== "complete") {
     if (scripted || strict || windowed) return {early: true, scripted};
-    const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => !link.sheet);
-    await Promise.race([once(window, "load"), Promise.all(sheets.map((link) => once(link, "load", "error")))]);
+    // A page that is shown again gets what was entered there in a task of its own, which is over before `pageshow`.
+    if (["back_forward", "reload"].includes(performance.getEntriesByType("navigation")[0]?.type)) await once(window, "pageshow");
+    else {
+      const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => !link.sheet);
+      await Promise.race([once(window, "load"), Promise.all(sheets.map((link) => once(link, "load", "error")))]);
+    }
   }
   const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;

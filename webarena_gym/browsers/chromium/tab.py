@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers import rendering
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.reading import SCRIPT
+from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.document import parse
 from webarena_gym.errors import ActionError, BrowserError
 
@@ -29,7 +30,6 @@ _QUIET = """(limit) => new Promise((done) => {
 _HAND = (Path(__file__).parent / "hand.js").read_text(encoding="utf-8")
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.*closed|has been closed", re.IGNORECASE)
-_WAITED_FOR = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
 
 
 class History(NamedTuple):
@@ -41,141 +41,55 @@ class History(NamedTuple):
 
 
 class Tab:
-    """A Playwright page, with the events that say when it has settled."""
+    """A Playwright page; its `signals` say when it has settled."""
 
-    def __init__(self, page: Any, session: Any, how: tuple[bool, bool]) -> None:
+    def __init__(self, page: Any, session: Any, signals: Signals, how: tuple[bool, bool]) -> None:
         self.page = page
-        self.notices: list[str] = []
-        self.failed_url = ""
-        self._failure = ""
-        self.is_crashed = False
+        self.signals = signals
         self.is_scripted = False  # as of the last time it settled
-        self.is_opening = False  # it has asked for a new tab, which is not there yet
+        self.is_stale = False  # its page and history are of an earlier session
         self._session = session
         self._how = list(how)
         self._said: dict[str, Any] | None = None
         self._title = ""
-        self._loading = False
-        self._stopped = asyncio.Event()
-        self._arrived = asyncio.Event()  # cleared from when a navigation begins until its document is there
-        self._arrived.set()
-        self._is_listening = False
-        self._has_moved = False  # to another document, since it became stale
-        self.is_stale = False  # its page and history are of an earlier session
-        self._pending: set[Any] = set()
-        self._frame = ""
 
     @classmethod
     async def of(cls, page: Any, how: tuple[bool, bool], *, listens: bool) -> "Tab":
         """Return a tab for a page, which is read as `how` says (see `reading.SCRIPT`).
 
-        `listens` says whether its requests are watched from the beginning, or only when a page has scripts that may make some:
-        each costs time.
+        `listens` says whether its requests are watched from the beginning, or only when a page has scripts that may make some.
         """
         session = await page.context.new_cdp_session(page)
-        tab = cls(page, session, how)
-        for event, listener in {
-            "Page.frameStartedLoading": tab._on_started,
-            "Page.frameRequestedNavigation": tab._on_started,
-            "Page.frameNavigated": tab._on_navigated,
-            "Page.frameStoppedLoading": tab._on_stopped,
-            "Page.downloadWillBegin": tab._on_stopped,
-            "Page.windowOpen": tab._on_opening,
-        }.items():
-            session.on(event, listener)
-        page.on("dialog", tab._on_dialog)
-        page.on("crash", tab._on_crash)
-        page.on("filechooser", lambda _: tab.notices.append("A file chooser was opened and closed: no files here."))
-        page.on("download", tab._on_download)
-        page.on("requestfailed", tab._on_failed)
-        if listens:
-            tab._listen()
-        tree = (await session.send("Page.getFrameTree"))["frameTree"]
-        tab._frame = tree["frame"]["id"]
-        await session.send("Page.enable")
-        return tab
-
-    def _on_started(self, event: dict[str, Any]) -> None:
-        if event["frameId"] == self._frame:
-            self._begin()
-
-    def _begin(self) -> None:
-        self._loading = True
-        self._stopped.clear()
-        self._arrived.clear()
-
-    def _on_navigated(self, event: dict[str, Any]) -> None:
-        if event["frame"]["id"] == self._frame:
-            self.failed_url = event["frame"].get("unreachableUrl", "")
-            self._has_moved = True
-            self._arrived.set()
-
-    def _on_stopped(self, event: dict[str, Any]) -> None:
-        if event["frameId"] == self._frame:
-            self._stop()
-
-    def _stop(self) -> None:
-        self._loading = False
-        self._stopped.set()
-        self._arrived.set()
-
-    def _on_opening(self, _: dict[str, Any]) -> None:
-        self.is_opening = True
-
-    def _on_crash(self, _: Any) -> None:
-        self.is_crashed = True
-        self._stop()
-
-    async def _on_dialog(self, dialog: Any) -> None:
-        self.notices.append(f"{dialog.type.title()} dialog, answered with OK: {dialog.message}")
-        with suppress(PlaywrightError):
-            await dialog.accept()
-
-    async def _on_download(self, download: Any) -> None:
-        self.notices.append(f"Download not kept: {download.suggested_filename}")
-        with suppress(PlaywrightError):
-            await download.cancel()
-
-    def _listen(self) -> None:
-        self._is_listening = True
-        self.page.on("request", self._on_request)
-        self.page.on("requestfinished", self._on_answered)
-
-    def _on_request(self, request: Any) -> None:
-        if request.resource_type in _WAITED_FOR:
-            self._pending.add(request)
-
-    def _on_answered(self, request: Any) -> None:
-        self._pending.discard(request)
-
-    def _on_failed(self, request: Any) -> None:
-        self._on_answered(request)
-        if request.is_navigation_request() and request.frame == self.page.main_frame:
-            self._failure = request.failure
+        signals = await Signals.of(page, session, listens=listens)
+        return cls(page, session, signals, how)
 
     @property
     def has_failed(self) -> bool:
         """Whether the tab shows that an address could not be shown, instead of a page."""
-        return bool(self.failed_url) and (self.page.url == BLANK_URL or self.page.url.startswith("chrome-error:"))
+        return bool(self.signals.failed_url) and (self.page.url == BLANK_URL or self.page.url.startswith("chrome-error:"))
 
     def failure_root(self) -> HtmlElement:
         """Return the page that is shown for an address that could not be."""
-        return parse(rendering.failure_page(self.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self._failure))
+        return parse(
+            rendering.failure_page(self.signals.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self.signals.failure)
+        )
 
     async def open(self, url: str) -> None:
         """Go to an address, until its document or an error's is there."""
         await self._navigate(url)
         if self.is_stale:
-            if not self._has_moved:  # a download, or another place in the page that is to be forgotten
+            if not self.signals.has_moved:  # a download, or another place in the page that is to be forgotten
                 await self._navigate(BLANK_URL)
                 await self._navigate(url)
             self.is_stale = False
+            with suppress(PlaywrightError):  # the renderer tells of a new page before the history has it, but answers after
+                await self._evaluate("async () => null")
             await self._session.send("Page.resetNavigationHistory")
 
     async def _navigate(self, url: str) -> None:
         said = await self._session.send("Page.navigate", {"url": url})
         if "loaderId" in said and not said.get("isDownload"):
-            await self._wait(self._arrived)
+            await self._wait(self.signals.arrived)
 
     async def clear(self) -> None:
         """Forget all that is kept where no script ran: cookies and cache of the context, and the page, once another is opened."""
@@ -186,11 +100,11 @@ class Tab:
             self._session.send("Network.setCacheDisabled", {"cacheDisabled": True}),  # empties the renderer's own cache
             self._session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
         )
-        self.is_stale, self._has_moved = True, False
+        self.is_stale, self.signals.has_moved = True, False
 
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
-        await self._wait(self._stopped)
+        await self._wait(self.signals.stopped)
         picture: bytes = await self.page.screenshot(type="png")
         return picture
 
@@ -200,7 +114,7 @@ class Tab:
         try:
             await action()
         except PlaywrightError as error:
-            if self.is_crashed or not self.page.context.browser.is_connected():
+            if self.signals.is_crashed or not self.page.context.browser.is_connected():
                 raise
             if not _GONE.search(error.message):
                 raise ActionError(_reason(error)) from error
@@ -210,24 +124,20 @@ class Tab:
         """Wait until navigations that have begun are over, and scripts, if any, have come to rest."""
         self._said = None
         for _ in range(10):  # a page may lead on to the next by itself
-            is_patient = True
-            if not self._arrived.is_set():
-                is_patient = await self._wait(self._arrived)
+            is_patient = await self._wait(self.signals.arrived)
             with suppress(PlaywrightError, TimeoutError):  # the page may go away while it is asked
                 said = await asyncio.wait_for(self._ask(is_patient=is_patient), LOAD_S if is_patient else QUIET_S)
                 if said["early"] and not self.is_scripted:
-                    await self._wait(self._stopped)
+                    await self._wait(self.signals.stopped)
                     said = await asyncio.wait_for(self._ask(is_patient=False), QUIET_S)
                 self._said = said
-            if self._arrived.is_set() or self.page.is_closed():
+            if self.signals.arrived.is_set() or self.page.is_closed():
                 break
-        if self.is_crashed:
+        if self.signals.is_crashed:
             self.check()
         if self.is_scripted and not self.page.is_closed():
-            if not self._is_listening:
-                self._listen()
-            if self._loading:
-                await self._wait(self._stopped)
+            self.signals.listen()
+            await self._wait(self.signals.stopped)
             await self._quieten()
             self._said = None
 
@@ -236,9 +146,9 @@ class Tab:
         try:
             await asyncio.wait_for(event.wait(), LOAD_S)
         except TimeoutError:
-            self.notices.append(f"The page was still loading after {LOAD_S:g} s.")
+            self.signals.notices.append(f"The page was still loading after {LOAD_S:g} s.")
             await self._session.send("Page.stopLoading")
-            self._stop()
+            self.signals.stop()
             return False
         return True
 
@@ -267,12 +177,12 @@ class Tab:
             while True:
                 with suppress(PlaywrightError):
                     await self.page.evaluate(_QUIET, QUIET_S * 1000)
-                if not self._pending and not self._loading:
+                if not self.signals.requests and self.signals.stopped.is_set():
                     return
 
         with suppress(TimeoutError):
             await asyncio.wait_for(rest(), QUIET_S)
-        self._pending.clear()
+        self.signals.requests.clear()
 
     def forget(self) -> None:
         """Read the page anew next time, as something else than an action has changed it."""
@@ -313,7 +223,7 @@ class Tab:
     @property
     def url(self) -> str:
         """The address of the page, also of one that could not be reached."""
-        return self.failed_url if self.has_failed else str(self.page.url)
+        return self.signals.failed_url if self.has_failed else str(self.page.url)
 
     async def history(self) -> "History":
         """Return the addresses that the tab went through."""
@@ -345,20 +255,20 @@ class Tab:
         place = history.position + distance
         if not 0 <= place < len(history.urls):
             return False
-        self._begin()
+        self.signals.begin()
         navigated = asyncio.Event()
         self.page.once("framenavigated", lambda _: navigated.set())
         await self._session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
         with suppress(TimeoutError):
             await asyncio.wait_for(navigated.wait(), LOAD_S)
         if history.urls[place].partition("#")[0] == history.urls[history.position].partition("#")[0]:
-            self._stop()  # within one document nothing is loaded
+            self.signals.stop()  # within one document nothing is loaded
         await self.settle()
         return True
 
     def check(self) -> None:
         """Raise BrowserError when the page has crashed or was closed by something else."""
-        if self.is_crashed:
+        if self.signals.is_crashed:
             raise BrowserError("the page's renderer has crashed")
         if self.page.is_closed():
             raise BrowserError("the page was closed")

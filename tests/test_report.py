@@ -1,0 +1,466 @@
+"""The report: what it reads, what it keeps and says of it, and what a person sees of it in a real browser."""
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import re
+from contextlib import closing
+from dataclasses import replace
+
+import gymnasium
+import pytest
+from lxml import html as lxml_html
+
+from agents.envs import ENV_ID
+from agents.evaluate import evaluate
+from agents.policies import ExpertReplies, ScriptedPolicy
+from agents.report import replays
+from agents.report.__main__ import main
+from agents.report.curves import MOST_POINTS, thin
+from agents.report.document import write_report
+from agents.report.episodes import pack_episodes
+from agents.report.marks import mark
+from agents.report.markup import Assets, write_page
+from agents.report.replays import Replay, Replayer, Shown
+from agents.report.results import summarise_all, task_of
+from agents.report.sources import Sources, read_sources
+from agents.settings import EnvSettings
+from agents.trajectories import Step, Trajectory, write_trajectories
+from tests import needs
+from webarena_gym import tasks as task_suite
+from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.network import Network
+from webarena_gym.page import Page
+
+WINDOW = 12_000
+HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><!--<b>\u2028"
+HOSTILE_PAGE = f"""<html><body onload="parent.hacked = 1"><a data-marked href="javascript:parent.hacked = 1">Here</a>
+<style>@import "http://elsewhere.test/a.css"; b {{ background: url(http://elsewhere.test/b.png) }}</style><b>Bold</b>
+<img data-asset="constructor" src="http://elsewhere.test/c.png">{HOSTILE}<meta http-equiv=refresh content="0;url=http://elsewhere.test">"""
+
+
+def trajectory(reward=0.0, ending="exited", reply="go_backward()", task_id="t/1", page="<a>Tom & Jerry</a>"):
+    verdicts = ({"check": "url", "passed": False, "reason": f"a<b {HOSTILE}", "decided_by": "equal text"},)
+    return Trajectory(task_id, f"Buy {HOSTILE}", (Step(page, reply, f"no {HOSTILE}"),), reward, ending, verdicts=verdicts)
+
+
+def played(tasks, **settings):
+    with closing(ScriptedPolicy(ExpertReplies())) as policy:
+        return evaluate(policy, tasks, EnvSettings(**settings), num_envs=2, quiet=True).trajectories
+
+
+@pytest.fixture(scope="module")
+def shop_tasks():
+    return task_suite.draw(["shopping.cart_add", "shopping.reviews_place"], world_seed=1000, count=1)
+
+
+@pytest.fixture(scope="module")
+def expert(shop_tasks):
+    return played(shop_tasks)
+
+
+def unpacked(text):
+    return json.loads(gzip.decompress(base64.b64decode(text)))
+
+
+def data_of(text):
+    return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL).group(1))
+
+
+# What it reads.
+
+
+def write_metrics(folder, records):
+    folder.mkdir(parents=True)
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+def test_a_folder_gives_the_runs_and_the_episodes_in_it(tmp_path):
+    write_metrics(tmp_path / "demo" / "cloning", [{"update": 1, "loss": 2.0}])
+    write_trajectories(tmp_path / "demo" / "episodes_random.jsonl", [trajectory()])
+    sources = read_sources([str(tmp_path / "demo"), f"again={tmp_path / 'demo'}", f"one={tmp_path / 'demo' / 'cloning'}"])
+    assert list(sources.runs) == ["cloning", "again/cloning", "one"]
+    assert list(sources.policies) == ["random", "again/random"]
+    assert sources.policies["random"] == [trajectory()]
+
+
+def test_what_is_no_run_and_no_episodes_is_told(tmp_path):
+    with pytest.raises(ValueError, match=r"gone is not there; expected a run's folder with metrics.jsonl"):
+        read_sources([str(tmp_path / "gone")])
+    with pytest.raises(ValueError, match="is empty of what a report shows"):
+        read_sources([str(tmp_path)])
+    other = tmp_path / "other.jsonl"
+    other.write_text('{"update": 1}\n')
+    with pytest.raises(ValueError, match=r"other.jsonl holds no episodes as `agents.evaluate --save` writes them: KeyError"):
+        read_sources([str(other)])
+
+
+def test_two_of_one_name_must_be_named_apart(tmp_path):
+    for folder in "ab":
+        write_metrics(tmp_path / folder / "run", [{"update": 1}])
+    places = [str(tmp_path / folder / "run") for folder in "ab"]
+    with pytest.raises(ValueError, match="has the name 'run', as another has; name them apart: NAME="):
+        read_sources(places)
+    assert list(read_sources([places[0], f"b={places[1]}"]).runs) == ["run", "b"]
+
+
+# What it says of results and curves.
+
+
+def test_policies_are_compared_with_the_first_on_the_tasks_of_both():
+    first = [trajectory(0.0, task_id=f"t/{number}") for number in range(6)]
+    second = [trajectory(1.0, task_id=f"t/{number}") for number in range(5)] + [trajectory(0.0, "failed", task_id="t/5")]
+    results = summarise_all({"first": first, "second": second, "alone": [trajectory(task_id="other")]})
+    assert [result.lift and result.lift.lift for result in results] == [None, 1.0, None]
+    assert [result.evaluation.total.n for result in results] == [6, 5, 1]
+    assert results[1].evaluation.failed == 1
+    assert list(results[0].evaluation.by_site) == ["unknown"]
+
+
+def test_sites_and_checks_come_from_the_task(expert):
+    evaluation = summarise_all({"expert": expert})[0].evaluation
+    assert (evaluation.total.success, list(evaluation.by_site)) == (1.0, ["shopping"])
+    assert set(evaluation.by_check) == {"+".join(task_of(episode).eval_types) for episode in expert}
+
+
+def test_long_runs_become_means_and_it_is_told():
+    lines = thin([{"update": number, "loss": float(number)} for number in range(1, 3 * MOST_POINTS)])
+    assert (lines["updates"], lines["stretch"]) == (3 * MOST_POINTS - 1, 3)
+    assert (lines["values"]["update"][:2], lines["values"]["loss"][:2]) == ([3, 6], [2.0, 5.0])
+    assert len(lines["values"]["loss"]) == MOST_POINTS
+
+
+def test_values_that_are_no_numbers_leave_a_gap():
+    records = [{"update": 1, "kl": float("nan"), "phase": "first"}, {"update": 2, "kl": 0.5}, {"update": 3}]
+    assert thin(records)["values"] == {"update": [1, 2, 3], "kl": [None, 0.5, None]}
+
+
+# What it marks.
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "marked"),
+    [
+        ('<a id="1">One</a> <a id="12">Twelve</a>', "12", '<a id="12">Twelve</a>'),
+        ("<a>Add</a> <button>Add [2]</button>", "Add [2]", "<button>Add [2]</button>"),
+        ('<h2><a>5" Pipe &lt;new></a></h2>', '5" Pipe <new>', '<a>5" Pipe &lt;new></a>'),
+        ('<select label="5&quot; or 6&quot;"><option>5</option></select>', '5" or 6"', '<select label="5&quot; or 6&quot;">'),
+        ("<a>ADD</a>", "add", "<a>ADD</a>"),
+        ("RootWebArea 'x'\n\t[3] link 'Home'\n[31] link 'Shop'", "31", "[31] link 'Shop'"),
+        ("<a>Add</a>", "Remove", ""),
+        ("<a>Add</a>", None, ""),
+    ],
+)
+def test_the_element_of_an_action_is_found_in_the_text(page, address, marked):
+    parts = mark(page, address)
+    assert parts.marked == marked
+    assert "".join(parts) == page
+
+
+# What it plays again.
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"elements": "id", "variation": "layout"}], ids=["labels", "numbers in another layout"]
+)
+def test_episodes_are_played_again_with_their_elements_marked(settings, shop_tasks):
+    tasks = task_suite.draw(["shopping.cart_add"], world_seed=1000, count=1, variation=settings.get("variation", "content"))
+    (episode,) = played(tasks, **settings)
+    with Replayer(window=WINDOW) as replayer:
+        replay = replayer.replay(tasks[0], episode)
+    assert (replay.problem, len(replay.pages)) == ("", len(episode.steps) + 1)
+    for shown, step in zip(replay.pages, episode.steps, strict=False):
+        page = lxml_html.fromstring(shown.html)
+        marked = page.xpath("//*[@data-marked]")
+        assert len(marked) == (shown.address is not None)
+        assert bool(mark(step.page, shown.address).marked) == bool(marked)
+        assert not page.xpath("//script | //img[@src] | //link[@href] | //base")
+    assert {replayer.assets.contents[key][:10] for key in replay.assets} >= {"data:image"}
+    assert any(not content.startswith("data:") for content in replayer.assets.contents.values())
+
+
+def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, expert):
+    episode = next(item for item in expert if len(item.steps) > 1)
+    task = task_of(episode)
+    steps = (episode.steps[0], replace(episode.steps[1], page="other"), *episode.steps[2:])
+    with Replayer(window=WINDOW) as replayer:
+        half = replayer.replay(task, replace(episode, steps=steps))
+        none = replayer.replay(task, replace(episode, steps=steps[1:]))
+        unknown = replayer.replay(task_of(trajectory()), trajectory())
+        empty = replayer.replay(task, replace(episode, steps=()))
+    assert (len(half.pages), half.problem) == (1, "From step 2 on, the env shows other pages today.")
+    assert (none.pages, none.problem[:40]) == ([], "No env of today shows its first page: th")
+    assert (unknown.pages, unknown.problem) == ([], "Its task is of no world that can be drawn here.")
+    assert (empty.pages, empty.problem) == ([], "It has no steps.")
+
+
+def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
+    with closing(gymnasium.make(ENV_ID, tasks=shop_tasks, elements="label", disable_env_checker=True)) as env:
+        _, info = env.reset(seed=0)
+        step = Step(info["page"], 'do(action="Click", element="sign ou")')
+    episode = replace(trajectory(task_id=info["task_id"]), steps=(step,))
+    packed = pack_episodes({"one": [episode]}, room=10**6, pages=True, window=WINDOW)
+    assert unpacked(packed.heads[0]["body"])["steps"][0]["text"][1] == "<a>Sign Out</a>"
+
+
+def test_a_page_is_written_without_its_addresses_and_stays_as_it_is():
+    root = lxml_html.document_fromstring(
+        "<link rel=stylesheet href=/a.css><link rel=icon href=/i.png><base href=/x/><script>1</script><img src=/b.png alt=B>"
+        "<img src=http://elsewhere.test/c.png><meta http-equiv=refresh content=0><iframe src=/f></iframe><p id=p>Text</p>"
+    )
+    before = lxml_html.tostring(root)
+
+    def site(environ, start_response):
+        kind = "text/css; charset=utf-8" if environ["PATH_INFO"].endswith(".css") else "image/png"
+        start_response("200 OK", [("Content-Type", kind)])
+        return [b"body{}"]
+
+    assets = Assets()
+    page = Page("http://shop.test/", "", root, (), 0)
+    written, keys = write_page(page, root.get_element_by_id("p"), Network({"shop.test": site}), assets)
+    assert lxml_html.tostring(root) == before
+    assert [assets.contents[key] for key in keys] == ["body{}", "data:image/png;base64,Ym9keXt9"]
+    assert not re.search(r"href|src|script|iframe|refresh|icon", written)
+    assert '<p id="p" data-marked="">' in written
+
+
+# What it keeps.
+
+
+def test_equal_episodes_give_an_equal_file(tmp_path, expert):
+    texts = []
+    for name in "ab":
+        write_report(tmp_path / name / "report.html", Sources({}, {"expert": expert}), title="Title")
+        texts.append((tmp_path / name / "report.html").read_bytes())
+    assert texts[0] == texts[1]
+
+
+def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path):
+    noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
+    episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
+    path = tmp_path / "report.html"
+    contents = write_report(path, Sources({}, {"a": episodes, "b": episodes[:2]}), title="Title", megabytes=0.3)
+    kept, count = contents.shown["a"]
+    assert (contents.shown["b"], count) == ((2, 2), 60)
+    assert 2 < kept < 60
+    assert contents.size == path.stat().st_size < 300_000
+    assert f"a: the first {kept} of 60 episodes are here" in path.read_text("utf-8")
+    assert "n = 60" in path.read_text("utf-8")
+
+
+def test_nothing_of_an_episode_is_markup(tmp_path):
+    path = tmp_path / "report.html"
+    runs = {HOSTILE: [{"update": 1, HOSTILE: 1.0}]}
+    write_report(path, Sources(runs, {HOSTILE: [trajectory()]}), title=HOSTILE, lead=HOSTILE, pages=False)
+    text = path.read_text("utf-8")
+    assert text.count("<script") == 2
+    assert "<img" not in text.replace("<iframe", "")
+    assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+    (head,) = data_of(text)["episodes"]
+    assert (head["policy"], unpacked(head["body"])["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
+
+
+def test_only_its_own_script_may_run(tmp_path):
+    path = tmp_path / "report.html"
+    write_report(path, Sources(), title="Title")
+    text = path.read_text("utf-8")
+    script = re.search(r"<script>(.*?)</script>", text, re.DOTALL).group(1)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"default-src 'none'; script-src 'sha256-{digest}'" in text
+
+
+def test_endings_are_told_apart():
+    endings = [
+        (1.0, "exited"),
+        (0.0, "exited"),
+        (1.0, "truncated"),
+        (0.0, "truncated"),
+        (0.0, "too_long"),
+        (float("nan"), "failed"),
+    ]
+    episodes = [trajectory(*ending) for ending in endings]
+    packed = pack_episodes({"one": episodes}, room=10**6, pages=False, window=WINDOW)
+    told = ["solved", "failed", "solved", "out of steps", "prompt too long", "broken, not counted"]
+    assert [head["outcome"] for head in packed.heads] == told
+
+
+def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsys):
+    write_trajectories(tmp_path / "episodes_random.jsonl", [trajectory()])
+    out = tmp_path / "out" / "report.html"
+    main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
+    assert re.search(r"report.html: 0.\d MB; 1 of 1 episodes of random", capsys.readouterr().out)
+    assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
+
+
+def test_the_command_line_teaches_and_tells_what_is_wrong(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert "python -m agents.report --out report.html runs/demo" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="2"):
+        main([str(tmp_path / "gone")])
+    assert "gone is not there; expected" in capsys.readouterr().err
+
+
+# What a person sees.
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    sync_api = pytest.importorskip("playwright.sync_api")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=find_executable(), args=["--no-sandbox"] if os.geteuid() == 0 else []
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory, expert):
+    """A report of the expert, of a policy whose every text and page is hostile, and of two runs."""
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    runs = {
+        "first": [
+            {"update": number, "elapsed_s": 2.0 * number, "success": number / 40, "loss": 1 / number} for number in range(1, 31)
+        ],
+        "second": [{"update": number, "elapsed_s": 9.0 * number, "success": 0.5, "odd": 1.0} for number in range(1, 11)],
+    }
+
+    original = Replayer.replay
+
+    def replay(self, task, episode):
+        return original(self, task, episode) if task.template else Replay([Shown(HOSTILE_PAGE, "Here")] * 2, [])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(replays.Replayer, "replay", replay)
+        write_report(path, Sources(runs, {"expert": expert, HOSTILE: [trajectory()]}), title="Title")
+    return path.as_uri()
+
+
+@pytest.fixture
+def open_report(chromium, report):
+    """Open the report, at a fragment, and fail for errors and for anything asked of a network: what a page asks for, the policy of the file stops."""
+    problems, pages, asked = [], [], []
+
+    def open_page(fragment="", **options):
+        page = chromium.new_page(**options)
+        pages.append(page)
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("request", lambda request: asked.append(request) if request.url.startswith("http") else None)
+        page.goto(report + fragment)
+        page.wait_for_selector("#viewer:not([hidden])")
+        return page
+
+    yield open_page
+    for page in pages:
+        page.close()
+    assert not problems + [request.url for request in asked if request.failure != "csp"]
+
+
+def shown_page(page):
+    return page.frame_locator("#frame")
+
+
+@needs.chromium
+def test_results_and_curves_are_seen(open_report):
+    page = open_report()
+    assert page.locator("#results tbody tr").first.inner_text().split()[:3] == ["expert", "100.0", "%"]
+    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled rollouts", "Loss"]
+    assert page.locator("figure .line").count() == 3
+    legend = page.locator("figure .legend").first
+    assert legend.inner_text().split() == ["first", "0.75", "at", "30", "second", "0.5", "at", "10"]
+    page.locator("figure svg").first.hover(position={"x": 60, "y": 60})
+    assert legend.inner_text().split()[:4] != ["first", "0.75", "at", "30"]
+    page.get_by_role("checkbox", name="second").uncheck()
+    page.get_by_role("checkbox", name="odd").check()
+    page.locator("#curve-axis").select_option("elapsed_s")
+    page.locator("#curve-smoothing").select_option("5")
+    assert page.locator("figcaption").all_inner_texts() == ["Success of sampled rollouts", "Loss"]  # only the second run is odd
+    assert legend.inner_text().split() == ["first", "0.725", "at", "60"]
+    assert "first: 30 updates; every update is a point, and the strong line the mean of 5 points" in page.inner_text(
+        "#curve-notes"
+    )
+    page.locator("figure svg").first.focus()
+    page.keyboard.press("ArrowLeft")
+    assert legend.inner_text().split()[-1] == "58"
+
+
+@needs.chromium
+def test_an_episode_is_stepped_through_with_the_keyboard(open_report, expert):
+    page = open_report("#episode/expert/1/1")
+    steps = len(expert[0].steps)
+    assert page.inner_text("#goal") == expert[0].goal
+    for number, step in enumerate(expert[0].steps, 1):
+        page.wait_for_selector(f"#strip a[aria-current=step]:text-is('{number}')")
+        assert page.inner_text("#text") == step.page
+        assert page.inner_text(".action") == step.reply
+        if number < steps:  # the last reply leaves, and names no element
+            marked = shown_page(page).locator("[data-marked]")
+            marked.wait_for(state="visible")
+            label = re.search(r'element="(.*?)"', step.reply).group(1)
+            assert label in page.inner_text("#text mark")
+            outer, inner = page.locator("#window").bounding_box(), marked.bounding_box()
+            assert outer["y"] <= inner["y"] <= outer["y"] + outer["height"]
+            assert marked.evaluate("element => getComputedStyle(element).outlineStyle") == "solid"
+        page.keyboard.press("j" if number % 2 else "ArrowRight")
+    page.wait_for_selector("#strip a[aria-current=step]:text-is('end')")
+    assert page.url.endswith("#episode/expert/1/end")
+    assert page.locator(".verdicts li").count() == len(expert[0].verdicts)
+    assert page.locator(".verdicts .good").count() == len(expert[0].verdicts)
+    assert not page.locator("#text-pane").is_visible()
+    page.keyboard.press("k")
+    page.wait_for_url(f"**#episode/expert/1/{steps}")
+    page.keyboard.press("n")
+    page.wait_for_url("**#episode/*/1/1")
+    assert not page.url.endswith("#episode/expert/1/1")
+
+
+@needs.chromium
+def test_the_page_has_the_look_and_the_pictures_of_its_site(open_report):
+    page = open_report("#episode/expert/1/1")
+    body = shown_page(page).locator("body")
+    assert "serif" not in body.evaluate("element => getComputedStyle(element).fontFamily").replace("sans-serif", "")
+    picture = shown_page(page).locator("img").first
+    picture.wait_for()
+    assert picture.evaluate("image => image.naturalWidth") > 0
+
+
+@needs.chromium
+def test_episodes_are_filtered(open_report):
+    page = open_report()
+    assert page.inner_text("#count") == "3 of 3 episodes"
+    page.get_by_role("combobox", name="Outcome").select_option("not solved")
+    assert page.inner_text("#count") == "1 of 3 episodes"
+    page.get_by_role("combobox", name="Outcome").select_option("")
+    page.get_by_role("combobox", name="Template").select_option("shopping.cart_add")
+    page.get_by_role("combobox", name="Policy").select_option("expert")
+    page.get_by_role("combobox", name="Site").select_option("shopping")
+    page.locator("#list a").click()
+    page.wait_for_url("**#episode/expert/*/1")
+    assert "shopping.cart_add" in page.inner_text("#about")
+
+
+@needs.chromium
+def test_hostile_text_and_hostile_pages_do_nothing(open_report):
+    page = open_report()
+    page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.locator("#list a").click()
+    shown_page(page).locator("[data-marked]").wait_for()
+    assert page.inner_text("#goal") == f"Buy {HOSTILE}"
+    assert page.locator("#turn .bad").inner_text().startswith("no </script><script>")
+    assert page.locator("#frame").get_attribute("sandbox") == "allow-same-origin"
+    page.locator("#window").click()
+    page.keyboard.press("j")
+    page.wait_for_selector(".verdicts li")
+    assert page.evaluate("window.hacked") is None
+    assert page.title() == "Title"
+
+
+@needs.chromium
+def test_it_fits_a_phone_and_the_dark(open_report):
+    page = open_report("#episode/expert/1/1", viewport={"width": 375, "height": 700}, color_scheme="dark")
+    assert page.evaluate("document.documentElement.scrollWidth") == 375
+    red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
+    assert max(red, green, blue) < 60

@@ -1,0 +1,476 @@
+"""Candidate actions for libraries that know no text, and Stable-Baselines3's PPO on them."""
+
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+from contextlib import closing
+from random import Random
+
+import gymnasium
+import numpy
+import pytest
+import torch
+from gymnasium.utils.env_checker import check_env
+
+from agents import evaluate
+from agents.demonstrations import draw_tasks
+from agents.envs import ENV_ID
+from agents.metrics import read_metrics
+from agents.policies import Request
+from agents.sb3 import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
+from agents.sb3.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
+from agents.sb3.candidates import FORMS, Candidate, find_strings, overlap, relevance, words
+from tests.pages import page
+from webarena_gym.actions import Action, Kind
+from webarena_gym.env import WebArenaLite
+from webarena_gym.observation import observe
+
+SHOP = """<html><head><title>Bags</title></head><body><a href="/">Shop</a> <a href="/red">Red bags</a>
+<form><label for="q">Search</label><input id="q" name="q" value="lamp"> <button>Go</button> <button disabled>Closed</button></form>
+<p>The <b>Red bag</b> costs <b>$4.00</b> now</p><p>Nothing of the kind</p>
+<label>Size <select name="s"><option>Small</option><option selected>Large</option></select></label>
+<label><input type="checkbox" checked> Gift</label><textarea name="note"></textarea>
+<p><a href="/1">View</a> the red bag</p><p><a href="/2">View</a> the tent</p></body></html>"""
+GOAL = 'What does the red bag cost? Search for "lamp".'
+START = {"goal": GOAL, "step": 0, "action_error": ""}
+LEAVE, BACK = 0, 1
+
+needs_sb3 = pytest.mark.skipif(
+    not all(importlib.util.find_spec(name) for name in ("stable_baselines3", "sb3_contrib")),
+    reason="no Stable-Baselines3 here: pip install 'webarena-gym[baselines]'",
+)
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    """Tasks of the shop that a click or two solve."""
+    return draw_tasks((11,), 6, templates=("shopping.account_place",))
+
+
+@pytest.fixture
+def env(tasks):
+    with closing(make(tasks)) as env:
+        yield env
+
+
+def lose(*_):
+    """What the env's step returns when its browser has died."""
+    return "", math.nan, False, True, {"failure": "the browser is gone"}
+
+
+def make(tasks, candidates=48, **options):
+    return CandidateActions(
+        gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{"elements": "label", **options}), candidates
+    )
+
+
+def shop(size=48, goal=GOAL, **options):
+    return find_candidates(observe(page(SHOP), elements="label", **options), goal, size)
+
+
+def of_form(form, candidates):
+    return [candidate for candidate in candidates if candidate.form == form]
+
+
+# What can be done.
+
+
+@pytest.mark.parametrize(
+    ("goal", "strings"),
+    [
+        ("Open my wish list.", []),
+        ('Find "red tent" and "mug".', ["red tent", "mug"]),
+        ("Write to ann.lee@example.com.", ["ann.lee@example.com"]),
+        ("Show order 000123 for Ann Lee and Bo.", ["000123", "Ann Lee and Bo"]),
+        ('Ask "Bo" whether Bo and Ann came.', ["Bo", "Bo and Ann"]),
+        ("Take A1, then B2 then C3 then D4 then E5.", ["A1", "B2", "C3", "D4"]),
+    ],
+)
+def test_quotations_addresses_names_and_numbers_can_be_typed(goal, strings):
+    assert find_strings(goal) == strings
+
+
+def test_every_control_that_is_not_disabled_can_be_used():
+    found = shop()
+    assert [candidate.action for candidate in found[:2]] == [Action(Kind.EXIT, argument=""), Action(Kind.GO_BACKWARD)]
+    used = {(candidate.form, candidate.action.element, candidate.action.argument) for candidate in found}
+    assert used >= {
+        ("link", "Shop", None),
+        ("link", "View [2]", None),
+        ("button", "Go", None),
+        ("type", "Search", "lamp"),
+        ("search", "Search", "lamp"),
+        ("type", "note", "lamp"),
+        ("option", "Size", "Small"),
+        ("box", "Gift", None),
+    }
+    assert "Closed" not in {candidate.label for candidate in found}
+    assert {candidate.form for candidate in found} == set(FORMS)
+
+
+def test_what_is_so_already_is_told():
+    is_so = {(item.form, item.label, item.text): item.is_so for item in shop() if item.form in ("type", "option", "box")}
+    assert is_so == {
+        ("type", "Search", "lamp"): True,
+        ("type", "note", "lamp"): False,
+        ("option", "Size", "Small"): False,
+        ("option", "Size", "Large"): True,
+        ("box", "Gift", ""): True,
+    }
+
+
+def test_answers_are_texts_of_lines_that_share_a_word_with_the_goal():
+    answers = [candidate.text for candidate in of_form("answer", shop())]
+    assert any("$4.00" in text for text in answers)
+    assert not any("Nothing" in text for text in answers)
+    assert len(answers) == len(set(answers)) <= 6
+
+
+def test_answers_come_from_the_window_and_controls_from_the_whole_page():
+    found = shop(window=30)
+    assert not any("$4.00" in candidate.text for candidate in found)
+    assert "View [2]" in {candidate.action.element for candidate in found}
+
+
+def test_candidates_are_sorted_by_what_they_have_to_do_with_the_goal():
+    found, wanted = shop(), words(GOAL)
+    scores = [relevance(candidate, wanted) for candidate in found[2:]]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > scores[-1] == 0.0
+    assert shop(7) == found[:7]
+    assert shop() == found
+
+
+def test_equal_candidates_stand_in_the_order_of_the_page():
+    assert [item.action.element for item in shop(goal="Wait") if item.form == "link"] == [
+        "Shop",
+        "Red bags",
+        "View",
+        "View [2]",
+    ]
+
+
+def test_the_line_tells_equal_labels_apart():
+    first, second = (item for item in shop() if item.label == "View")
+    assert first.action.element == "View"
+    assert second.action.element == "View [2]"
+    assert relevance(first, words(GOAL)) > relevance(second, words(GOAL)) == 0.0
+
+
+def test_an_answer_counts_by_its_line_alone():
+    wanted = words("red bag")
+    action = Action(Kind.EXIT, argument="red bag")
+    assert relevance(Candidate("answer", action), wanted) == 0.0
+    assert relevance(Candidate("answer", action, line="red bag"), wanted) == 0.5
+    assert relevance(Candidate("link", Action(Kind.CLICK, "Red bag"), "Red bag"), wanted) == 1.0
+
+
+def test_elements_named_by_number_are_refused():
+    with pytest.raises(ValueError, match="elements are named 0 to 9; expected an env with elements='label'"):
+        find_candidates(observe(page(SHOP)), GOAL, 48)
+
+
+def test_an_empty_page_can_be_left():
+    assert [candidate.form for candidate in find_candidates(observe(page("<p></p>"), elements="label"), "", 5)] == [
+        "leave",
+        "back",
+    ]
+
+
+def test_an_empty_text_has_nothing_in_common_with_anything():
+    assert overlap("", "") == (0.0, 0.0)
+    assert overlap("the tents", "Tent, mug") == (1.0, 0.5)
+
+
+# Rows.
+
+
+def test_a_row_says_what_a_candidate_is():
+    found = shop(60)
+    rows = describe(found, GOAL, "u", [], 60)
+    assert rows.shape == (60, ROW)
+    assert rows.dtype == numpy.float32
+    assert rows.min() == 0.0
+    assert rows.max() == 1.0
+    assert rows[:, PRESENCE].tolist() == [1.0] * len(found) + [0.0] * (60 - len(found))
+    assert not rows[len(found) :].any()
+    assert [FORMS[place] for place in rows[: len(found), 2 : 2 + len(FORMS)].argmax(1)] == [item.form for item in found]
+    assert rows[: len(found), RELEVANCE] == pytest.approx([relevance(item, words(GOAL)) for item in found])
+    view = next(place for place, item in enumerate(found) if item.action.element == "View [2]")
+    assert rows[view, -HASHED - 1] == 0.5  # two have that label
+    assert (rows[view, -HASHED:] == hash_words("View")).all()
+
+
+def test_an_option_is_told_by_its_words():
+    small, large = (describe([item], GOAL, "u", [], 1)[0] for item in of_form("option", shop()))
+    assert (small[-HASHED:] != large[-HASHED:]).any()
+
+
+def test_a_row_says_whether_its_action_was_taken():
+    found = shop()
+    taken = [("here", found[4].action), ("there", found[3].action), ("here", found[5].action)]
+    marks = describe(found, GOAL, "here", taken, len(found))[:, -HASHED - 4 : -HASHED - 1]
+    assert marks[3].tolist() == [1, 0, 0]  # elsewhere
+    assert marks[4].tolist() == [1, 1, 0]  # here
+    assert marks[5].tolist() == [1, 1, 1]  # just now
+    assert not marks[6].any()
+
+
+def test_the_row_of_a_page_says_where_the_agent_is():
+    here = page(SHOP, url="http://shop.test/bags/red?page=2")
+    row = describe_page(here, "Open the red bags", 3, True)
+    assert row.shape == (PAGE - ROW,)
+    assert (row[:HASHED] == hash_words("Open the red bags")).all()
+    assert (row[HASHED : 2 * HASHED] == hash_words("Bags bags red page 2")).all()
+    assert row[-4:] == pytest.approx([2 / 4, 2 / 3, 3 / 15, 1.0])
+    assert describe_page(here, "", 99, False)[-2:].tolist() == [1.0, 0.0]
+
+
+def test_hashed_words_do_not_change():
+    assert hash_words("red tent").nonzero()[0].tolist() == hash_words("Tents, red!").nonzero()[0].tolist() == [15, 16]
+    with pytest.raises(ValueError, match="read-only"):
+        hash_words("red tent")[0] = 1.0
+
+
+def test_a_reader_remembers_what_was_taken():
+    reader, seen = Reader(48), observe(page(SHOP), elements="label")
+    first = reader.read(page(SHOP), seen, START)
+    assert not first["page"][-ROW:].any()
+    assert reader.mask().sum() == len(reader.candidates)
+    assert reader.take(3) == reader.candidates[3].action
+    second = reader.read(page(SHOP), seen, START)
+    assert (second["page"][-ROW:] == first["candidates"][3]).all()
+    assert second["candidates"][3, -HASHED - 2] == 1.0
+    assert reader.take(47) == Action(Kind.WAIT)
+
+
+# The env.
+
+
+@pytest.mark.filterwarnings("ignore:.*is different from the unwrapped version")
+def test_it_is_an_env_as_gymnasium_asks_for(env):
+    check_env(env, skip_render_check=True)
+    assert env.observation_space == observation_space(48)
+
+
+def play(env, seed, steps=40):
+    rng, played = Random(seed), []
+    observation, info = env.reset(seed=seed)
+    for _ in range(steps):
+        masks = env.action_masks()
+        assert masks.sum() == observation["candidates"][:, PRESENCE].sum()
+        played.append((observation, masks, info["task_id"]))
+        observation, _, over, lost, info = env.step(numpy.int64(rng.randrange(BACK, masks.sum())))
+        assert not lost
+        if over:
+            observation, info = env.reset()
+    return played
+
+
+def test_equal_episodes_give_equal_arrays(tasks, env):
+    with closing(make(tasks)) as other:
+        for (one, masks, task_id), (two, other_masks, other_id) in zip(play(env, 5), play(other, 5), strict=True):
+            assert task_id == other_id
+            assert (masks == other_masks).all()
+            assert all((one[name] == two[name]).all() for name in ("candidates", "page"))
+            assert one in env.observation_space
+
+
+def test_a_click_and_leaving_solve_a_task(tasks):
+    task = next(task for task in tasks if "wish list" in task.intent)
+    with closing(make([task])) as env:
+        env.reset(seed=1)
+        assert not env.step(numpy.int64(2))[2]  # what has most to do with the goal
+        _, reward, over, lost, info = env.step(numpy.int64(LEAVE))
+        assert (reward, over, lost, info["success"]) == (1.0, True, False, True)
+
+
+def test_running_out_of_steps_ends_an_episode_for_good(tasks):
+    with closing(make(tasks, max_steps=2)) as env:
+        env.reset(seed=1)
+        assert env.step(numpy.int64(BACK))[1:4] == (0.0, False, False)
+        assert env.step(numpy.int64(BACK))[1:4] == (0.0, True, False)
+
+
+def test_an_empty_place_is_to_wait(tasks):
+    with closing(make(tasks, candidates=200)) as env:
+        env.reset(seed=1)
+        assert not env.action_masks()[199]
+        before = env.unwrapped.page.url
+        observation, *_, info = env.step(numpy.int64(199))
+        assert (env.unwrapped.page.url, info["action_error"]) == (before, "")
+        assert not observation["page"][-ROW:].any()
+
+
+def test_an_episode_lost_with_its_browser_is_truncated_with_zeros(env, monkeypatch):
+    env.reset(seed=1)
+    with monkeypatch.context() as patch:
+        patch.setattr(WebArenaLite, "step", lose)
+        observation, reward, over, lost, info = env.step(numpy.int64(BACK))
+    assert (reward, over, lost, info["failure"]) == (0.0, False, True, "the browser is gone")
+    assert observation in env.observation_space
+    assert not any(values.any() for values in observation.values())
+    assert env.reset(seed=1)[0]["candidates"].any()
+
+
+def test_what_cannot_be_is_refused(tasks, env):
+    with pytest.raises(ValueError, match="candidates is 2; expected at least 3"):
+        make(tasks, candidates=2)
+    with (
+        closing(make(tasks, elements="id")) as numbered,
+        pytest.raises(ValueError, match="expected an env with elements='label'"),
+    ):
+        numbered.reset(seed=1)
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="the action is 48; expected a place from 0 to 47"):
+        env.step(numpy.int64(48))
+
+
+def test_the_wrapper_needs_no_stable_baselines():
+    code = (
+        "import sys, agents.sb3; print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+# Training.
+
+
+def settings(out, **changes):
+    from agents.train_sb3 import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
+
+    values = {"max_steps": 2, "candidates": 12, "steps_per_update": 16, "batch": 64, "learning_rate": 3e-3, "updates": 20}
+    return SB3Settings(out=out, **{**values, "prior": 0.0, "save_every": 100, **changes})
+
+
+def train(tasks, out, **changes):
+    from agents import train_sb3  # noqa: PLC0415 - not everybody has its libraries
+
+    torch.set_num_threads(1)
+    return train_sb3.train(settings(out, **changes), tasks)
+
+
+def success(run, tasks, **changes):
+    chosen = evaluate.EvaluationSettings(policy=str(run), max_steps=2, **changes)
+    with closing(evaluate.create_policy(chosen)) as policy:
+        return evaluate.evaluate(policy, tasks, chosen, num_envs=2, quiet=True).total.success
+
+
+@pytest.fixture(scope="module")
+def untrained(tasks, tmp_path_factory):
+    return train(tasks, tmp_path_factory.mktemp("untrained"), updates=0)
+
+
+@needs_sb3
+@pytest.mark.parametrize("algorithm", ["ppo", "maskable_ppo"])
+def test_tasks_of_two_clicks_are_learned(tasks, untrained, tmp_path, algorithm):
+    run = train(tasks, tmp_path, algorithm=algorithm)
+    metrics = read_metrics(run)
+    assert metrics[0]["success"] < 0.1
+    assert sum(record["success"] for record in metrics[-3:]) / 3 > 0.5
+    assert success(untrained, tasks) == 0.0
+    assert success(run, tasks) > 0.6
+
+
+@needs_sb3
+def test_an_untrained_policy_has_no_favourite_unless_it_has_a_prior(tasks, tmp_path):
+    from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+
+    with closing(make(tasks, candidates=200)) as env:
+        observation, _ = env.reset(seed=1)
+        present = env.action_masks()
+        for prior in (0.0, 4.0):
+            run = train(tasks, tmp_path / str(prior), candidates=200, prior=prior, updates=0)
+            policy = load_replies(run).model.policy
+            tensors, _ = policy.obs_to_tensor(observation)
+            chances = policy.get_distribution(tensors, action_masks=present).distribution.probs[0].detach().numpy()
+            assert chances[present].sum() == pytest.approx(1.0)
+            relevant = observation["candidates"][present, RELEVANCE]
+            weights = numpy.exp(prior * relevant)
+            assert chances[present] == pytest.approx(weights / weights.sum(), rel=1e-3)
+
+
+@needs_sb3
+def test_equal_seeds_train_equal_policies(tasks, tmp_path):
+    keys = ("success", "steps", "loss", "entropy_loss", "env_steps")
+    runs = [read_metrics(train(tasks, tmp_path / name, updates=2, seed=seed)) for name, seed in (("a", 3), ("b", 3), ("c", 4))]
+    first, again, other = ([[record[key] for key in keys] for record in records] for records in runs)
+    assert first == again != other
+
+
+@needs_sb3
+def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, monkeypatch):
+    from agents import train_sb3  # noqa: PLC0415 - not everybody has its libraries
+
+    log = train_sb3.Metrics.log
+
+    def log_or_die(metrics, update, values):
+        log(metrics, update, values)
+        if update == 3:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_sb3.Metrics, "log", log_or_die)
+        with pytest.raises(KeyboardInterrupt):
+            train(tasks, tmp_path, updates=4, save_every=2)
+    assert [record["update"] for record in read_metrics(tmp_path)] == [1, 2, 3]
+    before = read_metrics(tmp_path)
+    train(tasks, tmp_path, updates=4, save_every=2)
+    after = read_metrics(tmp_path)
+    assert [record["update"] for record in after] == [1, 2, 3, 4]
+    assert [record["env_steps"] for record in after] == [128, 256, 384, 512]
+    assert after[:2] == before[:2]
+    assert after[2]["loss"] != before[2]["loss"]
+    assert after[3]["elapsed_s"] > after[2]["elapsed_s"] > after[1]["elapsed_s"]
+    train(tasks, tmp_path, updates=4)
+    assert read_metrics(tmp_path) == after
+    assert not [path.name for path in tmp_path.iterdir() if path.name.startswith(".unfinished")]
+
+
+@needs_sb3
+def test_a_run_goes_on_only_as_it_was_begun(untrained, tasks):
+    with pytest.raises(ValueError, match=r"was begun with .*'candidates': 12.*got .*'candidates': 13"):
+        train(tasks, untrained, candidates=13)
+    with pytest.raises(ValueError, match=r"'algorithm': 'maskable_ppo'.* got .*'algorithm': 'ppo'"):
+        train(tasks, untrained, algorithm="ppo")
+
+
+@needs_sb3
+def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
+    play = WebArenaLite.step
+    monkeypatch.setattr(WebArenaLite, "step", lambda env, reply: (play if reply.startswith("exit") else lose)(env, reply))
+    (record,) = read_metrics(train(tasks, tmp_path, updates=1))
+    left = record["rollouts"] - record["failed"]
+    assert record["failed"] > left > 0
+    assert record["success"] == 0.0
+    assert record["steps"] == 1.0  # only those who left at once are not lost
+
+
+@needs_sb3
+def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
+    assert evaluate.policy_defaults(str(untrained))["max_steps"] == 2
+    arguments = ["--policy", str(untrained), "--limit", "3", "--num-envs", "2", "--json"]
+    evaluate.main([*arguments, "--temperature", "1"])
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (record["n"], record["failed"], record["policy"]) == (3, 0, str(untrained))
+    with pytest.raises(ValueError, match="expected an env with elements='label'"):
+        evaluate.main([*arguments, "--elements", "id"])
+    with pytest.raises(ValueError, match="lives in another process"):
+        evaluate.main([*arguments, "--workers", "1"])
+
+
+@needs_sb3
+def test_sampling_follows_the_seed_of_the_request(untrained, env):
+    from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+
+    _, info = env.reset(seed=1)
+
+    def reply(temperature, seed):
+        return load_replies(untrained, temperature=temperature)(Request(0, env.unwrapped, info, seed))
+
+    assert len({reply(1.0, seed) for seed in range(8)}) > 3
+    assert reply(1.0, 5) == reply(1.0, 5)
+    assert reply(0.0, 5) == reply(0.0, 6)

@@ -1,0 +1,487 @@
+import json
+from functools import partial
+
+import gymnasium
+import pytest
+import torch
+
+from agents.baselines.critics import Critic, CriticSettings
+from agents.checkpoints import CheckpointError, save_checkpoint
+from agents.demonstrations import draw_tasks
+from agents.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
+from agents.prompts import PromptEncoder
+from agents.search import (
+    State,
+    best_of_n,
+    by_value,
+    confidence,
+    critic_value,
+    load_critic,
+    majority,
+    play,
+    tree_search,
+)
+from agents.search import __main__ as search
+from agents.trajectories import Step
+from tests import tiny
+from webarena_gym.actions.replies import quoted
+from webarena_gym.errors import BrowserError
+
+LETTERS = "abc"
+LENGTH = 3
+MAX_STEPS = LENGTH + 1
+METHODS = ["greedy", "best_of_n", "tree"]
+
+
+def leave(answer=""):
+    return f"exit(message={quoted(answer)})"
+
+
+LEFT = leave()
+
+
+class Maze(tiny.TinyShop):
+    """Letters are appended for good; whoever leaves with the goal's letters succeeds."""
+
+    def __init__(self, upside_down=False):
+        super().__init__(max_steps=MAX_STEPS)
+        self.upside_down, self.taken = upside_down, 0
+
+    def reset(self, *, seed=None, options=None):
+        self.task, self.count, self.path = options["task"], 0, ""
+        self.shown = [self.path]
+        return "", self._info()
+
+    def step(self, action):
+        self.taken += 1
+        self.count += 1
+        if action == "break":
+            raise BrowserError("the browser is gone")
+        over = action.startswith("exit")
+        self.path += "" if over else action
+        self.shown = [self.path]
+        info = self._info()
+        success = (self.path == self.task.target) != self.upside_down
+        if over or self.count == self.max_steps:
+            info |= {"success": success, "verdicts": [{"check": "state", "passed": success, "reason": ""}]}
+        return "", float(success), over, not over and self.count == self.max_steps, info
+
+    def snapshot(self):
+        return self.task, self.count, self.path
+
+    def restore(self, snapshot):
+        self.task, self.count, self.path = snapshot
+        self.shown = [self.path]
+        return "", self._info()
+
+
+TASKS = [tiny.TinyTask(f"maze/{target}", f"Reach {target}", target) for target in ("cab", "bca", "bbb", "ccc")]
+
+
+def wander(request):
+    """A letter as the seed says, and out after the third; a greedy agent would always take the first."""
+    return leave() if request.info["step"] == LENGTH else LETTERS[request.seed % len(LETTERS)]
+
+
+def try_all(request):
+    """Another letter for each reply that is asked for before a page."""
+    return leave() if request.info["step"] == LENGTH else LETTERS[request.slot % len(LETTERS)]
+
+
+def first(request):
+    return leave() if request.info["step"] == LENGTH else LETTERS[0]
+
+
+def path_of(state):
+    return "".join(step.reply for step in state.steps if len(step.reply) == 1)
+
+
+def prefix_value(target):
+    """Knows the way, which no shipped value does."""
+
+    def value(states):
+        return [
+            sum(1.0 if mine == right else -9.0 for mine, right in zip(path_of(state), target, strict=False)) for state in states
+        ]
+
+    return value
+
+
+def hunt(task, *, choose=wander, method=None, budget=40, seed=0, env=None, value=None):
+    method = method or make("tree", task, budget, value)
+    return play([env or Maze()], ScriptedPolicy(choose), [task], method, seed=seed)[0]
+
+
+def make(name, task, budget=40, value=None):
+    value = value or prefix_value(task.target)
+    if name == "tree":
+        return partial(tree_search, value=value, branching=4, budget=budget, reserve=MAX_STEPS)
+    return partial(best_of_n, choose=by_value(value), budget=budget, n=1 if name == "greedy" else None)
+
+
+def run_by_hand(tree, grow):
+    """Drive a search without an env; `grow` makes the children's endings. Returns the end and the states expanded."""
+    expanded, count, wanted = [], 1, next(tree)
+    while True:
+        expanded.append(wanted.state.number)
+        children = []
+        for index in range(min(wanted.replies, wanted.most)):
+            steps = (*wanted.state.steps, Step(str(count), str(index)))
+            children.append(State(count, wanted.state, (), str(count), steps, grow(steps)))
+            count += 1
+        try:
+            wanted = tree.send(children)
+        except StopIteration as stop:
+            return stop.value, expanded
+
+
+def end(number, reply=LEFT, page="page", ending="exited", logprobs=()):
+    step = Step("before", reply, logprobs=logprobs)
+    return State(number, None, (), page, (step,), ending)
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)
+def test_a_tree_finds_what_the_first_replies_miss(task):
+    greedy = hunt(task, choose=first, method=make("greedy", task))
+    tree = hunt(task, choose=try_all)
+    assert (greedy.trajectory.reward, greedy.trajectory.ending) == (0.0, "exited")
+    assert (tree.trajectory.reward, tree.trajectory.ending) == (1.0, "exited")
+    assert [step.reply for step in tree.trajectory.steps] == [*task.target, leave()]
+    assert [step.page for step in tree.trajectory.steps] == [f"<a>{task.target[:count]}</a>" for count in range(LENGTH + 1)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("value", [None, confidence])
+def test_rewards_turned_upside_down_change_no_choice(name, value):
+    for task in TASKS:
+        found, other = (
+            hunt(task, method=make(name, task, value=value), env=Maze(upside_down)) for upside_down in (False, True)
+        )
+        assert found.trajectory.steps == other.trajectory.steps
+        assert found.trajectory.reward == 1 - other.trajectory.reward
+        assert (found.env_steps, found.episodes) == (other.env_steps, other.episodes)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_value_is_shown_no_judgement(name):
+    shown = []
+
+    def spy(states):
+        shown.extend(states)
+        return [0.0] * len(states)
+
+    found = hunt(TASKS[0], method=make(name, TASKS[0], value=spy))
+    assert found.trajectory.verdicts
+    assert any(state.ending == "exited" for state in shown)
+    assert not [state for state in shown if "passed" in repr(state) or "success" in repr(state)]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("budget", [1, 3, 4, 5, 9, 23])
+def test_no_step_is_taken_beyond_the_budget_and_all_are_counted(name, budget):
+    env = Maze()
+    found = hunt(TASKS[0], method=make(name, TASKS[0], budget), env=env)
+    assert env.taken == found.env_steps <= budget
+    # A greedy agent plays one episode, and a tree may have no state left to go on from.
+    assert name != "best_of_n" or found.env_steps == budget
+    assert found.trajectory.ending == ("exited" if budget >= MAX_STEPS else "truncated")
+    if budget < MAX_STEPS:
+        assert (found.trajectory.reward, found.episodes) == (0.0, 0)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_equal_seeds_find_the_same_on_any_number_of_envs(name):
+    def many(num_envs, seed):
+        method = make(name, TASKS[0], 13, confidence)
+        return play([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
+
+    assert many(1, 5) == many(3, 5) == many(9, 5)
+    assert many(1, 5) != many(1, 6)
+    assert [found.trajectory.task_id for found in many(3, 5)] == [task.task_id for task in TASKS]
+
+
+def test_the_judges_best_of_all_episodes_is_told_apart_and_not_chosen():
+    task = TASKS[0]
+
+    def blind(states):
+        return [-float(path_of(state) == task.target) for state in states]
+
+    found = hunt(task, method=make("best_of_n", task, 800, blind), budget=800)
+    assert (found.trajectory.reward, found.oracle.reward, found.episodes) == (0.0, 1.0, 200)
+    assert path_of(found.oracle) == task.target
+
+
+def test_best_of_n_plays_n_episodes_where_the_budget_holds_them():
+    found = hunt(TASKS[0], method=partial(best_of_n, choose=majority, budget=40, n=3))
+    assert (found.episodes, found.env_steps) == (3, 3 * MAX_STEPS)
+
+
+def test_what_is_kept_of_the_budget_lets_an_episode_end():
+    def broad(states):
+        return [-float(len(state.steps)) for state in states]
+
+    def reach(reserve):
+        method = partial(tree_search, value=broad, branching=4, budget=12, reserve=reserve)
+        return hunt(TASKS[0], method=method).trajectory
+
+    assert reach(0).ending == "truncated"
+    assert len(reach(0).steps) < MAX_STEPS
+    assert reach(MAX_STEPS).ending == "exited"
+
+
+def test_of_equal_values_the_deeper_state_goes_first_and_then_the_earlier():
+    def constant(states):
+        return [0.0] * len(states)
+
+    chosen, expanded = run_by_hand(
+        tree_search(State(0, None, (), "", ()), value=constant, branching=2, budget=10, reserve=0),
+        lambda steps: "exited" if len(steps) == 3 else None,
+    )
+    assert expanded == [0, 1, 3, 4, 2]
+    assert chosen.number == 5
+
+
+def test_the_best_state_is_expanded_wherever_it_is():
+    values = {1: 1.0, 2: 3.0, 3: 2.0, 4: 0.0, 5: 0.5, 6: 4.0}
+    chosen, expanded = run_by_hand(
+        tree_search(
+            State(0, None, (), "", ()),
+            value=lambda states: [values[state.number] for state in states],
+            branching=2,
+            budget=6,
+            reserve=0,
+        ),
+        lambda steps: "exited" if len(steps) == 3 else None,
+    )
+    assert expanded == [0, 2, 3]
+    assert chosen.number == 6
+
+
+def test_replies_of_one_action_are_followed_once():
+    thinking = ScriptedPolicy(lambda request: f"<think>{request.seed}</think><answer>{first(request)}</answer>")
+    env = Maze()
+    method = partial(tree_search, value=confidence, branching=5, budget=60, reserve=MAX_STEPS)
+    (found,) = play([env], thinking, [TASKS[0]], method)
+    assert env.taken == found.env_steps == MAX_STEPS
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_what_breaks_is_chosen_only_where_nothing_else_is_left(name):
+    method = make(name, TASKS[0], 12)
+    broken = hunt(TASKS[0], choose=lambda _: "break", method=method)
+    assert (broken.trajectory.ending, broken.trajectory.failure) == ("failed", "BrowserError: the browser is gone")
+    assert broken.trajectory == broken.oracle
+    if name != "greedy":
+        fragile = hunt(TASKS[0], choose=lambda request: "break" if request.seed % 5 == 0 else wander(request), method=method)
+        assert fragile.trajectory.ending == "exited"
+
+
+class Mute:
+    def __init__(self, reply):
+        self.reply, self.slots = reply, []
+
+    def ask(self, requests):
+        self.slots = [request.slot for request in requests]
+
+    def replies(self, _timeout_s=None):
+        return [(slot, self.reply) for slot in self.slots]
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    ("reply", "ending"), [(Reply("", too_long=True), "too_long"), (Reply("", failure="the engine is gone"), "failed")]
+)
+def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, ending):
+    (found,) = play([Maze()], Mute(reply), [TASKS[0]], make(name, TASKS[0], 8))
+    assert (found.trajectory.ending, found.trajectory.reward, found.env_steps) == (ending, 0.0, 0)
+    assert found.trajectory.failure == reply.failure
+
+
+@pytest.mark.parametrize(("arguments", "told"), [({"budget": 0}, "budget is 0"), ({"branching": 0}, "branching is 0")])
+def test_a_search_that_may_do_nothing_is_refused(arguments, told):
+    options = {"value": confidence, "branching": 2, "budget": 9, "reserve": 4} | arguments
+    with pytest.raises(ValueError, match=f"{told}; expected at least 1"):
+        hunt(TASKS[0], method=partial(tree_search, **options))
+
+
+def test_confidence_is_the_mean_log_probability_of_all_tokens_so_far():
+    steps = (Step("", "", logprobs=(-1.0, -2.0)), Step("", "", logprobs=(-3.0,)), Step("", ""))
+    states = [State(0, None, (), "", steps[:count]) for count in range(4)]
+    assert confidence(states) == [0.0, -1.5, -2.0, -2.0]
+
+
+def test_the_most_confident_end_is_chosen_and_of_equals_the_first():
+    ends = [end(1, logprobs=(-3.0,)), end(2, logprobs=(-1.0,)), end(3, logprobs=(-1.0,))]
+    assert by_value(confidence)(ends).number == 2
+
+
+@pytest.mark.parametrize("choose", [majority, by_value(confidence)])
+def test_who_has_left_goes_before_who_was_cut_off(choose):
+    endings = ["failed", None, "too_long", "truncated", "exited"]
+    ends = [end(number, ending=ending) for number, ending in enumerate(endings)]
+    for count in range(1, len(ends) + 1):
+        assert choose(ends[:count]).number == count - 1
+
+
+@pytest.mark.parametrize(
+    ("ends", "chosen"),
+    [
+        ([end(1, leave("7")), end(2, leave("$12.50 ")), end(3, leave("$12.50"), page="other")], 2),
+        ([end(1, leave("Blue  Mug")), end(2, leave("red")), end(3, leave("blue mug"))], 1),
+        ([end(1, leave("a")), end(2, leave("b"))], 1),
+        ([end(1, page="one"), end(2, page="two"), end(3, page="two")], 2),
+        ([end(1, "no action"), end(2, leave("a")), end(3, leave("a"))], 2),
+    ],
+)
+def test_the_commonest_answer_is_chosen_and_without_answers_the_commonest_page(ends, chosen):
+    assert majority(ends).number == chosen
+
+
+class KnownValues:
+    """A critic that has learned one value for each length of text."""
+
+    def __init__(self, sign):
+        self.sign = sign
+
+    def values(self, texts):
+        return [self.sign * len(text) for text in texts]
+
+
+class Lengths:
+    def encode_all(self, conversations):
+        return [tuple(range(len(messages))) for messages in conversations]
+
+    def encode_reply(self, reply):
+        return tuple(reply)
+
+
+def test_a_critic_reads_the_page_that_an_end_was_left_from_and_a_judge_the_reply_too():
+    page = State(1, None, [{}] * 3, "", ())
+    left = State(2, page, [{}] * 9, "", (Step("", "bye"),), "exited")
+    lost = State(3, page, [{}] * 3, "", (), "too_long")
+    assert critic_value(KnownValues(1), Lengths())([page, left, lost]) == [3, 3, 3]
+    assert critic_value(KnownValues(1), Lengths(), KnownValues(-1))([page, left, lost]) == [3, -6, 3]
+
+
+class TrainerOf:
+    def __init__(self, **method):
+        self.method = method
+
+    def state_dict(self):
+        return {"learner": {}, "method": self.method}
+
+
+@pytest.mark.parametrize("parts", [["critic"], ["goal_critic", "step_critic"], ["critic", "reward_model"]])
+def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
+    torch.set_num_threads(1)
+    model, tokenizer = tiny.tiny_model()
+    critics = {}
+    for number, part in enumerate(parts):
+        critics[part] = Critic(model, CriticSettings())
+        torch.nn.init.normal_(critics[part]._head.weight, generator=torch.Generator().manual_seed(number))
+    trainer = TrainerOf(**{part: critic.state_dict() for part, critic in critics.items()})
+    save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})
+    page = State(0, None, [{"role": "user", "content": "Open lamp"}], "", ())
+    left = State(1, page, [], "", (Step("", leave("lamp")),), "exited")
+    value = load_critic(tmp_path)([page, left])
+    encoder = PromptEncoder(tokenizer)
+    (prompt,) = encoder.encode_all([page.messages])
+    of_page = critics.get("critic", critics.get("step_critic")).values([prompt])
+    whole = prompt + encoder.encode_reply(leave("lamp"))
+    of_end = critics["reward_model"].values([whole]) if "reward_model" in parts else of_page
+    assert value == pytest.approx(of_page + of_end, abs=1e-5)
+    assert abs(of_page[0] - 0.5) > 1e-3
+
+
+def test_a_run_without_a_critic_is_refused(tmp_path):
+    with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_baseline"):
+        load_critic(tmp_path)
+    save_checkpoint(tmp_path, 1, *tiny.tiny_model(), TrainerOf(replay={}), {}, {})
+    with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_baseline by awr, digirl or webrl"):
+        load_critic(tmp_path)
+
+
+def test_a_language_model_is_searched_and_its_tokens_are_counted():
+    from agents.engines.inprocess import InProcessEngine  # noqa: PLC0415
+
+    torch.set_num_threads(1)
+    model, tokenizer = tiny.tiny_model()
+    encoder = PromptEncoder(tokenizer)
+    policy = LanguageModelPolicy(InProcessEngine(model, encoder.stop_ids, max_new_tokens=4), encoder)
+    method = partial(tree_search, value=confidence, branching=3, budget=6, reserve=2)
+    tasks = tiny.tasks(3)
+    found = play([tiny.TinyShop(), tiny.TinyShop()], policy, tasks, method)
+    assert sum(item.generated_tokens for item in found) == policy.generated_tokens > 0
+    assert all(step.prompt_ids and step.logprobs for item in found for step in item.trajectory.steps)
+
+
+def test_a_tree_on_the_real_env_goes_back_and_finds_what_one_episode_misses():
+    (task,) = draw_tasks([1], 1, templates=["shopping.cart_add"])
+    with gymnasium.make("WebArenaLite-v0", tasks=[task], elements="label", disable_env_checker=True) as env:
+        _, info = env.reset(seed=0, options={"task": task})
+        expert, solution, over = ExpertReplies(), [], False
+        while not over:
+            solution.append(expert(Request(0, env.unwrapped, info)))
+            _, _, terminated, truncated, info = env.step(solution[-1])
+            over = terminated or truncated
+        wrong = ["go_backward()", 'do(action="Scroll Down")', leave("N/A")]
+
+        def stray(request):
+            step = request.info["step"]
+            right = solution[step] if step < len(solution) else wrong[1]
+            return [*wrong, right][request.slot]
+
+        def progress(states):
+            return [sum(step.reply in solution for step in state.steps) / max(len(state.steps), 1) for state in states]
+
+        budget = 8 * len(solution)
+        tree = partial(tree_search, value=progress, branching=4, budget=budget, reserve=len(solution))
+        plain = partial(best_of_n, choose=by_value(confidence), budget=budget, n=1)
+        (found,), (single,) = (play([env], ScriptedPolicy(stray), [task], method, seed=1) for method in (tree, plain))
+    assert (found.trajectory.reward, single.trajectory.reward) == (1.0, 0.0)
+    assert [step.reply for step in found.trajectory.steps] == solution
+    assert found.episodes > 1
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spent(method, capsys, tmp_path):
+    saved = tmp_path / "episodes.jsonl"
+    policy = "expert" if method == "greedy" else "random"
+    options = ["--policy", policy, "--split", "validation", "--limit", "2", "--method", method, "--budget", "30"]
+    search.main([*options, "--max-steps", "30", "--json", "--save", str(saved)])
+    record = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert (record["n"], record["method"], record["budget"], record["policy"]) == (2, method, 30, policy)
+    assert record["low"] <= record["success"] <= record["oracle_any"]["success"]
+    assert 0 < record["env_steps"] <= 60
+    assert record["generated_tokens"] == 0
+    assert len(saved.read_text().splitlines()) == 2
+    if method == "greedy":
+        assert record["success"] == 1.0
+        assert record["episodes"] == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--value", "majority"], "value is 'majority', which knows whole episodes alone"),
+        (["--value", "critic"], "there is no critic; expected --critic RUN"),
+        (["--workers", "2"], "workers is 2; expected 0"),
+        (["--budget", "0"], "budget is 0; expected at least 1"),
+    ],
+)
+def test_settings_that_do_not_go_together_are_refused(options, told):
+    with pytest.raises(ValueError, match=told):
+        search.main(["--policy", "random", "--method", "tree", "--limit", "1", *options])
+
+
+def test_greedy_takes_the_likeliest_reply_and_the_others_sample(monkeypatch):
+    seen = []
+
+    def create(settings):
+        seen.append(settings.temperature)
+        return ScriptedPolicy(lambda _: leave())
+
+    monkeypatch.setattr(search, "create_policy", create)
+    for method in METHODS:
+        search.main(["--policy", "random", "--method", method, "--limit", "1", "--budget", "2"])
+    assert seen == [0.0, 1.0, 1.0]

@@ -1,0 +1,193 @@
+import re
+from functools import cache
+from random import Random
+
+import pytest
+
+from agents.demonstrations import demonstrate, draw_tasks
+from agents.thoughts import write_thought
+from agents.thoughts.amounts import DURATION, MONEY
+from agents.thoughts.readings import Fact, Reading, Row, nearest_lines, words
+from agents.thoughts.reasons import Moment
+from agents.thoughts.workings import work_out
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.actions.replies import answer_part
+
+TEMPLATES = (
+    "shopping.orders_sum", "shopping.month_spending", "shopping.month_count", "shopping.cheaper_of_two", "shopping.missing_product",
+    "shopping.checkout", "shopping_admin.payment_difference", "shopping_admin.create_rule", "shopping_admin.latest_pieces",
+    "gitlab.commits_of_two", "gitlab.issue_create", "map.walk_then_drive", "map.all_within_walk", "reddit.comment_here",
+    "several.nearest_park",
+)  # fmt: skip
+QUOTATION = re.compile(r'"([^"]*)"')
+ADDITION = re.compile(r"(\$?[\d.,]+(?: \+ \$?[\d.,]+)+) = (\$?[\d.,]*\d)")
+SUBTRACTION = re.compile(r"(\$?[\d.,]+) - (\$?[\d.,]+) = (\$?[\d.,]*\d)")
+
+
+@cache
+def steps(thoughts, seed=0, **options):
+    # With the whole history, the messages hold every page that was seen.
+    tasks = draw_tasks([1001], 1, templates=TEMPLATES)
+    return demonstrate(tasks, expert_thoughts=thoughts, seed=seed, history="full", max_steps=30, **options)
+
+
+def thought_of(step):
+    return step.reply.partition("<think>")[2].partition("</think>")[0]
+
+
+def goal_of(step):
+    return step.messages[0]["content"].removeprefix("Task Instruction: ").partition("\n\nRound 0")[0]
+
+
+def number(text):
+    return float(text.strip("$").replace(",", ""))
+
+
+@pytest.mark.parametrize("options", [{}, {"elements": "label", "window": 1500}, {"observation": "axtree"}], ids=str)
+@pytest.mark.parametrize("thoughts", ["short", "long"])
+def test_every_quoted_value_stands_on_a_page_that_was_seen(thoughts, options):
+    quoted = 0
+    for step in steps(thoughts, **options):
+        actions = [answer_part(message["content"]) for message in step.messages if message["role"] == "assistant"]
+        own = "\n".join([*actions, answer_part(step.reply)])
+        pages = "\n".join(message["content"] for message in step.messages if message["role"] == "user")
+        for text in QUOTATION.findall(thought_of(step).replace(goal_of(step), "")):
+            quoted += 1
+            # A label may be known under its name alone, where the page numbers its elements.
+            assert text in pages or text in own or text in goal_of(step), (step.task_id, text)
+    assert quoted > 100
+
+
+def test_sums_and_differences_are_right():
+    thoughts = "\n".join(thought_of(step) for step in steps("long"))
+    sums, differences = ADDITION.findall(thoughts), SUBTRACTION.findall(thoughts)
+    assert len(sums) >= 6
+    assert len(differences) >= 1
+    for added, total in sums:
+        assert sum(map(number, added.split(" + "))) == pytest.approx(number(total))
+    for high, low, rest in differences:
+        assert number(high) - number(low) == pytest.approx(number(rest))
+
+
+def test_a_computed_answer_comes_with_its_working():
+    last = {step.task_id: step for step in steps("long")}
+    computed = [step for step in last.values() if ADDITION.search(thought_of(step)) or "Counted" in thought_of(step)]
+    assert len(computed) >= 6
+
+
+def test_thoughts_change_no_action():
+    plain, short, long = steps("none"), steps("short"), steps("long")
+    assert (
+        [step.reply for step in plain]
+        == [answer_part(step.reply) for step in short]
+        == [answer_part(step.reply) for step in long]
+    )
+    assert all(DIALECTS["webrl"].parse(step.reply) for step in long)
+
+
+def test_a_short_thought_is_one_line_and_a_long_one_begins_with_the_goal():
+    assert all("\n" not in thought_of(step) for step in steps("short"))
+    assert all(thought_of(step).partition("\n")[0].endswith(goal_of(step).split("\n")[-1]) for step in steps("long"))
+
+
+def test_equal_seeds_give_equal_thoughts_and_other_seeds_other_words():
+    assert steps("long") == steps.__wrapped__("long")
+    changed = [one.reply != other.reply for one, other in zip(steps("long"), steps("long", seed=1), strict=True)]
+    assert sum(changed) > len(changed) / 2
+
+
+def page(*lines, url="http://shop.test/", below=0):
+    return Reading(url, "\n".join(lines), lines, below)
+
+
+ORDERS = page(
+    "<h1>My Orders</h1>",
+    "<tr><th>Order #</th><th>Date</th><th>Total</th><th>Status</th></tr>",
+    "<tr><td>000000007</td><td>12/9/22</td><td>$10.50</td><td>Complete</td></tr>",
+    "<tr><td>000000006</td><td>12/2/22</td><td>$4.00</td><td>Canceled</td></tr>",
+    "<tr><td>000000005</td><td>11/30/22</td><td>$1,000.25</td><td>Complete</td></tr>",
+)
+ROUTES = page("<h2>By car</h2>", "Time", "1h 30min"), page("<h2>On foot</h2>", "Time", "45 min")
+NEARBY = page(
+    "<tr><th>Name</th><th>Walking time</th></tr>",
+    "<tr><td><a>Inn</a></td><td>9 min</td></tr>",
+    "<tr><td><a>Lodge</a></td><td>1h 2min</td></tr>",
+)
+
+
+@pytest.mark.parametrize(
+    ("answer", "goal", "pages", "expected"),
+    [
+        ("$1,010.75", "What do orders 000000007 and 000000005 come to?", [ORDERS], "$10.50 + $1,000.25 = $1,010.75"),
+        ("$14.50", "What did I spend in December 2022?", [ORDERS], "$10.50 + $4.00 = $14.50"),
+        ("2", "How many orders did I place in December 2022?", [ORDERS], "Counted, that is 2"),
+        ("$4.00", "What was the total of order 000000006?", [ORDERS], '"$4.00" under "Total" in the line of "000000006"'),
+        ("$10.50", "How much is the latest order that is complete?", [ORDERS], 'the date "12/9/22"'),
+        ("2h 15min", "How long am I on the way?", ROUTES, "90 + 45 = 135"),
+        ("Yes", "Can I be there within two hours?", ROUTES[:1], "90 is not more than 120"),
+        ("No", "Can I be there within 1 hours?", ROUTES[:1], "90 is more than 60"),
+        ("Inn", "Name all hotels at most 20 minutes away.", [NEARBY], '"Inn" "9 min"; "Lodge" takes "1h 2min"'),
+        ("N/A", "Which hotels are within 5 minutes?", [NEARBY], 'even the fastest of these, "Inn", takes "9 min"'),
+        ("N/A", "How much is a Lamp?", [page("Your search returned no results.")], "returned no results"),
+    ],
+)  # fmt: skip
+def test_an_answer_is_worked_out(answer, goal, pages, expected):
+    assert expected in work_out(answer, goal, pages)
+
+
+@pytest.mark.parametrize(
+    ("answer", "goal"),
+    [
+        ("$9.99", "What do orders 000000007 and 000000005 come to?"),
+        ("3", "How many orders did I place in December 2022?"),
+        ("$1,000.25", "How much is the latest order that is complete? It was in May 2021."),
+        ("Yes", "Is it in stock?"),
+        ("N/A", "How much is a Lamp?"),
+    ],
+)
+def test_what_the_pages_do_not_bear_out_is_not_claimed(answer, goal):
+    assert "latest of them" not in work_out(answer, goal, [ORDERS])
+    assert answer == "$1,000.25" or work_out(answer, goal, [ORDERS]) == ""
+
+
+def test_a_reading_has_rows_facts_and_a_title():
+    reading = page(
+        "<h1>Order <a>7</a></h1>", *ORDERS.lines[1:3], "<tr><th>Tax</th><td>$1.00</td></tr>", "SKU: A-1", "Phone", "555"
+    )
+    assert reading.title == "Order 7"
+    assert reading.rows == [Row(("Order #", "Date", "Total", "Status"), ("000000007", "12/9/22", "$10.50", "Complete"))]
+    assert reading.facts == (Fact("Tax", "$1.00"), Fact("SKU", "A-1"), Fact("Phone", "555"))
+    assert nearest_lines(reading.texts, words("the phone"), 1) == ["Phone"]
+
+
+def test_amounts_are_read_and_written():
+    for text in ("$0.05", "$10.50", "$1,120.94"):
+        assert MONEY.write(MONEY.read(text)) == text
+    for text in ("5 min", "1h 0min", "12h 10min"):
+        assert DURATION.write(DURATION.read(text)) == text
+
+
+def test_a_remark_with_a_value_from_nowhere_is_dropped():
+    shown = page("<h1>Cart</h1>", "Subtotal", "$5.00", "<button>Pay</button>")
+    moment = Moment("Buy it", [shown], [], Action(Kind.CLICK, "Pay"), remark="It is $7.77 now.")
+    assert "$7.77" not in write_thought("long", moment, Random(0))
+    told = write_thought("short", moment._replace(remark="It is $5.00 now."), Random(0))
+    assert told.startswith("It is $5.00 now.")
+    assert '"Pay"' in told
+
+
+@pytest.mark.parametrize(
+    ("action", "expected"),
+    [
+        (Action(Kind.SCROLL_DOWN), "7 more lines"),
+        (Action(Kind.SEARCH, "Search", "red lamp"), '"red lamp"'),
+        (Action(Kind.SELECT, "Color", "Red"), '"Red"'),
+        (Action(Kind.HOVER, "Menu"), "hover"),
+        (Action(Kind.GO_BACKWARD), "back"),
+    ],
+)
+def test_each_kind_of_action_has_a_reason(action, expected):
+    moment = Moment("Find a red lamp", [page('<input label="Search">', below=7)], [], action)
+    assert expected in write_thought("short", moment, Random(0)).lower() or expected in write_thought(
+        "short", moment, Random(0)
+    )

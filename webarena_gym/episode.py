@@ -1,0 +1,111 @@
+"""One task under way: what the agent was shown and replied so far, and what it is told next. Not where the task is done."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, NotRequired, TypedDict
+
+from webarena_gym.acting import act
+from webarena_gym.actions import Action, Dialect, Kind
+from webarena_gym.browsers import Browser
+from webarena_gym.errors import ActionError
+from webarena_gym.history import Message, Turn, as_text
+from webarena_gym.observation import scrolled
+from webarena_gym.presentation import Presentation, Seen
+from webarena_gym.spaces import within_charset
+from webarena_gym.tasks import Task
+
+
+class Info(TypedDict):
+    """What `reset` and `step` return beside the observation."""
+
+    goal: str
+    url: str
+    page: str  # the newest page as text, without history
+    messages: list[Message]  # the chat that leads to the next reply, with history compressed
+    step: int  # steps taken in this episode
+    action_error: str  # why the last action did nothing; empty when it was fine
+    task_id: str
+    success: NotRequired[bool]  # at the end of an episode
+    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
+    failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
+
+
+class Snapshot(NamedTuple):
+    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process."""
+
+    task: Task
+    goal: str
+    venue: Any  # the state of the sites and of the browser
+    turns: tuple[Turn, ...]
+    top: int
+    action_error: str
+    done: bool
+    random_state: Mapping[str, Any]
+
+
+@dataclass
+class Episode:
+    """A task in a browser, one reply after the other."""
+
+    task: Task
+    goal: str
+    browser: Browser
+    presentation: Presentation
+    turns: list[Turn] = field(default_factory=list)
+    top: int = 0  # the first line of the page that is shown
+    action_error: str = ""
+    is_over: bool = False
+    _seen: Seen | None = None
+
+    def look(self) -> Seen:
+        """Return what the agent sees now; computed once after each reply. Raises BrowserError."""
+        if self._seen is None:
+            self._seen = self.presentation.show(self.browser.page(), self.top, self.action_error)
+        return self._seen
+
+    def tell(self, last: Seen | None = None) -> tuple[str, Info]:
+        """Return the observation and the info of this moment, or, where nothing can be seen, with what was seen last."""
+        seen = last or self.look()
+        messages = self.presentation.chat(self.goal, self.turns, seen.text)
+        return as_text(messages), {
+            "goal": self.goal,
+            "url": seen.page.url,
+            "page": seen.text,
+            "messages": messages,
+            "step": len(self.turns),
+            "action_error": self.action_error,
+            "task_id": self.task.task_id,
+        }
+
+    def take(self, reply: str, dialect: Dialect) -> str | None:
+        """Do what a reply says. Returns the answer with which it exits, None when it does not.
+
+        A malformed or impossible action changes nothing but `action_error`. Raises BrowserError.
+        """
+        self.turns.append(Turn(self.look().text, within_charset(reply)))
+        self.action_error = ""
+        answer: str | None = None
+        try:
+            action = dialect.parse(reply)
+            if action.kind is Kind.EXIT:
+                answer = action.argument or ""
+            else:
+                self._act(action)
+        except ActionError as error:
+            self.action_error = str(error)
+        self._seen = None
+        return answer
+
+    def _act(self, action: Action) -> None:
+        page, observation, _ = self.look()
+        if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
+            down = action.kind is Kind.SCROLL_DOWN
+            if self.presentation.viewport == "layout":
+                self.browser.scroll(down=down)
+            else:
+                self.top = scrolled(observation, down=down)
+            return
+        act(self.browser, action, None if action.element is None else observation.element(action.element))
+        after = self.browser.page()
+        if (after.url, after.active_tab) != (page.url, page.active_tab):
+            self.top = 0

@@ -1,0 +1,87 @@
+"""Pages as accessibility trees, in WebArena's manner."""
+
+from lxml.html import HtmlElement
+
+from webarena_gym.observation.reading import BUTTON_TYPES, clean, controls, field_value, options, visible_text
+from webarena_gym.observation.walk import Walk
+
+_ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
+
+
+class AxTreeWriter:
+    """A `Writer` of one node a line: `[12] link 'My Account'`.
+
+    Args:
+        focused: the element that has the focus.
+
+    """
+
+    def __init__(self, focused: HtmlElement | None) -> None:
+        self.lines: list[str] = []
+        self._focused = focused
+        self._text: list[str] = []  # of the node to come
+        self._depth = 0  # of rows and headings, whose nodes are indented
+
+    @property
+    def is_in_row(self) -> bool:
+        return self._depth > 0
+
+    def text(self, text: str) -> None:
+        self._text.append(text)
+
+    def image(self, alt: str) -> None:
+        self.flush()
+        self.lines.append(f"{self._indent()}img '{alt}'")
+
+    def place(self) -> int:
+        self.flush()
+        return len(self.lines)
+
+    def control(self, element: HtmlElement, name: str, number: str | None) -> None:
+        tag, attributes = element.tag, element.attrib
+        kind = attributes.get("type", "text").lower()
+        properties = []
+        if tag == "select":
+            role = "combobox"
+            properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
+        elif tag == "textarea" or (tag == "input" and kind not in BUTTON_TYPES):
+            role = _ROLES.get(kind, "textbox") if tag == "input" else "textbox"
+            if role in ("checkbox", "radio"):
+                properties.append(f"checked: {str('checked' in attributes).lower()}")
+            elif kind != "password":
+                properties.append(f"value: '{clean(field_value(element))}'")
+        else:
+            role = attributes.get("role") or {"a": "link"}.get(tag, "button")
+        properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
+        if element is self._focused:
+            properties.append("focused: True")
+        mark = "" if number is None else f"[{number}] "
+        self.lines.append(" ".join([f"{self._indent()}{mark}{role} '{name}'", *properties]))
+
+    def heading(self, element: HtmlElement, walk: Walk) -> None:
+        self.flush()
+        own = clean(visible_text(element))
+        if own:
+            self.lines.append(f"{self._indent()}heading '{own}'")
+        self._depth += 1
+        for control in controls(element):
+            walk.use(control)
+        self._depth -= 1
+
+    def row(self, element: HtmlElement, walk: Walk) -> None:
+        self.flush()
+        self.lines.append(f"{self._indent()}row")
+        self._depth += 1
+        for cell in element:
+            walk.visit(cell)
+        self._depth -= 1
+        self.flush()
+
+    def flush(self) -> None:
+        line = clean("".join(self._text))
+        self._text.clear()
+        if line:
+            self.lines.append(f"{self._indent()}StaticText '{line}'")
+
+    def _indent(self) -> str:
+        return "\t" * (self._depth + 1)

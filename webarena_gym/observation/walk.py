@@ -1,0 +1,152 @@
+"""One walk over the tree of a page: what can be read and used on it, in order. Not how it is written down."""
+
+from collections import Counter
+from typing import Literal, NamedTuple, Protocol
+
+from lxml.html import HtmlElement
+
+from webarena_gym.observation.labels import Labels
+from webarena_gym.observation.reading import (
+    BLOCKS,
+    HEADINGS,
+    SKIPPED,
+    clean,
+    controls,
+    is_closed,
+    is_control,
+    is_hidden,
+)
+
+Elements = Literal["id", "label"]
+
+_BLOCKS = BLOCKS | {"tr", "td", "th"}
+_WITH_A_WAY_OF_THEIR_OWN = HEADINGS | {"tr", "label", "img", "iframe"}
+
+
+class Node(NamedTuple):
+    """An interactive element of an observation, and the line of the whole page that it stands on."""
+
+    element: HtmlElement
+    line: int
+
+
+class Writer(Protocol):
+    """Puts the pieces of a page down in lines. Headings and rows hold more pieces, for which it sends the walk on."""
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines that have ended."""
+        ...
+
+    @property
+    def is_in_row(self) -> bool:
+        """Whether what comes next stands in the row of a table, or in a heading."""
+        ...
+
+    def text(self, text: str) -> None:
+        """Write plain text."""
+        ...
+
+    def image(self, alt: str) -> None:
+        """Write an image by its alternative text."""
+        ...
+
+    def place(self) -> int:
+        """Make room for a control, which comes next; return the number of its line."""
+        ...
+
+    def control(self, element: HtmlElement, name: str, number: str | None) -> None:
+        """Write an interactive element with its name, and its number where it is addressed by that."""
+        ...
+
+    def heading(self, element: HtmlElement, walk: "Walk") -> None:
+        """Write a heading and what is in it."""
+        ...
+
+    def row(self, element: HtmlElement, walk: "Walk") -> None:
+        """Write a row of a table."""
+        ...
+
+    def flush(self) -> None:
+        """End the current line."""
+        ...
+
+
+def write(root: HtmlElement, writer: Writer, elements: Elements) -> dict[str, Node]:
+    """Let a writer put down a whole document; returns the interactive elements by their addresses."""
+    walk = Walk(root, writer, elements)
+    walk.visit(root)
+    writer.flush()
+    return walk.nodes
+
+
+class Walk:
+    """Visits the elements of a document, tells a writer of what it finds, and gives controls their addresses."""
+
+    def __init__(self, root: HtmlElement, writer: Writer, elements: Elements) -> None:
+        self.nodes: dict[str, Node] = {}
+        self._writer = writer
+        self._by_label = elements == "label"
+        self._labels = Labels(root)
+        self._counts: Counter[str] = Counter()
+
+    def visit(self, element: HtmlElement) -> None:
+        """Write an element and all that is in it, but not what follows it."""
+        tag = element.tag
+        if tag in SKIPPED or not isinstance(tag, str) or is_hidden(element):
+            return
+        if is_control(element):
+            self.use(element)
+        elif tag not in _WITH_A_WAY_OF_THEIR_OWN:
+            self.enter(element)
+        elif tag in HEADINGS:
+            self._writer.heading(element, self)
+        elif tag == "tr" and not self._writer.is_in_row and element.find(".//table") is None:
+            self._writer.row(element, self)
+        elif tag == "label" and self._labels.is_shown_by_its_control(element):
+            for control in controls(element):
+                self.use(control)
+        elif tag == "img":
+            if alt := clean(element.get("alt", "")):
+                self._writer.image(alt)
+        else:
+            if tag == "iframe":
+                self._writer.text("[frame] ")
+            self.enter(element)
+
+    def enter(self, element: HtmlElement) -> None:
+        """Write what is in an element, in lines of its own if it is a block."""
+        writer = self._writer
+        block = element.tag in _BLOCKS
+        if block:
+            writer.flush()
+        if is_closed(element):
+            for summary in element.findall("summary")[:1]:
+                self.visit(summary)
+        else:
+            if text := element.text:
+                writer.text(text)
+            for child in element:
+                if child.tag == "br":
+                    writer.flush()
+                else:
+                    self.visit(child)
+                if tail := child.tail:
+                    writer.text(tail)
+        if block:
+            writer.flush()
+
+    def use(self, element: HtmlElement) -> None:
+        """Write an interactive element under the next address."""
+        line = self._writer.place()
+        label = self._labels.of(element)
+        if self._by_label:
+            self._counts[label] += 1
+            count = self._counts[label]
+            address = name = label if count == 1 else f"{label} [{count}]"
+            number = None
+        else:
+            address = number = str(len(self.nodes))
+            name = label
+        self.nodes[address] = Node(element, line)
+        self._writer.control(element, name, number)

@@ -1,0 +1,60 @@
+"""How an agent is shown its episode: which part of a page, written in which way, after which history."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+from webarena_gym.arguments import expect_one_of, expect_positive
+from webarena_gym.history import History, Message, Turn, compress
+from webarena_gym.observation import Elements, Observation, Style, observe
+from webarena_gym.page import Page
+from webarena_gym.spaces import MAX_OBSERVATION, within_charset
+
+Viewport = Literal["window", "layout"]
+
+
+class Seen(NamedTuple):
+    """A page, what an agent sees of it, and the text that it reads."""
+
+    page: Page
+    observation: Observation
+    text: str
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """What an env's keywords of the same names choose. Raises ValueError for what is no choice."""
+
+    observation: Style
+    elements: Elements
+    history: History
+    thoughts: bool
+    header: bool
+    viewport: Viewport
+    window: int
+    bbox: bool
+
+    def __post_init__(self) -> None:
+        expect_one_of("observation", self.observation, get_args(Style))
+        expect_one_of("elements", self.elements, get_args(Elements))
+        expect_one_of("history", self.history, get_args(History))
+        expect_one_of("viewport", self.viewport, get_args(Viewport))
+        expect_positive("window", self.window)
+
+    def show(self, page: Page, top: int, action_error: str) -> Seen:
+        """Return what an agent sees of a page from the line `top` on, and above it why its last action did nothing."""
+        seen = observe(
+            page,
+            elements=self.elements,
+            style=self.observation,
+            bbox=self.bbox,
+            header=self.header,
+            window=MAX_OBSERVATION if self.viewport == "layout" else self.window,
+            top=top,
+        )
+        text = f"Action error: {action_error}\n{seen.text}" if action_error else seen.text
+        return Seen(page, seen, within_charset(text))
+
+    def chat(self, goal: str, turns: Sequence[Turn], text: str) -> list[Message]:
+        """Return the chat that leads to the next reply; `text` is the newest page."""
+        return compress(goal, turns, text, self.history, thoughts=self.thoughts)
