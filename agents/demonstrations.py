@@ -26,6 +26,7 @@ from webarena_gym.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice
+from webarena_gym.tasks.suite import PARTS
 
 Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")
@@ -61,7 +62,7 @@ class DemonstrationSettings(EnvSettings):
     per_template: int = 3
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
-    """only these templates; all of them by default"""
+    """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
@@ -77,11 +78,10 @@ class DemonstrationSettings(EnvSettings):
 def draw_tasks(
     worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
 ) -> list[Task]:
-    """Return tasks of every template (or the named ones) drawn in each world."""
+    """Return tasks of the training split's templates, or of the named ones, drawn in each world."""
+    wanted = templates or [name for part in PARTS.values() for name in part.train]
     return [
-        task
-        for world in worlds
-        for task in task_suite.draw(templates or None, world_seed=world, count=per_template, variation=variation)
+        task for world in worlds for task in task_suite.draw(wanted, world_seed=world, count=per_template, variation=variation)
     ]
 
 

@@ -32,7 +32,7 @@ class RunSettings(EnvSettings):
     per_template: int = 3
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
-    """only these templates; all of them by default"""
+    """only these templates; by default those of the training split"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     num_envs: int = 64

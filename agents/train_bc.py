@@ -22,6 +22,7 @@ from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs,
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
 from agents.metrics import BAR, Metrics
+from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.settings import EnvSettings, parse_settings
 from agents.thoughts import Thoughts
@@ -45,7 +46,7 @@ class BCSettings(EnvSettings):
     per_template: int = 3
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
-    """only these templates; all of them by default"""
+    """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
@@ -60,6 +61,8 @@ class BCSettings(EnvSettings):
     """attention heads of the small model"""
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
+    optimizer: OptimizerName = "muon"
+    """muon for the matrices of the layers, or adamw for all weights; pretrained models were mostly trained by the latter"""
     learning_rate: float = 2e-3
     """highest learning rate"""
     warmup: float = 0.03
@@ -67,7 +70,7 @@ class BCSettings(EnvSettings):
     final_rate: float = 0.02
     """what is left of the learning rate at the end of the cosine"""
     weight_decay: float = 0.01
-    """AdamW's weight decay"""
+    """weight decay"""
     max_grad_norm: float = 1.0
     """gradients are scaled down to this norm"""
     tokens_per_update: int = 3072
@@ -113,9 +116,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.max_prompt_tokens]
     if not fitting:
         raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.max_prompt_tokens} tokens")
-    optimizer = torch.optim.AdamW(
-        model.parameters(), settings.learning_rate, betas=(0.9, 0.95), weight_decay=settings.weight_decay
-    )
+    optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
     update, elapsed_s = 0, 0.0
     if done:
         done[-1].restore(optimizer)
@@ -137,8 +138,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         while progress() < 1:
             started = time.perf_counter()
             rate = learning_rate(settings, progress())
-            for group in optimizer.param_groups:
-                group["lr"] = rate
+            optimizer.set_rate(rate)
             indices, keep = next(plan), kept_lines(settings, progress())
             rng = random.Random(f"{settings.seed}/thin/{update}")
             chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
@@ -155,7 +155,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
 
 
 def take_update(
-    model: PreTrainedModel, optimizer: torch.optim.Optimizer, samples: Sequence[Sample], settings: BCSettings
+    model: PreTrainedModel, optimizer: Optimizer, samples: Sequence[Sample], settings: BCSettings
 ) -> dict[str, float]:
     """Do one update on the samples and return its metrics."""
     pad_id = model.config.pad_token_id or 0
@@ -172,7 +172,6 @@ def take_update(
         total_copy += copy_loss.item() / len(batches)
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
     optimizer.step()
-    optimizer.zero_grad()
     tokens = sum(batch.input_ids.numel() for batch in batches)
     return {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
 

@@ -49,7 +49,7 @@ class SB3Settings(EnvSettings):
     per_template: int = 3
     """tasks of each template in each world"""
     templates: tuple[str, ...] = ()
-    """only these templates; all of them by default"""
+    """only these templates; by default those of the training split"""
     candidates: int = 48
     """candidate actions of a page: the size of the action space"""
     num_envs: int = 8
