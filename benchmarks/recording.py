@@ -2,9 +2,11 @@
 
 from collections.abc import Sequence
 from typing import NamedTuple
+from unittest.mock import patch
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Kind
+from webarena_gym.browsers.client import Client
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, Task
 
@@ -58,14 +60,14 @@ def _record(env: WebArenaLite, task: Task) -> Recording:
     _, info = env.reset(options={"task": task})
     start, steps, expert, done, reward = path_of(info["url"]), [], Expert(task, env.dialect), False, 0.0
     while not done:
-        root, reply = env.page.root, expert.reply(env.page, env.observation)
+        reply = expert.reply(env.page, env.observation)
         action = env.dialect.parse(reply)
         place = None
         if action.element is not None:
-            place = list(root.iter(*USABLE)).index(env.observation.element(action.element))
-        _, reward, terminated, truncated, info = env.step(reply)
-        loads = env.page.root is not root
-        steps.append(Step(reply, action.kind.value, place, action.argument or "", loads, path_of(info["url"])))
+            place = list(env.page.root.iter(*USABLE)).index(env.observation.element(action.element))
+        with patch.object(Client, "load", autospec=True, side_effect=Client.load) as load:
+            _, reward, terminated, truncated, info = env.step(reply)
+        steps.append(Step(reply, action.kind.value, place, action.argument or "", load.called, path_of(info["url"])))
         done = terminated or truncated
     if reward != 1:
         raise RuntimeError(f"the reference solution of {task.task_id} earned {reward}")
