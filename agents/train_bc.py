@@ -7,7 +7,7 @@ import math
 import random
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -21,6 +21,7 @@ from agents import losses, small
 from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
+from agents.epochs import find_episodes, updates_of, updates_of_episodes
 from agents.metrics import BAR, Metrics
 from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
@@ -121,7 +122,12 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if done:
         done[-1].restore(optimizer)
         update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
-    plan = updates_of([sum(lengths[number]) for number in fitting], settings.tokens_per_update, settings.seed)
+    totals = [sum(lengths[number]) for number in fitting]
+    if settings.copy_weight:
+        plan = updates_of(totals, settings.tokens_per_update, settings.seed)
+    else:
+        wholes = find_episodes([demonstrations[number] for number in fitting])
+        plan = updates_of_episodes(wholes, totals, settings.tokens_per_update, settings.seed)
     for _ in range(update):
         next(plan)
 
@@ -159,7 +165,7 @@ def take_update(
 ) -> dict[str, float]:
     """Do one update on the samples and return its metrics."""
     pad_id = model.config.pad_token_id or 0
-    # What repeats is looked for in rows. Without it, samples share whatever they can: above all a system prompt.
+    # What repeats is looked for in rows. Without it, samples share whatever they can: a system prompt, an episode's history.
     sharing: Sharing = "rows" if settings.copy_weight else "auto"
     batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=model)
     responses = sum(len(sample.response_ids) for sample in samples)
@@ -192,30 +198,6 @@ def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> 
         encoded = encode(encoder, demonstrations[start : start + _CHUNK])
         lengths += [(len(sample.prompt_ids), len(sample.response_ids)) for sample in encoded]
     return lengths
-
-
-def updates_of(lengths: Sequence[int], tokens: int, seed: int) -> Iterator[list[int]]:
-    """Yield the indices of each update's samples, of which the lengths are given, epoch after epoch, without end.
-
-    An update holds samples of like length, so that little is padded, and at most `tokens` tokens with the padding. The order
-    depends on the seed alone.
-    """
-    epoch = 0
-    while True:
-        shuffled = random.Random(f"{seed}/{epoch}")
-        order = shuffled.sample(range(len(lengths)), len(lengths))
-        updates: list[list[int]] = []
-        # Sorting the whole epoch would make every update one of the few kinds of page; a window keeps them mixed.
-        for start in range(0, len(order), 512):
-            window: list[list[int]] = [[]]
-            for index in sorted(order[start : start + 512], key=lengths.__getitem__):
-                if window[-1] and lengths[index] * (len(window[-1]) + 1) > tokens:
-                    window.append([])
-                window[-1].append(index)
-            shuffled.shuffle(window)
-            updates += window
-        yield from updates
-        epoch += 1
 
 
 def kept_lines(settings: BCSettings, progress: float) -> float:

@@ -5,6 +5,7 @@ from random import Random
 import pytest
 
 from agents import demonstrations, train_bc
+from agents.batches import pack
 from agents.checkpoints import agent_record
 from agents.demonstrations import (
     Demonstration,
@@ -15,9 +16,10 @@ from agents.demonstrations import (
     thin,
     to_record,
 )
+from agents.epochs import find_episodes, updates_of, updates_of_episodes
 from agents.prompts import PromptEncoder, system_prompt
 from agents.settings import EnvSettings
-from agents.train_bc import BCSettings, encode, kept_lines, measure, updates_of
+from agents.train_bc import BCSettings, encode, kept_lines, measure
 from tests import tiny
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
@@ -48,6 +50,26 @@ def test_an_epoch_holds_every_sample_once_within_the_budget():
     assert sorted(seen) == list(range(len(lengths)))
     again = updates_of(lengths, 300, seed=4)
     assert next(again) == next(updates_of(lengths, 300, seed=4))
+
+
+def test_without_copying_whole_episodes_are_learned_together_and_share_their_history():
+    shown = demonstrate(draw_tasks([1001], 2, templates=["shopping.order_payment", "shopping.cart_add"]))
+    episodes = find_episodes(shown)
+    assert [{shown[index].task_id for index in episode} for episode in episodes] == [
+        {item.task_id} for item in shown if len(item.messages) == 1
+    ]
+    model, tokenizer = tiny.tiny_model()
+    encoder = PromptEncoder(tokenizer, system_prompt("act", elements="label"))
+    samples = encode(encoder, shown)
+    lengths = [len(sample.prompt_ids) + len(sample.response_ids) for sample in samples]
+    plan = updates_of_episodes(episodes, lengths, max(lengths) * 6, seed=1)
+    seen: list[int] = []
+    while len(seen) < len(samples):
+        update = next(plan)
+        seen += update
+        together = pack([samples[index] for index in update], 10**6, sharing="auto", model=model)
+        assert sum(batch.input_ids.numel() for batch in together) < 0.9 * sum(lengths[index] for index in update)
+    assert sorted(seen) == list(range(len(samples)))
 
 
 def test_demonstrations_are_measured_in_the_tokens_that_they_are_encoded_in():

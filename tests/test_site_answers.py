@@ -128,7 +128,9 @@ def test_a_restored_database_is_known_by_its_content(episodes):
     assert "<p>lamp</p>" in get(elsewhere)
 
 
-@pytest.mark.parametrize("headers", [{"Cookie": "sid=me; mood=good"}, {"Referer": "http://notes.test/x"}, {"Host": "other.test"}])
+@pytest.mark.parametrize(
+    "headers", [{"Cookie": "sid=me; mood=good"}, {"Referer": "http://notes.test/x"}, {"Host": "other.test"}]
+)
 def test_whoever_asks_otherwise_gets_an_answer_of_their_own(episodes, headers):
     _, network = episodes[0]
     get(network)
