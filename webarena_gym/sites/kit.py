@@ -248,7 +248,8 @@ class App:
 
     def _respond(self, request: Request) -> Response:
         try:
-            request.body = request.get_data()  # before a form takes it
+            if request.method == "POST":
+                request.body = request.get_data()  # before a form takes it
             response = self.site.answer(request)
         except HTTPException as error:
             if isinstance(error, InternalServerError):
