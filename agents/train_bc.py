@@ -84,6 +84,8 @@ class BCSettings(EnvSettings):
     """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
     curriculum: float = 0.6
     """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
+    curriculum_power: float = 1.0
+    """pages grow with this power of that part's progress; 2 keeps them small for longer, and so more of them are seen"""
     minutes: float = 0.0
     """train for so long, the schedule following the clock; 0: for `updates`"""
     updates: int = 2000
@@ -202,7 +204,7 @@ def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> 
 
 def kept_lines(settings: BCSettings, progress: float) -> float:
     """Return the share of a page's lines that is shown at a part of the training."""
-    return 1.0 if progress >= settings.curriculum else 0.1 + 0.9 * progress / settings.curriculum
+    return 1.0 if progress >= settings.curriculum else 0.1 + 0.9 * (progress / settings.curriculum) ** settings.curriculum_power
 
 
 def learning_rate(settings: BCSettings, progress: float) -> float:

@@ -203,4 +203,5 @@ def test_pages_grow_to_whole_ones(tmp_path):
     settings = BCSettings(out=tmp_path, curriculum=0.5)
     shares = [kept_lines(settings, progress) for progress in (0.0, 0.25, 0.5, 0.9)]
     assert shares == [0.1, 0.55, 1.0, 1.0]
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25) == pytest.approx(0.325)
     assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0) == 1.0
