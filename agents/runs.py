@@ -58,7 +58,7 @@ class RunSettings(EnvSettings):
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        return {**self.env_arguments(), "system": self.system}
+        return {**self.env_arguments(), "system": self.system, "max_new_tokens": self.max_new_tokens}
 
 
 def engine_factory(

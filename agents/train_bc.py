@@ -125,6 +125,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         done[-1].restore(optimizer)
         update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
+    longest = max(lengths[number][1] for number in fitting)
+    agent = settings.agent() | {"max_new_tokens": max(64, math.ceil(longest / 32) * 32)}
     if settings.copy_weight:
         plan = updates_of(totals, settings.tokens_per_update, settings.seed)
     else:
@@ -139,7 +141,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
 
     def save() -> Path:
         record = {"elapsed_s": elapsed_s}
-        return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, settings.agent()).path
+        return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
     with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:

@@ -1,7 +1,7 @@
 """What reinforcement adds to cloning: `python -m benchmarks.learning [--quick] --json`.
 
 For each seed a small model is cloned from the expert and then reinforced by M-GRPO, both on the training templates in worlds below
-1000. Both are then evaluated greedily on tasks in worlds that no training has seen; so are the random policy and the expert. Nothing
+1000. Both are then evaluated, greedily and sampled, on tasks in worlds that no training has seen; so are the random policy and the expert. Nothing
 is tuned on these tasks. A run that was stopped goes on where it was. The last line is one JSON object; its interval of the lift is a
 bootstrap over tasks and seeds.
 """
@@ -10,8 +10,8 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
+from multiprocessing import parent_process
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,8 +19,8 @@ from typing import Any
 import torch
 import transformers
 
+from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
-from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.intervals import paired_lift, wilson
 from agents.metrics import read_metrics
 from agents.settings import parse_settings
@@ -28,8 +28,8 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
-from agents.trajectories import read_trajectories, write_trajectories
 from benchmarks.machine import origin
+from benchmarks.playing import MAX_STEPS, measure, play, rewards, side_by_side, some
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
@@ -62,12 +62,22 @@ class LearningSettings:
     """a world in which the test split's templates are drawn once more"""
     limit: int | None = None
     """evaluate on so many tasks only"""
+    max_steps: int = MAX_STEPS
+    """steps of an episode in an evaluation"""
     cloning_minutes: float = 25.0
     """time for behaviour cloning, for each seed"""
     grpo_minutes: float = 12.0
     """time for M-GRPO, for each seed"""
     learning_rate: float = 3e-4
     """of M-GRPO"""
+    tasks_per_update: int = 16
+    """groups in an update of M-GRPO"""
+    group_size: int = 16
+    """rollouts of each task"""
+    anchor_weight: float = 0.0
+    """advantage of the steps of groups that always succeed"""
+    jobs: int = 1
+    """seeds trained at the same time"""
     threads: int = 0
     """CPU threads; 0: torch's default"""
     quick: bool = False
@@ -80,45 +90,55 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     """Train what is not trained yet, evaluate, and return the figures."""
     started = time.process_time()
     tasks = held_out(settings)
-    rewards: dict[str, list[list[float]]] = {"bc": [], "mgrpo": []}
-    spent: list[dict[str, float]] = []
-    for seed in settings.seeds:
-        folder = settings.out / f"seed_{seed}"
-        common: dict[str, Any] = {
-            "worlds": settings.worlds,
-            "per_template": settings.per_template,
-            "templates": settings.templates,
+    if settings.cloned:
+        measure(str(settings.cloned), tasks, settings.out / "cloned", settings.max_steps)  # once, before every seed asks for it
+    seeds = side_by_side(train_and_measure, [(settings, seed) for seed in settings.seeds], settings.jobs)
+    figures: dict[str, Any] = {}
+    for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
+        before, after = ([found[name][way] for found in seeds] for name in ("bc", "mgrpo"))
+        lift = paired_lift(before, after)
+        figures |= {
+            f"bc{suffix}": round(mean(map(mean, before)), 4),
+            f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
+            f"bc{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in before],
+            f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
+            f"lift{suffix}": round(lift.lift, 4),
+            f"lift{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
+            f"lift{suffix}_p": lift.p,
+            f"lift{suffix}_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
         }
-        common |= {"threads": settings.threads, "seed": seed}
-        cloned = settings.cloned or folder / "bc"
-        if settings.cloned is None:
-            clone(BCSettings(out=cloned, minutes=settings.cloning_minutes, **common))
-        reinforced = folder / "mgrpo"
-        reinforce(
-            GRPOSettings(
-                model=str(cloned), out=reinforced, minutes=settings.grpo_minutes, learning_rate=settings.learning_rate, **common
-            )
-        )
-        spent.append(read_metrics(reinforced)[-1])
-        for name, policy in (("bc", cloned), ("mgrpo", reinforced)):
-            rewards[name].append(play(str(policy), tasks, folder / f"{name}.jsonl"))
-    figures: dict[str, Any] = {name: round(mean(map(mean, values)), 4) for name, values in rewards.items()}
-    lift = paired_lift(rewards["bc"], rewards["mgrpo"])
-    figures |= {f"{name}_of_seeds": [wilson(sum(values), len(values)) for values in rewards[name]] for name in rewards}
-    figures |= {
+    return figures | {
         "n": len(tasks),
-        "seeds": len(settings.seeds),
-        "lift": round(lift.lift, 4),
-        "lift_ci95": [round(lift.low, 4), round(lift.high, 4)],
-        "lift_p": lift.p,
-        "lift_of_seeds": [round(mean(after) - mean(before), 4) for before, after in zip(*rewards.values(), strict=True)],
-        "random": mean(play("random", tasks, settings.out / "random.jsonl")),
-        "expert": mean(play("expert", tasks, settings.out / "expert.jsonl")),
-        "env_steps": [record["env_steps"] for record in spent],
-        "mgrpo_cpu_minutes": [round(record["cpu_minutes"], 1) for record in spent],
-        "cpu_minutes": round((time.process_time() - started) / 60, 1),
+        "seeds": len(seeds),
+        "random": mean(rewards(play("random", tasks, settings.out / "random.jsonl"))),
+        "expert": mean(rewards(play("expert", tasks, settings.out / "expert.jsonl"))),
+        "env_steps": [found["spent"]["env_steps"] for found in seeds],
+        "mgrpo_cpu_minutes": [round(found["spent"]["cpu_minutes"], 1) for found in seeds],
+        "cpu_minutes": round((time.process_time() - started) / 60 + sum(found["elsewhere_minutes"] for found in seeds), 1),
     }
-    return figures
+
+
+def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
+    """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
+    started, elsewhere = time.process_time(), parent_process() is not None
+    torch.set_num_threads(settings.threads or torch.get_num_threads())
+    folder = settings.out / f"seed_{seed}"
+    common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    cloned, episodes = settings.cloned, settings.out / "cloned"
+    if cloned is None:
+        cloned, episodes = folder / "bc", folder / "bc_episodes"
+        clone(BCSettings(out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
+    names = ("learning_rate", "tasks_per_update", "group_size", "anchor_weight")
+    own = {name: getattr(settings, name) for name in names}
+    common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
+    reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
+    tasks = held_out(settings)
+    found: dict[str, Any] = {
+        "bc": measure(str(cloned), tasks, episodes, settings.max_steps),
+        "mgrpo": measure(str(folder / "mgrpo"), tasks, folder / "mgrpo_episodes", settings.max_steps),
+        "spent": read_metrics(folder / "mgrpo")[-1],
+    }
+    return found | {"elsewhere_minutes": (time.process_time() - started) / 60 if elsewhere else 0.0}
 
 
 def held_out(settings: LearningSettings) -> list[Task]:
@@ -127,29 +147,7 @@ def held_out(settings: LearningSettings) -> list[Task]:
         tasks = draw_tasks([settings.fresh_world, settings.fresh_world + 1], 5, templates=settings.templates)
     else:
         tasks = [*task_suite.load("test"), *task_suite.load("test", settings.fresh_world)]
-    return tasks[:: max(1, len(tasks) // settings.limit)][: settings.limit] if settings.limit else tasks
-
-
-def play(policy: str, tasks: Sequence[Task], file: Path) -> list[float]:
-    """Return the reward of each task, greedily; what was played before is read from the file."""
-    if not file.exists():
-        evaluation = _evaluate(policy, tasks)
-        if evaluation.failed:
-            raise RuntimeError(f"{evaluation.failed} episodes of {policy} were lost; run the command once more")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(file, evaluation.trajectories)
-    played = read_trajectories(file)
-    if [item.task_id for item in played] != [task.task_id for task in tasks]:
-        raise ValueError(
-            f"{file} holds episodes of other tasks; expected those of this run: remove it, or choose another --out"
-        )
-    return [item.reward for item in played]
-
-
-def _evaluate(policy: str, tasks: Sequence[Task]) -> Evaluation:
-    settings = EvaluationSettings(policy=policy, **{"max_steps": 30} | policy_defaults(policy) | {"max_steps": 30})
-    with closing(create_policy(settings)) as player:
-        return evaluate(player, tasks, settings)
+    return some(tasks, settings.limit)
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -1,30 +1,29 @@
 """The benchmark of learning: what it says of runs, and that it does not do again what is done."""
 
 import json
-from functools import partial
 
 import pytest
 import torch
 
 from agents.checkpoints import save_checkpoint
 from agents.optimizers import create_optimizer
-from benchmarks import learning
+from benchmarks import learning, playing
 from tests import tiny
 
 
 @pytest.fixture
-def arguments(tmp_path, monkeypatch):
+def arguments(tmp_path):
     torch.set_num_threads(1)
-    few = {"tasks_per_update": 1, "group_size": 2, "max_steps": 2, "max_new_tokens": 4}
-    monkeypatch.setattr(learning, "GRPOSettings", partial(learning.GRPOSettings, **few))
+    few = {"max_steps": 2, "max_new_tokens": 4}
     model, tokenizer = tiny.tiny_model()
     optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
     save_checkpoint(
-        tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, learning.BCSettings(out=tmp_path).agent()
+        tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, learning.BCSettings(out=tmp_path).agent() | few
     )
     return [
         *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--seeds", "0", "1", "--worlds", "11"),
         *("--templates", "shopping.account_place", "--limit", "4", "--grpo-minutes", "0.001", "--threads", "1", "--json"),
+        *("--max-steps", "10", "--tasks-per-update", "1", "--group-size", "2"),
     ]
 
 
@@ -35,7 +34,7 @@ def test_every_seed_is_reinforced_and_evaluated_once(arguments, capsys, monkeypa
     assert result["lift"] == pytest.approx(result["mgrpo"] - result["bc"])
     assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
     assert min(result["env_steps"]) > 0
-    monkeypatch.setattr(learning, "evaluate", None)
+    monkeypatch.setattr(playing, "evaluate", None)
     learning.main(arguments)
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {key: again[key] for key in ("bc", "mgrpo", "lift", "random")} == {

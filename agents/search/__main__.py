@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import gymnasium
 import torch
 from tqdm import tqdm
 
 from agents.envs import ENV_ID, InProcessEnvs
-from agents.evaluate import EvaluationSettings, choose_tasks, create_policy, policy_defaults, summarise, table
+from agents.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, policy_defaults, summarise, table
 from agents.search.branches import Method, play
 from agents.search.methods import best_of_n, tree_search
 from agents.search.values import Value, by_value, confidence, load_critic, majority
@@ -72,10 +72,8 @@ def create_method(settings: SearchSettings) -> Method:
     return partial(tree_search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.max_steps)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Search as the command line says."""
-    named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
-    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {})
+def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
+    """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
     if settings.workers:
         raise ValueError(f"workers is {settings.workers}; expected 0, as snapshots are taken in this process")
     if settings.threads:
@@ -90,18 +88,27 @@ def main(arguments: Sequence[str]) -> None:
         found = play(local, policy, tasks, method, seed=settings.seed, on_finish=lambda _: bar.update())
     evaluation = summarise(tasks, [item.trajectory for item in found])
     oracle = summarise(tasks, [item.oracle for item in found]).total
+    spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
+    named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
+    asked = {name: getattr(settings, name) for name in named_settings}
+    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Search as the command line says."""
+    named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
+    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {})
+    evaluation, record = run(settings)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.save, evaluation.trajectories)
-    spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     print(table(evaluation))
     print(
-        f"{'oracle: any episode':<20} {100 * oracle.success:5.1f} %   ({spent['env_steps']} env steps, {spent['episodes']} episodes)"
+        f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "
+        f"({record['env_steps']} env steps, {record['episodes']} episodes)"
     )
     if settings.json:
-        named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
-        asked = {name: getattr(settings, name) for name in named_settings}
-        print(json.dumps({**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}))
+        print(json.dumps(record))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,216 @@
+"""Every method side by side, at an equal budget: `python -m benchmarks.methods [--quick] --json`.
+
+Each method reinforces the same clone for the same number of minutes, on the same tasks of training worlds, and is then evaluated
+on tasks in worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
+(Zero, thoughts) train that one first, for the cloning minutes. What a run spent is told in env steps, tokens and CPU minutes. A run
+that was stopped goes on where it was. The last line is one JSON object with a row for each method and seed.
+"""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+import transformers
+
+from agents.checkpoints import agent_record
+from agents.demo import TEMPLATES
+from agents.demonstrations import draw_tasks
+from agents.intervals import paired_lift, wilson
+from agents.metrics import read_metrics
+from agents.presets import PRESETS
+from agents.settings import parse_settings
+from agents.train_baseline import BaselineSettings
+from agents.train_baseline import train as train_baseline
+from agents.train_bc import BCSettings
+from agents.train_bc import train as train_bc
+from agents.train_grpo import GRPOSettings
+from agents.train_grpo import train as train_grpo
+from benchmarks.machine import origin
+from benchmarks.playing import MAX_STEPS, measure, side_by_side, some
+from webarena_gym.tasks import Task
+
+
+class Recipe(NamedTuple):
+    """How a method differs from the others: options of its trainer, and of its clone if it has one of its own."""
+
+    title: str
+    options: Mapping[str, Any] = {}
+    cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
+
+
+_PAPER = {"advantages": "trajectory", "weighting": "paper"}
+RECIPES: dict[str, Recipe] = {
+    "mgrpo": Recipe("M-GRPO, advantages of steps by equal state"),
+    "paper": Recipe("M-GRPO as in the paper: advantages of rollouts, 1/|tau|", _PAPER),
+    "constant": Recipe("the same, a constant 1/k in place of 1/|tau|", {**_PAPER, "weighting": "constant"}),
+    "released": Recipe(
+        "the same, in the released trainer's contexts", {**_PAPER, "contexts": "released", "old_logprobs": "recomputed"}
+    ),
+    "gigpo": Recipe("GiGPO", PRESETS["gigpo"]),
+    "dapo": Recipe("DAPO", PRESETS["dapo"]),
+    "forks": Recipe("M-GRPO, advantages of steps from forks", {"advantages": "forks", "group_size": 2, "fork_every": 2}),
+    "filtered_bc": Recipe("filtered BC", {"method": "filtered_bc"}),
+    "awr": Recipe("AWR", {"method": "awr"}),
+    "digirl": Recipe("DigiRL", {"method": "digirl"}),
+    "webrl": Recipe("WebRL", {"method": "webrl"}),
+    "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
+    "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
+    "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
+    "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
+}
+
+QUICK: dict[str, Any] = {
+    "minutes": 0.5,
+    "cloning_minutes": 1.0,
+    "methods": ("mgrpo", "filtered_bc"),
+    "limit": 20,
+    "out": Path("runs/methods_quick"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodsSettings:
+    """Train every method for the same time, and evaluate it."""
+
+    out: Path = Path("runs/methods")
+    """folder of all runs"""
+    methods: tuple[str, ...] = tuple(RECIPES)
+    """which methods"""
+    cloned: Path | None = None
+    """the clone that methods reinforce; by default one is trained for the cloning minutes"""
+    seeds: tuple[int, ...] = (0,)
+    """a run of each method for each"""
+    templates: tuple[str, ...] = TEMPLATES
+    """kinds of tasks to train and evaluate on"""
+    worlds: tuple[int, ...] = tuple(range(11, 59))
+    """seeds of the worlds to train in"""
+    per_template: int = 1
+    """tasks of each template in each world to train on"""
+    test_worlds: tuple[int, ...] = (1701, 1702, 1703)
+    """seeds of the worlds to evaluate in, never trained in"""
+    per_test_template: int = 4
+    """tasks of each template in each of these worlds"""
+    limit: int | None = None
+    """evaluate on so many tasks only"""
+    max_steps: int = MAX_STEPS
+    """steps of an episode in an evaluation"""
+    cloning_minutes: float = 3.0
+    """time for each clone"""
+    minutes: float = 4.0
+    """time for each method"""
+    tasks_per_update: int = 16
+    """groups in an update of M-GRPO; other methods play as many episodes"""
+    group_size: int = 8
+    """rollouts of each task in a group of M-GRPO"""
+    learning_rate: float = 3e-4
+    """of every method"""
+    jobs: int = 1
+    """runs at the same time"""
+    threads: int = 1
+    """CPU threads of each run; 0: torch's default"""
+    quick: bool = False
+    """a small run, to see that everything works: its figures are rough"""
+    json: bool = False
+    """print one JSON object on the last line"""
+
+
+def run(settings: MethodsSettings) -> dict[str, Any]:
+    """Train what is not trained yet, evaluate, and return a row for each method and seed."""
+    unknown = sorted(set(settings.methods) - set(RECIPES))
+    if unknown:
+        raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
+    if any(RECIPES[name].cloning is None for name in settings.methods):
+        cloned, episodes = _common_clone(settings)
+        measure(str(cloned), held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
+    calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
+    rows = side_by_side(train_and_measure, calls, settings.jobs)
+    return {
+        "rows": rows,
+        "n": len(held_out(settings)),
+        "minutes": settings.minutes,
+        "cloning_minutes": settings.cloning_minutes,
+        "learning_rate": settings.learning_rate,
+        "templates": len(settings.templates),
+    }
+
+
+def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[str, Any]:
+    """Return the row of a method and seed: success of the clone and of what became of it, and what that took."""
+    torch.set_num_threads(settings.threads or torch.get_num_threads())
+    recipe = RECIPES[name]
+    folder = settings.out / f"{name}_{seed}"
+    if recipe.cloning is None:
+        cloned, episodes = _common_clone(settings)
+    else:
+        cloned, episodes = folder / "clone", folder / "clone_episodes"
+        train_bc(_cloning(settings, cloned, seed, recipe.cloning))
+    _train(settings, recipe, cloned, folder / "run", seed)
+    tasks = held_out(settings)
+    before = measure(str(cloned), tasks, episodes, settings.max_steps)
+    after = measure(str(folder / "run"), tasks, folder / "episodes", settings.max_steps)
+    found: dict[str, Any] = {"method": name, "title": recipe.title, "seed": seed}
+    for way in before:
+        lift = paired_lift([before[way]], [after[way]])
+        found[way] = {
+            "clone": wilson(sum(before[way]), len(before[way]))._asdict(),
+            "after": wilson(sum(after[way]), len(after[way]))._asdict(),
+            "lift": lift._asdict(),
+        }
+    last = read_metrics(folder / "run")[-1]
+    spent = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
+    return found | {key: round(last[key], 1) for key in spent}
+
+
+def held_out(settings: MethodsSettings) -> list[Task]:
+    """Return the tasks to evaluate on."""
+    tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
+    return some(tasks, settings.limit)
+
+
+def _common_clone(settings: MethodsSettings) -> tuple[Path, Path]:
+    """Return the clone that most methods begin with, trained if it must be, and where its episodes go."""
+    cloned = settings.cloned or settings.out / "clone"
+    if settings.cloned is None:
+        train_bc(_cloning(settings, cloned, settings.seeds[0], {}))
+    return cloned, settings.out / "clone_episodes"
+
+
+def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
+    shared = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
+
+
+def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int) -> None:
+    """Reinforce the clone as the recipe says."""
+    names = ("worlds", "per_template", "templates", "minutes", "learning_rate", "threads")
+    options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
+    if "method" in recipe.options:
+        episodes = settings.tasks_per_update * settings.group_size
+        train_baseline(BaselineSettings(**options | {"tasks_per_update": episodes} | recipe.options))
+    else:
+        sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
+        train_grpo(GRPOSettings(**options | sizes | recipe.options))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmark and print what it measured."""
+    settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {})
+    result = run(settings) | {"quick": settings.quick, **origin("methods")}
+    result["versions"] |= {"torch": torch.__version__, "transformers": transformers.__version__}
+    for item in result["rows"]:
+        greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))
+        lifts = "{:+.1f}, {:+.1f}".format(*(100 * item[way]["lift"]["lift"] for way in ("greedy", "sampled")))
+        print(
+            f"{item['method']:<14}{item['seed']}   greedy {greedy:5.1f} %   sampled {sampled:5.1f} %   above its clone {lifts}"
+        )
+    if settings.json:
+        print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,66 @@
+"""What benchmarks of learning share: held-out tasks, episodes that are played once and kept, runs side by side."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.trajectories import Trajectory, read_trajectories, write_trajectories
+from webarena_gym.tasks import Task
+
+MAX_STEPS = 30
+"""steps of an episode in an evaluation, as in the paper"""
+
+
+def some(tasks: list[Task], limit: int | None) -> list[Task]:
+    """Return so many of the tasks, spread over them all."""
+    return tasks[:: max(1, len(tasks) // limit)][:limit] if limit else tasks
+
+
+def play(
+    policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS
+) -> list[Trajectory]:
+    """Return an episode of each task; those that were played before are read from the file.
+
+    Raises RuntimeError when episodes broke through no fault of the policy, and ValueError for a file of other tasks.
+    """
+    if not file.exists():
+        defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature}
+        settings = EvaluationSettings(policy=policy, **defaults)
+        with closing(create_policy(settings)) as player:
+            evaluation = evaluate(player, tasks, settings)
+        if evaluation.failed:
+            raise RuntimeError(f"{evaluation.failed} episodes of {policy} were lost; run the command once more")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(file, evaluation.trajectories)
+    played = list(read_trajectories(file))
+    if [item.task_id for item in played] != [task.task_id for task in tasks]:
+        raise ValueError(
+            f"{file} holds episodes of other tasks; expected those of this run: remove it, or choose another --out"
+        )
+    return played
+
+
+def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
+    """Return the reward of each episode."""
+    return [item.reward for item in trajectories]
+
+
+def measure(policy: str, tasks: Sequence[Task], folder: Path, max_steps: int = MAX_STEPS) -> dict[str, list[float]]:
+    """Return the reward of each task, greedily and sampled."""
+    ways = (("greedy", 0.0), ("sampled", 1.0))
+    return {
+        way: rewards(play(policy, tasks, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
+        for way, temperature in ways
+    }
+
+
+def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
+    """Return what the function returns for each tuple of arguments, called in so many processes at a time; in this one for 1."""
+    if jobs == 1:
+        return [function(*call) for call in calls]
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        return [future.result() for future in [pool.submit(function, *call) for call in calls]]

@@ -1,0 +1,29 @@
+"""The benchmark of interactions: a score for each limit, of episodes that are played once."""
+
+import json
+
+import pytest
+
+from benchmarks import interactions, playing
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    return ["--policy", "expert", "--out", str(tmp_path), "--limits", "2", "30", "--limit", "6", "--json"]
+
+
+def test_more_interactions_solve_more(arguments, capsys, monkeypatch):
+    interactions.main(arguments)
+    scores = json.loads(capsys.readouterr().out.splitlines()[-1])["scores"]
+    assert scores["2"]["success"] < scores["30"]["success"] == 1.0
+    assert scores["2"]["steps"] <= 2 < scores["30"]["steps"]
+    monkeypatch.setattr(playing, "evaluate", None)
+    interactions.main(arguments)
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["scores"] == scores
+
+
+def test_jobs_change_nothing(arguments, tmp_path, capsys):
+    interactions.main(arguments)
+    alone = json.loads(capsys.readouterr().out.splitlines()[-1])["scores"]
+    interactions.main([*arguments, "--out", str(tmp_path / "again"), "--jobs", "2"])
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["scores"] == alone

@@ -1,0 +1,65 @@
+"""The benchmark of methods: a row for each, from one clone or from its own."""
+
+import json
+from functools import partial
+
+import pytest
+import torch
+
+from agents.checkpoints import save_checkpoint
+from agents.optimizers import create_optimizer
+from agents.train_bc import BCSettings
+from benchmarks import methods
+from tests import tiny
+
+FEW = {"max_steps": 2, "max_new_tokens": 4}
+
+
+@pytest.fixture
+def arguments(tmp_path):
+    torch.set_num_threads(1)
+    model, tokenizer = tiny.tiny_model()
+    optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
+    agent = BCSettings(out=tmp_path).agent() | FEW
+    save_checkpoint(tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, agent)
+    return [
+        *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--worlds", "11", "--test-worlds", "1701"),
+        *("--templates", "shopping.account_place", "--limit", "2", "--minutes", "0.001", "--json"),
+        *("--tasks-per-update", "1", "--group-size", "2", "--max-steps", "2"),
+    ]
+
+
+def result(capsys):
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+@pytest.mark.parametrize("names", [["mgrpo", "paper", "constant", "released"], ["gigpo", "dapo", "forks"]])
+def test_ways_of_mgrpo_have_a_row_each(names, arguments, capsys):
+    methods.main([*arguments, "--methods", *names])
+    rows = result(capsys)["rows"]
+    assert [row["method"] for row in rows] == names
+    for row in rows:
+        assert row["greedy"]["after"]["n"] == row["sampled"]["after"]["n"] == 2
+        assert row["env_steps"] > 0
+
+
+def test_baselines_begin_with_the_same_clone_and_play_as_many_episodes(arguments, capsys):
+    names = ["filtered_bc", "awr", "digirl", "webrl"]
+    methods.main([*arguments, "--methods", *names])
+    rows = result(capsys)["rows"]
+    assert [row["method"] for row in rows] == names
+    assert len({json.dumps(row["greedy"]["clone"]) for row in rows}) == 1
+
+
+def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
+    monkeypatch.setattr(methods, "agent_record", lambda path: {**BCSettings(out=path).agent(), **FEW})
+    monkeypatch.setattr(methods, "BCSettings", partial(BCSettings, width=32, practice=1, vocabulary=512))
+    shared = ["--cloning-minutes", "0.001", "--methods"]
+    methods.main([*arguments, *shared, "zero", "short"])
+    rows = result(capsys)["rows"]
+    assert [row["method"] for row in rows] == ["zero", "short"]
+
+
+def test_an_unknown_method_is_named(arguments):
+    with pytest.raises(ValueError, match="there is no method 'magic'"):
+        methods.main([*arguments, "--methods", "magic"])
