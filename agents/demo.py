@@ -1,28 +1,30 @@
-"""From nothing to a report in ten minutes on two cores: `make demo`.
+"""From a small agent to a better one and a report, in ten minutes on two cores: `make demo`.
 
-Demonstrations of the expert, behaviour cloning of a small model, multi-turn GRPO, and an evaluation before and after in worlds
-that no training has seen. What it prints is what happened.
+The starter agent that ships, or with `--from-scratch` a model that is cloned from the expert first; multi-turn GRPO; and an evaluation
+before and after in worlds that no training has seen. What it prints is what happened.
 """
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 
 from agents import train_bc, train_grpo
+from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
-from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, table
+from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, policy_defaults, table
 from agents.metrics import read_metrics
 from agents.report import write_report
 from agents.report.sources import Sources
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
 from agents.trajectories import write_trajectories
 from webarena_gym.tasks import Task
 
-ENV = EnvSettings()
+STARTER = Path(__file__).parent / "checkpoints" / "cloned"
+"""the small model that ships, cloned on the whole suite"""
 TEMPLATES = tuple(
     f"shopping.{name}"
     for name in [
@@ -47,13 +49,15 @@ TEMPLATES = tuple(
 
 @dataclass(frozen=True, kw_only=True)
 class DemoSettings:
-    """Clone, reinforce, evaluate and report, within a time that two CPU cores can keep."""
+    """Reinforce, evaluate and report, within a time that two CPU cores can keep."""
 
     out: Path = Path("runs/demo")
     """folder of the demo; what an earlier one left there is removed"""
+    from_scratch: bool = False
+    """clone a model from nothing first, in place of beginning with the agent that ships"""
     cloning_minutes: float = 4.0
-    """time for behaviour cloning"""
-    grpo_minutes: float = 3.0
+    """time for behaviour cloning from scratch"""
+    grpo_minutes: float = 4.0
     """time for M-GRPO"""
     templates: tuple[str, ...] = TEMPLATES
     """kinds of tasks to learn"""
@@ -74,51 +78,61 @@ def run(settings: DemoSettings) -> None:
     started = time.perf_counter()
     rmtree(settings.out, ignore_errors=True)
     tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
-    evaluations = {"random": _evaluate("random", tasks, settings)}
-    cloning, grpo = settings.out / "cloning", settings.out / "grpo"
-    train_bc.train(
-        train_bc.BCSettings(
-            out=cloning,
-            worlds=settings.worlds,
-            per_template=settings.per_template,
-            templates=settings.templates,
-            minutes=settings.cloning_minutes,
-            seed=settings.seed,
+    model, name, runs = STARTER, "as it ships", dict[str, Sequence[Mapping[str, float]]]()
+    if settings.from_scratch:
+        model, name = settings.out / "cloning", "cloned"
+        train_bc.train(
+            train_bc.BCSettings(
+                out=model,
+                worlds=settings.worlds,
+                per_template=settings.per_template,
+                templates=settings.templates,
+                minutes=settings.cloning_minutes,
+                seed=settings.seed,
+            )
         )
-    )
-    evaluations["cloned"] = _evaluate(str(cloning), tasks, settings)
+        runs["cloning"] = read_metrics(model)
+    agent = agent_record(model)
+    env = EnvSettings(**{key: value for key, value in agent.items() if key in ENV_FIELDS})
+    evaluations = {"random": _evaluate("random", tasks, env, settings)}
+    evaluations[name] = _evaluate(str(model), tasks, env, settings)
+    grpo = settings.out / "grpo"
     train_grpo.train(
         train_grpo.GRPOSettings(
-            model=str(cloning),
-            out=grpo,
-            worlds=settings.worlds,
-            per_template=settings.per_template,
-            templates=settings.templates,
-            minutes=settings.grpo_minutes,
-            seed=settings.seed,
+            **agent
+            | {
+                "model": str(model),
+                "out": grpo,
+                "worlds": settings.worlds,
+                "per_template": settings.per_template,
+                "templates": settings.templates,
+                "minutes": settings.grpo_minutes,
+                "seed": settings.seed,
+            }
         )
     )
-    evaluations["cloned, then M-GRPO"] = _evaluate(str(grpo), tasks, settings)
-    for name, evaluation in evaluations.items():
-        print(f"\n{name}\n{table(evaluation)}")
+    evaluations[f"{name}, then M-GRPO"] = _evaluate(str(grpo), tasks, env, settings)
+    for policy, evaluation in evaluations.items():
+        print(f"\n{policy}\n{table(evaluation)}")
     report = settings.out / "report.html"
     minutes = (time.perf_counter() - started) / 60
     write_report(
         report,
         Sources(
-            runs={"cloning": read_metrics(cloning), "M-GRPO": read_metrics(grpo)},
-            policies={name: evaluations[name].trajectories for name in ("cloned", "cloned, then M-GRPO", "random")},
+            runs=runs | {"M-GRPO": read_metrics(grpo)},
+            policies={policy: evaluations[policy].trajectories for policy in (name, f"{name}, then M-GRPO", "random")},
         ),
         title="A small agent learns to use a shop",
         lead=f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
-        window=ENV.window,
+        window=env.window,
     )
     print(f"\n{minutes:.1f} minutes. Every episode, step by step: {report}")
 
 
-def _evaluate(policy: str, tasks: Sequence[Task], settings: DemoSettings) -> Evaluation:
-    with closing(create_policy(EvaluationSettings(policy=policy, seed=settings.seed))) as chosen:
-        evaluation = evaluate(chosen, tasks, ENV, seed=settings.seed)
+def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: DemoSettings) -> Evaluation:
+    chosen_settings = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed})
+    with closing(create_policy(chosen_settings)) as chosen:
+        evaluation = evaluate(chosen, tasks, env, seed=settings.seed)
     settings.out.mkdir(parents=True, exist_ok=True)
     write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
     return evaluation

@@ -125,8 +125,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         done[-1].restore(optimizer)
         update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
-    longest = max(lengths[number][1] for number in fitting)
-    agent = settings.agent() | {"max_new_tokens": max(64, math.ceil(longest / 32) * 32)}
+    agent = settings.agent() | {"max_new_tokens": _room([lengths[number][1] for number in fitting])}
     if settings.copy_weight:
         plan = updates_of(totals, settings.tokens_per_update, settings.seed)
     else:
@@ -215,6 +214,12 @@ def learning_rate(settings: BCSettings, progress: float) -> float:
         return settings.learning_rate * max(progress / settings.warmup, 0.01)
     cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.warmup) / (1 - settings.warmup)))
     return settings.learning_rate * (settings.final_rate + (1 - settings.final_rate) * cosine)
+
+
+def _room(reply_tokens: Sequence[int]) -> int:
+    """Return the limit for replies that holds all but the longest in two hundred, which would let every endless one go on as long."""
+    longest = sorted(reply_tokens)[math.ceil(0.995 * len(reply_tokens)) - 1]
+    return max(64, math.ceil(longest / 32) * 32)
 
 
 def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tuple[PreTrainedModel, Any]:

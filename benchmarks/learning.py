@@ -29,7 +29,8 @@ from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
 from benchmarks.machine import origin
-from benchmarks.playing import MAX_STEPS, measure, play, rewards, side_by_side, some
+from benchmarks.playing import MAX_STEPS, play, rewards, side_by_side, some
+from benchmarks.plots import DYNAMICS
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
@@ -62,6 +63,8 @@ class LearningSettings:
     """a world in which the test split's templates are drawn once more"""
     limit: int | None = None
     """evaluate on so many tasks only"""
+    sampled: int = 165
+    """play the first so many of them, which are the test split's, once more with sampled replies"""
     max_steps: int = MAX_STEPS
     """steps of an episode in an evaluation"""
     cloning_minutes: float = 25.0
@@ -91,7 +94,7 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     started = time.process_time()
     tasks = held_out(settings)
     if settings.cloned:
-        measure(str(settings.cloned), tasks, settings.out / "cloned", settings.max_steps)  # once, before every seed asks for it
+        _measure(settings, settings.cloned, settings.out / "cloned")  # once, before every seed asks for it
     seeds = side_by_side(train_and_measure, [(settings, seed) for seed in settings.seeds], settings.jobs)
     figures: dict[str, Any] = {}
     for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
@@ -109,11 +112,16 @@ def run(settings: LearningSettings) -> dict[str, Any]:
         }
     return figures | {
         "n": len(tasks),
+        "n_sampled": len(tasks[: settings.sampled]),
         "seeds": len(seeds),
         "random": mean(rewards(play("random", tasks, settings.out / "random.jsonl"))),
         "expert": mean(rewards(play("expert", tasks, settings.out / "expert.jsonl"))),
-        "env_steps": [found["spent"]["env_steps"] for found in seeds],
-        "mgrpo_cpu_minutes": [round(found["spent"]["cpu_minutes"], 1) for found in seeds],
+        "env_steps": [found["metrics"][-1]["env_steps"] for found in seeds],
+        "mgrpo_cpu_minutes": [round(found["metrics"][-1]["cpu_minutes"], 1) for found in seeds],
+        "dynamics": {
+            seed: {name: [round(record[name], 4) for record in found["metrics"]] for name in DYNAMICS}
+            for seed, found in zip(settings.seeds, seeds, strict=True)
+        },
         "cpu_minutes": round((time.process_time() - started) / 60 + sum(found["elsewhere_minutes"] for found in seeds), 1),
     }
 
@@ -132,11 +140,10 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     own = {name: getattr(settings, name) for name in names}
     common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
     reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
-    tasks = held_out(settings)
     found: dict[str, Any] = {
-        "bc": measure(str(cloned), tasks, episodes, settings.max_steps),
-        "mgrpo": measure(str(folder / "mgrpo"), tasks, folder / "mgrpo_episodes", settings.max_steps),
-        "spent": read_metrics(folder / "mgrpo")[-1],
+        "bc": _measure(settings, cloned, episodes),
+        "mgrpo": _measure(settings, folder / "mgrpo", folder / "mgrpo_episodes"),
+        "metrics": read_metrics(folder / "mgrpo"),
     }
     return found | {"elsewhere_minutes": (time.process_time() - started) / 60 if elsewhere else 0.0}
 
@@ -148,6 +155,19 @@ def held_out(settings: LearningSettings) -> list[Task]:
     else:
         tasks = [*task_suite.load("test"), *task_suite.load("test", settings.fresh_world)]
     return some(tasks, settings.limit)
+
+
+def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, list[float]]:
+    """Return the reward of each held-out task, greedily, and of the first of them with sampled replies."""
+    tasks = held_out(settings)
+    return {
+        "greedy": rewards(play(str(policy), tasks, folder / "greedy.jsonl", max_steps=settings.max_steps)),
+        "sampled": rewards(
+            play(
+                str(policy), tasks[: settings.sampled], folder / "sampled.jsonl", temperature=1.0, max_steps=settings.max_steps
+            )
+        ),
+    }
 
 
 def main(arguments: Sequence[str]) -> None:

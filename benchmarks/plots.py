@@ -1,12 +1,16 @@
-"""The picture of a result: `python -m benchmarks.plots benchmarks/results/env_speed.json`. Needs matplotlib."""
+"""The picture of a result: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. Needs matplotlib."""
 
 import argparse
 import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
-PICTURE = Path("docs/images/speed.png")
+PICTURES = Path("docs/images")
+DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
     "chromium_steps_per_s": "webarena-gym, Chromium",
@@ -21,11 +25,14 @@ OURS, OTHERS, QUIET = "#2563eb", "#94a3b8", "#475569"
 def main() -> None:
     """Draw a result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="what `python -m benchmarks.env_speed --out` wrote")
-    parser.add_argument("--picture", type=Path, default=PICTURE, help=f"where to (default: {PICTURE})")
+    parser.add_argument("result", type=Path, help="the JSON object of benchmarks.env_speed or benchmarks.learning")
+    parser.add_argument("--picture", type=Path, help=f"where to (default: speed.png or learning.png in {PICTURES})")
     options = parser.parse_args()
-    draw(json.loads(options.result.read_text()), options.picture)
-    print(options.picture)
+    result = json.loads(options.result.read_text())
+    write, name = (draw_dynamics, "learning") if "dynamics" in result else (draw, "speed")
+    picture = options.picture or PICTURES / f"{name}.png"
+    write(result, picture)
+    print(picture)
 
 
 def is_possible() -> bool:
@@ -35,15 +42,37 @@ def is_possible() -> bool:
 
 def draw(result: dict[str, Any], picture: Path) -> None:
     """Write the picture of a result: steps a second of everyone on one core, and of many envs together."""
+    with _figure(picture, 2, (3, 2)) as (bars, curve):
+        _draw_bars(bars, result)
+        _draw_scaling(curve, result["scaling"])
+
+
+def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
+    """Write the picture of training: what became of rollouts over the updates of each seed, and the mean of five updates."""
+    with _figure(picture, len(DYNAMICS), [1] * len(DYNAMICS)) as panels:
+        for axes, (name, title) in zip(panels, DYNAMICS.items(), strict=True):
+            for seed, curves in result["dynamics"].items():
+                values = curves[name]
+                smooth = [fmean(values[max(0, end - 5) : end]) for end in range(1, len(values) + 1)]
+                updates = range(1, len(values) + 1)
+                axes.plot(updates, values, color=OTHERS, alpha=0.4, linewidth=1)
+                axes.plot(updates, smooth, linewidth=2, label=f"seed {seed}")
+            axes.set_xlabel("updates of M-GRPO")
+            axes.set_title(title, loc="left", fontweight="bold")
+        panels[0].legend(frameon=False)
+
+
+@contextmanager
+def _figure(picture: Path, columns: int, widths: Sequence[float]) -> Iterator[Any]:
+    """Give the axes of a figure, and write it when they are drawn."""
     import matplotlib as mpl  # noqa: PLC0415 - optional
 
     mpl.use("agg")
     from matplotlib import pyplot  # noqa: PLC0415
 
     with pyplot.rc_context({"font.size": 11, "axes.edgecolor": QUIET, "axes.spines.top": False, "axes.spines.right": False}):
-        figure, (bars, curve) = pyplot.subplots(1, 2, figsize=(12, 4.2), width_ratios=(3, 2), layout="constrained")
-        _draw_bars(bars, result)
-        _draw_scaling(curve, result["scaling"])
+        figure, axes = pyplot.subplots(1, columns, figsize=(12, 4.2), width_ratios=widths, layout="constrained")
+        yield axes
         picture.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(picture, dpi=130)
         pyplot.close(figure)
