@@ -119,6 +119,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.max_prompt_tokens]
     if not fitting:
         raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.max_prompt_tokens} tokens")
+    if len(fitting) < len(lengths):
+        _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.max_prompt_tokens)
     optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
     update, elapsed_s = 0, 0.0
     if done:
@@ -214,6 +216,20 @@ def learning_rate(settings: BCSettings, progress: float) -> float:
         return settings.learning_rate * max(progress / settings.warmup, 0.01)
     cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.warmup) / (1 - settings.warmup)))
     return settings.learning_rate * (settings.final_rate + (1 - settings.final_rate) * cosine)
+
+
+def _tell_left_out(task_ids: Sequence[str], fitting: set[int], max_prompt_tokens: int) -> None:
+    """Say how many steps are too long, and for which kind of task that is worst: a site that is never seen is never learned."""
+    of_kind: dict[str, list[bool]] = {}
+    for number, task_id in enumerate(task_ids):
+        of_kind.setdefault(task_id.partition("/")[0], []).append(number not in fitting)
+    kind, left_out = max(of_kind.items(), key=lambda item: sum(item[1]) / len(item[1]))
+    print(
+        f"{len(task_ids) - len(fitting):,} of {len(task_ids):,} steps are left out, as their prompts have more than "
+        f"{max_prompt_tokens} tokens; of {kind}, {100 * sum(left_out) / len(left_out):.0f} %. Demonstrations with a smaller "
+        "--window, such as 3000, have shorter prompts.",
+        file=sys.stderr,
+    )
 
 
 def _room(reply_tokens: Sequence[int]) -> int:

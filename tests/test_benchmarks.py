@@ -84,6 +84,13 @@ def test_the_picture_shows_a_result_with_gaps(tmp_path):
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_picture_of_learning_has_a_line_for_each_seed(tmp_path):
+    pytest.importorskip("matplotlib")
+    curves = {name: [0.1, 0.4, 0.2] for name in plots.DYNAMICS}
+    plots.draw_dynamics({"dynamics": {0: curves, 1: curves}}, tmp_path / "learning.png")
+    assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_envs_in_a_process_of_their_own_tell_how_fast_they_were():
     measured = scaling.rate(cores()[-1:], envs=2, workers=1, batch=1, seconds=0.2, wait_ms=1, site="shopping", warm_up=2)
     assert measured.steps > 0

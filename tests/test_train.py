@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from agents import train_bc, train_grpo
-from agents.checkpoints import checkpoints, load_model
+from agents.checkpoints import agent_record, checkpoints, load_model
 from agents.engines.inprocess import InProcessEngine
 from agents.learner import Learner
 from agents.metrics import read_metrics
@@ -101,6 +101,27 @@ def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch):
     resumed = train_bc.train(bc(tmp_path / "killed", save_every=2), data)
     assert_same_weights(whole, resumed)
     assert [record["update"] for record in read_metrics(tmp_path / "killed")] == [1, 2, 3, 4]
+
+
+def test_cloning_says_which_steps_are_too_long_for_it(tmp_path, capsys):
+    short, other = (step._replace(task_id=f"site.{name}/1/0") for step, name in zip(tiny.demonstrations(2), "ab", strict=True))
+    *before, newest = other.messages
+    long = other._replace(messages=(*before, {**newest, "content": newest["content"] * 30}))
+    train_bc.train(bc(tmp_path, updates=1, max_prompt_tokens=300), [short, long, other])
+    said = capsys.readouterr().err
+    assert "1 of 3 steps are left out" in said
+    assert "more than 300 tokens; of site.b, 50 %" in said
+    with pytest.raises(ValueError, match="no demonstration has a prompt of at most max_prompt_tokens=3"):
+        train_bc.train(bc(tmp_path / "none", updates=1, max_prompt_tokens=3), [short])
+
+
+def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_path):
+    steps = tiny.demonstrations(300)
+    steps[7] = steps[7]._replace(reply=steps[7].reply * 40)
+    train_bc.train(bc(tmp_path / "one", updates=1), steps)
+    assert agent_record(tmp_path / "one")["max_new_tokens"] == 64
+    train_bc.train(bc(tmp_path / "all", updates=1), [step._replace(reply=step.reply * 40) for step in steps])
+    assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
 
 
 def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
