@@ -1,0 +1,50 @@
+"""The demo, in small: it begins with the agent that ships or with one of its own, and tells what happened."""
+
+from contextlib import closing
+from functools import partial
+
+import pytest
+import torch
+
+from agents import demo, train_bc, train_grpo
+from agents.demonstrations import draw_tasks
+from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.settings import parse_settings
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    torch.set_num_threads(1)
+    few = {"tasks_per_update": 1, "group_size": 2, "num_envs": 2}
+    monkeypatch.setattr(train_grpo, "GRPOSettings", partial(train_grpo.GRPOSettings, **few))
+    monkeypatch.setattr(train_bc, "BCSettings", partial(train_bc.BCSettings, width=32, practice=1, vocabulary=512, max_steps=2))
+
+
+def settings(tmp_path, *more):
+    arguments = ["--out", str(tmp_path / "demo"), "--templates", "shopping.account_place", "--worlds", "11"]
+    arguments += ["--test-worlds", "1001", "--per-test-template", "1", "--grpo-minutes", "0.001", "--cloning-minutes", "0.001"]
+    return parse_settings(demo.DemoSettings, [*arguments, *more])
+
+
+@pytest.mark.parametrize(("more", "names"), [((), ["as it ships"]), (("--from-scratch",), ["cloned"])])
+def test_it_shows_an_agent_before_and_after(tmp_path, capsys, more, names):
+    demo.run(settings(tmp_path, *more))
+    said = capsys.readouterr().out
+    for name in ("random", *names, f"{names[0]}, then M-GRPO"):
+        assert f"\n{name}\nall " in said
+    report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
+    assert f"{names[0]}, then M-GRPO" in report
+    assert "worlds that no training has seen" in report
+
+
+def test_the_agent_that_ships_knows_how_it_is_used():
+    agent = train_grpo.agent_record(demo.STARTER)
+    assert (agent["window"], agent["elements"], agent["max_new_tokens"]) == (3000, "label", 64)
+    assert sum(file.stat().st_size for file in demo.STARTER.iterdir()) < 10_000_000
+
+
+def test_the_agent_that_ships_solves_what_it_has_learned():
+    tasks = draw_tasks([1001], 3, templates=["shopping.product_place", "shopping.reviews_place", "shopping.wish_list_add"])
+    settings = EvaluationSettings(**policy_defaults(str(demo.STARTER)), policy=str(demo.STARTER))
+    with closing(create_policy(settings)) as policy:
+        assert evaluate(policy, tasks, settings).total.success > 0.6
