@@ -9,7 +9,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-PICTURES = Path("docs/images")
+PICTURE = Path("docs/images/speed.png")
+LEARNING_PICTURE = Path("docs/images/learning.png")
 DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
@@ -26,11 +27,11 @@ def main() -> None:
     """Draw a result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=Path, help="the JSON object of benchmarks.env_speed or benchmarks.learning")
-    parser.add_argument("--picture", type=Path, help=f"where to (default: speed.png or learning.png in {PICTURES})")
+    parser.add_argument("--picture", type=Path, help=f"where to (default: {PICTURE} or {LEARNING_PICTURE})")
     options = parser.parse_args()
     result = json.loads(options.result.read_text())
-    write, name = (draw_dynamics, "learning") if "dynamics" in result else (draw, "speed")
-    picture = options.picture or PICTURES / f"{name}.png"
+    write, usual = (draw_dynamics, LEARNING_PICTURE) if "dynamics" in result else (draw, PICTURE)
+    picture = options.picture or usual
     write(result, picture)
     print(picture)
 

@@ -1,0 +1,204 @@
+"""The tables of results in the documents, written from the result files: `python -m benchmarks.tables`.
+
+A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in README.md or docs/results.md, and is not edited by hand.
+"""
+
+import argparse
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.intervals import wilson
+
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "results.md")
+# WebAgent-R1, arXiv 2505.16421, tables 2 and 3: success in per cent on WebArena-Lite's 165 tasks.
+_PAPER_MAIN = {"bc": "20.0 %", "mgrpo": "33.9 %"}  # Qwen2.5-3B
+_PAPER_METHODS = {"filtered_bc": "23.0", "awr": "28.5", "digirl": "30.3", "webrl": "42.4"}  # Llama-3.1-8B, from 20.6 of BC
+_PAPER_VARIANTS = {"zero": "6.1 to 4.8", "plain": "20.0 to 33.9", "long": "24.5 to 30.3"}  # Qwen2.5-3B
+
+Row = Sequence[object]
+
+
+def main() -> None:
+    """Write the tables into the documents, or with --check say which of them are not what the results say."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a document would change")
+    options = parser.parse_args()
+    stale = [path for path in DOCUMENTS if written(path.read_text(encoding="utf-8")) != path.read_text(encoding="utf-8")]
+    if options.check and stale:
+        parser.exit(1, f"{', '.join(map(str, stale))}: not what the results say; run python -m benchmarks.tables\n")
+    for path in stale:
+        path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
+        print(path)
+
+
+def written(document: str) -> str:
+    """Return the document with all its tables written anew. Raises KeyError for the name of no table."""
+    return re.sub(
+        r"(<!-- begin (\w+) -->\n).*?(<!-- end \2 -->)",
+        lambda found: found[1] + TABLES[found[2]]() + found[3],
+        document,
+        flags=re.DOTALL,
+    )
+
+
+def learning() -> str:
+    """Return what reinforcement adds to cloning, on the whole suite."""
+    result = _read("learning")
+    rows: list[Row] = [("random", _percent(result["random"]), "", ""), ("expert", _percent(result["expert"]), "", "")]
+    for number, (name, title) in enumerate((("bc", "behaviour cloning"), ("mgrpo", "then M-GRPO"))):
+        greedy, sampled = (_pooled(result[f"{name}{suffix}_of_seeds"]) for suffix in ("", "_sampled"))
+        rows.insert(1 + number, (title, greedy, sampled, _PAPER_MAIN[name]))
+    lifts = [_lift(result[f"lift{suffix}"], *result[f"lift{suffix}_ci95"]) for suffix in ("", "_sampled")]
+    rows.insert(3, ("lift", *lifts, "+13.9"))
+    heads = ("", "greedy", "sampled", "the paper, Qwen2.5-3B, on WebArena-Lite")
+    note = (
+        f"Greedy on {result['n']} tasks (the test split, and its templates in a fresh world), sampled on the first "
+        f"{result['n_sampled']}; {result['seeds']} seeds of M-GRPO. "
+        "Intervals are of 95 %: of success as if every episode were a sample of its own, of the lift a bootstrap over tasks and seeds."
+    )
+    return _table(heads, rows) + _origin(note, result)
+
+
+def methods() -> str:
+    """Return all methods that begin with one clone."""
+    result = _read("methods")
+    rows: list[Row] = []
+    for row in result["rows"]:
+        spent = (f"{row['env_steps']:,.0f}", f"{row['trained_tokens']:,.0f}", f"{row['cpu_minutes']:.1f}")
+        paper = _PAPER_METHODS.get(row["method"], "")
+        rows.append((row["title"], _after(row, "greedy"), _after(row, "sampled"), *spent, paper))
+    common = result["rows"][0]
+    first = ("the clone", _score(common["greedy"]["clone"]), _score(common["sampled"]["clone"]), "", "", "", "20.6")
+    heads = ("method", "greedy", "sampled", "env steps", "trained tokens", "CPU minutes", "the paper, 8B")
+    note = (
+        f"n = {result['n']} tasks of {result['templates']} kinds in worlds that no training has seen; {result['minutes']:g} minutes "
+        "of one core for each method. In brackets, the difference from the clone on the same tasks, with its interval of 95 %."
+    )
+    return _table(heads, [first, *rows]) + _origin(note, result)
+
+
+def variants() -> str:
+    """Return the paper's variants, each with a clone of its own."""
+    result = _read("variants")
+    rows = [
+        (
+            row["title"],
+            _score(row["greedy"]["clone"]),
+            _after(row, "greedy"),
+            _score(row["sampled"]["clone"]),
+            _after(row, "sampled"),
+            _PAPER_VARIANTS.get(row["method"], ""),
+        )
+        for row in result["rows"]
+    ]
+    heads = ("variant", "before, greedy", "after M-GRPO, greedy", "before, sampled", "after M-GRPO, sampled", "the paper, 3B")
+    note = (
+        f"n = {result['n']}; {result['cloning_minutes']:g} minutes of cloning and {result['minutes']:g} of M-GRPO on one core."
+    )
+    return _table(heads, rows) + _origin(note, result)
+
+
+def interactions() -> str:
+    """Return success against the interactions allowed."""
+    result = _read("interactions")
+    scores = result["scores"]
+    rows = [
+        ("success", *map(_score, scores.values())),
+        ("mean steps of an episode", *(f"{score['steps']:.1f}" for score in scores.values())),
+    ]
+    n = next(iter(scores.values()))["n"]
+    return _table(("interactions allowed", *scores), rows) + _origin(f"{result['split']} split, n = {n}, greedy.", result)
+
+
+def searches() -> str:
+    """Return searches at test time at equal numbers of env steps."""
+    result = _read("searches")
+    rows = [
+        (
+            row["title"],
+            f"{_score(row)} [{_lift(row['lift']['lift'], row['lift']['low'], row['lift']['high'])}]",
+            _score(row["oracle_any"]),
+            f"{row['env_steps']:,}",
+        )
+        for row in result["rows"]
+    ]
+    heads = ("search", "success of what it chose", "had a judge chosen", "env steps")
+    note = f"{result['split']} split, n = {result['rows'][0]['n']}, at most {result['budget']} env steps a task."
+    return _table(heads, rows) + _origin(note, result)
+
+
+def leaderboard() -> str:
+    """Return a row for every agent that was measured, best first in each set of tasks."""
+    rows: list[tuple[str, float, Row]] = []
+    for name in ("learning", "methods", "variants"):
+        result = _read(name)
+        command, commit = f"`{result['command']}`", result["commit"]
+        if name == "learning":
+            tasks = f"test split and a fresh world, n = {result['n']}"
+            for key, title in (("bc", "small model, BC"), ("mgrpo", "small model, BC, then M-GRPO")):
+                success = result[key]
+                rows.append((tasks, success, (title, _pooled(result[f"{key}_of_seeds"]), command, commit)))
+            rows.append((tasks, result["random"], ("random", _percent(result["random"]), command, commit)))
+        else:
+            tasks = f"{result['templates']} kinds of shop tasks, n = {result['n']}"
+            if name == "methods":
+                clone = result["rows"][0]["greedy"]["clone"]
+                rows.append((tasks, clone["success"], ("small model, BC on the whole suite", _score(clone), command, commit)))
+            for row in result["rows"]:
+                after = row["greedy"]["after"]
+                rows.append((tasks, after["success"], (row["title"], _score(after), command, commit)))
+    rows.sort(key=lambda item: (item[0], -item[1]))
+    return _table(("tasks", "agent", "success, greedy", "command", "commit"), [(tasks, *row) for tasks, _, row in rows])
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    table.__name__: table for table in (learning, methods, variants, interactions, searches, leaderboard)
+}
+
+
+def _read(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    return result
+
+
+def _table(heads: Row, rows: Iterable[Row]) -> str:
+    cells = ([str(cell).replace("|", "\\|") for cell in row] for row in (heads, ["---"] * len(heads), *rows))
+    return "".join(f"| {' | '.join(row)} |".replace("  ", " ") + "\n" for row in cells)
+
+
+def _origin(note: str, result: dict[str, Any]) -> str:
+    return f"\n{note} `{result['command']}`, commit {result['commit']}, {result['machine']}.\n"
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.1f} %"
+
+
+def _score(score: dict[str, float]) -> str:
+    return f"{_percent(score['success'])} ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
+
+
+def _pooled(scores: Sequence[Sequence[float]]) -> str:
+    """Return the score of all seeds together; each is [success, n, low, high]."""
+    successes, n = sum(score[0] * score[1] for score in scores), sum(int(score[1]) for score in scores)
+    if all(score == scores[0] for score in scores):  # one clone for all seeds is one sample
+        successes, n = scores[0][0] * scores[0][1], int(scores[0][1])
+    return _score(wilson(successes, n)._asdict())
+
+
+def _lift(lift: float, low: float, high: float) -> str:
+    return f"{100 * lift:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
+
+
+def _after(row: dict[str, Any], way: str) -> str:
+    lift = row[way]["lift"]
+    return f"{_percent(row[way]['after']['success'])} [{_lift(lift['lift'], lift['low'], lift['high'])}]"
+
+
+if __name__ == "__main__":
+    main()
