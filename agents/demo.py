@@ -79,38 +79,16 @@ def run(settings: DemoSettings) -> None:
     rmtree(settings.out, ignore_errors=True)
     tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
     model, name, runs = STARTER, "as it ships", dict[str, Sequence[Mapping[str, float]]]()
+    shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "seed")}
     if settings.from_scratch:
         model, name = settings.out / "cloning", "cloned"
-        train_bc.train(
-            train_bc.BCSettings(
-                out=model,
-                worlds=settings.worlds,
-                per_template=settings.per_template,
-                templates=settings.templates,
-                minutes=settings.cloning_minutes,
-                seed=settings.seed,
-            )
-        )
+        train_bc.train(train_bc.BCSettings(out=model, minutes=settings.cloning_minutes, **shared))
         runs["cloning"] = read_metrics(model)
-    agent = agent_record(model)
+    agent, grpo = agent_record(model), settings.out / "grpo"
     env = EnvSettings(**{key: value for key, value in agent.items() if key in ENV_FIELDS})
     evaluations = {"random": _evaluate("random", tasks, env, settings)}
     evaluations[name] = _evaluate(str(model), tasks, env, settings)
-    grpo = settings.out / "grpo"
-    train_grpo.train(
-        train_grpo.GRPOSettings(
-            **agent
-            | {
-                "model": str(model),
-                "out": grpo,
-                "worlds": settings.worlds,
-                "per_template": settings.per_template,
-                "templates": settings.templates,
-                "minutes": settings.grpo_minutes,
-                "seed": settings.seed,
-            }
-        )
-    )
+    train_grpo.train(train_grpo.GRPOSettings(model=str(model), out=grpo, minutes=settings.grpo_minutes, **shared, **agent))
     evaluations[f"{name}, then M-GRPO"] = _evaluate(str(grpo), tasks, env, settings)
     for policy, evaluation in evaluations.items():
         print(f"\n{policy}\n{table(evaluation)}")

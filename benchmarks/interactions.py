@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from agents.checkpoints import find_model
 from agents.intervals import wilson
 from agents.settings import parse_settings
 from benchmarks.machine import origin
@@ -28,7 +29,7 @@ class InteractionsSettings:
     policy: str
     """what plays: as in agents.evaluate"""
     out: Path = Path("runs/interactions")
-    """folder of the episodes; what was played before is not played again"""
+    """folder of the episodes, in one folder for each policy; what was played before is not played again"""
     limits: tuple[int, ...] = (5, 10, 15, 20, 25, 30)
     """interactions allowed"""
     split: str = "test"
@@ -57,7 +58,8 @@ def measure(settings: InteractionsSettings, limit: int) -> dict[str, float]:
     """Return the score with so many interactions, and how many an episode took."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     tasks = some(task_suite.load(settings.split), settings.limit)
-    played = play(settings.policy, tasks, settings.out / f"{limit}.jsonl", max_steps=limit)
+    folder = settings.out / str(find_model(settings.policy)).replace("/", "_")
+    played = play(settings.policy, tasks, folder / f"{limit}.jsonl", max_steps=limit)
     return {
         **wilson(sum(rewards(played)), len(played))._asdict(),
         "steps": round(mean(len(item.steps) for item in played), 2),

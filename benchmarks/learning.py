@@ -7,17 +7,15 @@ bootstrap over tasks and seeds.
 """
 
 import json
+import os
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from multiprocessing import parent_process
 from pathlib import Path
 from statistics import mean
 from typing import Any
 
 import torch
-import transformers
 
 from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
@@ -29,7 +27,7 @@ from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
 from benchmarks.machine import origin
-from benchmarks.playing import MAX_STEPS, play, rewards, side_by_side, some
+from benchmarks.playing import MAX_STEPS, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -91,7 +89,7 @@ class LearningSettings:
 
 def run(settings: LearningSettings) -> dict[str, Any]:
     """Train what is not trained yet, evaluate, and return the figures."""
-    started = time.process_time()
+    started = sum(os.times()[:4])  # of this process and of those that it waited for
     tasks = held_out(settings)
     if settings.cloned:
         _measure(settings, settings.cloned, settings.out / "cloned")  # once, before every seed asks for it
@@ -122,13 +120,12 @@ def run(settings: LearningSettings) -> dict[str, Any]:
             seed: {name: [round(record[name], 4) for record in found["metrics"]] for name in DYNAMICS}
             for seed, found in zip(settings.seeds, seeds, strict=True)
         },
-        "cpu_minutes": round((time.process_time() - started) / 60 + sum(found["elsewhere_minutes"] for found in seeds), 1),
+        "cpu_minutes": round((sum(os.times()[:4]) - started) / 60, 1),
     }
 
 
 def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
-    started, elsewhere = time.process_time(), parent_process() is not None
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
@@ -140,12 +137,11 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     own = {name: getattr(settings, name) for name in names}
     common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
     reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
-    found: dict[str, Any] = {
+    return {
         "bc": _measure(settings, cloned, episodes),
         "mgrpo": _measure(settings, folder / "mgrpo", folder / "mgrpo_episodes"),
         "metrics": read_metrics(folder / "mgrpo"),
     }
-    return found | {"elsewhere_minutes": (time.process_time() - started) / 60 if elsewhere else 0.0}
 
 
 def held_out(settings: LearningSettings) -> list[Task]:
@@ -159,15 +155,7 @@ def held_out(settings: LearningSettings) -> list[Task]:
 
 def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, list[float]]:
     """Return the reward of each held-out task, greedily, and of the first of them with sampled replies."""
-    tasks = held_out(settings)
-    return {
-        "greedy": rewards(play(str(policy), tasks, folder / "greedy.jsonl", max_steps=settings.max_steps)),
-        "sampled": rewards(
-            play(
-                str(policy), tasks[: settings.sampled], folder / "sampled.jsonl", temperature=1.0, max_steps=settings.max_steps
-            )
-        ),
-    }
+    return measure(policy, held_out(settings), folder, settings.max_steps, sampled=settings.sampled)
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -176,7 +164,6 @@ def main(arguments: Sequence[str]) -> None:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     result = run(settings) | {"quick": settings.quick, **origin("learning")}
-    result["versions"] |= {"torch": torch.__version__, "transformers": transformers.__version__}
     for name, value in result.items():
         print(f"{name:<24}{json.dumps(value)}")
     if settings.json:

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy")
+PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy", "torch", "transformers")
 
 
 def origin(name: str) -> dict[str, Any]:

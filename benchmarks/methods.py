@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-import transformers
 
 from agents.checkpoints import agent_record
 from agents.demo import TEMPLATES
@@ -125,7 +124,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
     if any(RECIPES[name].cloning is None for name in settings.methods):
         cloned, episodes = _common_clone(settings)
-        measure(str(cloned), held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
+        measure(cloned, held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
     rows = side_by_side(train_and_measure, calls, settings.jobs)
     return {
@@ -150,8 +149,8 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         train_bc(_cloning(settings, cloned, seed, recipe.cloning))
     _train(settings, recipe, cloned, folder / "run", seed)
     tasks = held_out(settings)
-    before = measure(str(cloned), tasks, episodes, settings.max_steps)
-    after = measure(str(folder / "run"), tasks, folder / "episodes", settings.max_steps)
+    before = measure(cloned, tasks, episodes, settings.max_steps)
+    after = measure(folder / "run", tasks, folder / "episodes", settings.max_steps)
     found: dict[str, Any] = {"method": name, "title": recipe.title, "seed": seed}
     for way in before:
         lift = paired_lift([before[way]], [after[way]])
@@ -201,7 +200,6 @@ def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {})
     result = run(settings) | {"quick": settings.quick, **origin("methods")}
-    result["versions"] |= {"torch": torch.__version__, "transformers": transformers.__version__}
     for item in result["rows"]:
         greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))
         lifts = "{:+.1f}, {:+.1f}".format(*(100 * item[way]["lift"]["lift"] for way in ("greedy", "sampled")))

@@ -49,12 +49,14 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     return [item.reward for item in trajectories]
 
 
-def measure(policy: str, tasks: Sequence[Task], folder: Path, max_steps: int = MAX_STEPS) -> dict[str, list[float]]:
-    """Return the reward of each task, greedily and sampled."""
-    ways = (("greedy", 0.0), ("sampled", 1.0))
+def measure(
+    policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None
+) -> dict[str, list[float]]:
+    """Return the reward of each task, greedily, and of all or the first so many of them with sampled replies."""
+    ways = (("greedy", tasks, 0.0), ("sampled", tasks[:sampled], 1.0))
     return {
-        way: rewards(play(policy, tasks, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
-        for way, temperature in ways
+        way: rewards(play(str(policy), chosen, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))
+        for way, chosen, temperature in ways
     }
 
 

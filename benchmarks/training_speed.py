@@ -25,7 +25,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 import torch
-import transformers
 from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
@@ -71,7 +70,6 @@ def main() -> None:
             use_cores(every_core if name == "rollouts" else every_core[-1:])
             result |= part(effort)
     result |= {"elapsed_s": round(time.perf_counter() - start, 1), "quick": options.quick, **origin("training_speed")}
-    result["versions"] |= {"torch": torch.__version__, "transformers": transformers.__version__}
     for name, value in result.items():
         print(f"{name:<32}{json.dumps(value)}")
     if options.json:
