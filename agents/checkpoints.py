@@ -82,11 +82,9 @@ def save_checkpoint(
         run.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
-        model.save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
+        save_agent(temporary, model, tokenizer, agent)
         torch.save({"optimizer": trainer.state_dict(), "rng": torch.get_rng_state()}, temporary / _TRAINER)
         (temporary / _PROGRESS).write_text(json.dumps(progress), encoding="utf-8")
-        (temporary / AGENT).write_text(json.dumps(agent), encoding="utf-8")
         for file in temporary.iterdir():
             _flush(file)
         if final.exists():
@@ -101,6 +99,13 @@ def save_checkpoint(
     for old in checkpoints(run)[:-keep]:
         shutil.rmtree(old.path, ignore_errors=True)
     return Checkpoint(final, update)
+
+
+def save_agent(folder: Path, model: PreTrainedModel, tokenizer: Any, agent: dict[str, Any]) -> None:
+    """Write a model that is only to be used: `agent` says how, by its env and prompt settings."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    (folder / AGENT).write_text(json.dumps(agent), encoding="utf-8")
 
 
 def checkpoints(run: Path) -> list[Checkpoint]:

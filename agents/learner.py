@@ -42,7 +42,9 @@ class UpdateSettings:
     minibatches: int = 1
     """updates in one pass"""
     learning_rate: float = 3e-4
-    """constant learning rate"""
+    """learning rate of the first update"""
+    schedule: Literal["constant", "linear"] = "constant"
+    """keep the learning rate, or let it fall to 0 over the training"""
     adam_beta2: float = 0.95
     """AdamW's second beta"""
     weight_decay: float = 0.0
@@ -113,8 +115,14 @@ class Learner:
         self._ranks = ranks
         self._objective = objective or self._clipped
 
-    def learn(self, lesson: Lesson, rng: Random) -> dict[str, float]:
-        """Take all updates on one lesson and return their metrics; `rng` parts it into minibatches."""
+    def learn(self, lesson: Lesson, rng: Random, progress: float = 0.0) -> dict[str, float]:
+        """Take all updates on one lesson and return their metrics; `rng` parts it into minibatches.
+
+        `progress` is the part of the training that is done, from 0 to 1, for the learning rate's schedule.
+        """
+        part = 1 - progress if self._settings.schedule == "linear" else 1.0
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._settings.learning_rate * part
         if not self._settings.kl_weight:
             # Nothing pulls at a sample that has no advantage: it need not be computed.
             lesson = lesson.only([index for index, advantage in enumerate(lesson.advantages) if advantage])

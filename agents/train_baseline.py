@@ -133,7 +133,7 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
             # What is random in an update comes from its number, so a resumed run draws the same.
             rng = Random(f"{settings.seed}/{update}")
             lesson, values = method.teach(batch, rng)
-            values |= trainer.learner.learn(lesson, rng)
+            values |= trainer.learner.learn(lesson, rng, progress())
             spending.note(lesson, settings.epochs)
             values |= describe(batch, lesson, update) | spending.totals()
             update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started

@@ -135,7 +135,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
             if settings.save_samples:
                 write_samples(settings.out / "samples" / f"{update + 1:06}.parquet", records(lesson))
             # What is random in an update comes from its number, so a resumed run draws the same.
-            values = learner.learn(lesson, Random(f"{settings.seed}/{update}"))
+            values = learner.learn(lesson, Random(f"{settings.seed}/{update}"), progress())
             spending.note(lesson, settings.epochs)
             spent_s = time.perf_counter() - started
             values |= describe(batch, lesson, update) | spending.totals()

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,7 +19,10 @@ import torch
 
 from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
+from agents.groups import GroupSettings
 from agents.intervals import paired_lift, wilson
+from agents.learner import UpdateSettings
+from agents.lessons import CreditSettings
 from agents.metrics import read_metrics
 from agents.settings import parse_settings
 from agents.train_bc import BCSettings
@@ -42,7 +45,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningSettings:
+class LearningSettings(CreditSettings, UpdateSettings, GroupSettings):
     """Clone, reinforce and evaluate with several seeds."""
 
     out: Path = Path("runs/learning")
@@ -69,14 +72,6 @@ class LearningSettings:
     """time for behaviour cloning, for each seed"""
     grpo_minutes: float = 12.0
     """time for M-GRPO, for each seed"""
-    learning_rate: float = 3e-4
-    """of M-GRPO"""
-    tasks_per_update: int = 16
-    """groups in an update of M-GRPO"""
-    group_size: int = 16
-    """rollouts of each task"""
-    anchor_weight: float = 0.0
-    """advantage of the steps of groups that always succeed"""
     jobs: int = 1
     """seeds trained at the same time"""
     threads: int = 0
@@ -133,8 +128,8 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     if cloned is None:
         cloned, episodes = folder / "bc", folder / "bc_episodes"
         clone(BCSettings(out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
-    names = ("learning_rate", "tasks_per_update", "group_size", "anchor_weight")
-    own = {name: getattr(settings, name) for name in names}
+    parts = (CreditSettings, UpdateSettings, GroupSettings)
+    own = {item.name: getattr(settings, item.name) for part in parts for item in fields(part)}
     common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
     reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
     return {

@@ -3,7 +3,7 @@
 Each method reinforces the same clone for the same number of minutes, on the same tasks of training worlds, and is then evaluated
 on tasks in worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
 (Zero, thoughts) train that one first, for the cloning minutes. What a run spent is told in env steps, tokens and CPU minutes. A run
-that was stopped goes on where it was. The last line is one JSON object with a row for each method and seed.
+that was stopped goes on where it was. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
 import json
@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import mean
 from typing import Any, NamedTuple
 
 import torch
@@ -18,7 +19,7 @@ import torch
 from agents.checkpoints import agent_record
 from agents.demo import TEMPLATES
 from agents.demonstrations import draw_tasks
-from agents.intervals import paired_lift, wilson
+from agents.intervals import Score, paired_lift, wilson
 from agents.metrics import read_metrics
 from agents.presets import PRESETS
 from agents.settings import parse_settings
@@ -61,6 +62,9 @@ RECIPES: dict[str, Recipe] = {
     "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
     "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
 }
+
+SPENT = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
+"""what a run spent, by the names of its metrics"""
 
 QUICK: dict[str, Any] = {
     "minutes": 0.5,
@@ -118,7 +122,7 @@ class MethodsSettings:
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
-    """Train what is not trained yet, evaluate, and return a row for each method and seed."""
+    """Train what is not trained yet, evaluate, and return a row for each method."""
     unknown = sorted(set(settings.methods) - set(RECIPES))
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
@@ -126,10 +130,13 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         cloned, episodes = _common_clone(settings)
         measure(cloned, held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
-    rows = side_by_side(train_and_measure, calls, settings.jobs)
+    runs = side_by_side(train_and_measure, calls, settings.jobs)
+    of_method = {name: [found for found in runs if found["method"] == name] for name in settings.methods}
+    first = of_method[settings.methods[0]]
     return {
-        "rows": rows,
+        "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first) for name, own in of_method.items()],
         "n": len(held_out(settings)),
+        "seeds": settings.seeds,
         "minutes": settings.minutes,
         "cloning_minutes": settings.cloning_minutes,
         "learning_rate": settings.learning_rate,
@@ -138,7 +145,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[str, Any]:
-    """Return the row of a method and seed: success of the clone and of what became of it, and what that took."""
+    """Return the rewards, task by task, of a clone and of what became of it by a method with a seed, and what that took."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
@@ -149,19 +156,36 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         train_bc(_cloning(settings, cloned, seed, recipe.cloning))
     _train(settings, recipe, cloned, folder / "run", seed)
     tasks = held_out(settings)
-    before = measure(cloned, tasks, episodes, settings.max_steps)
-    after = measure(folder / "run", tasks, folder / "episodes", settings.max_steps)
-    found: dict[str, Any] = {"method": name, "title": recipe.title, "seed": seed}
-    for way in before:
-        lift = paired_lift([before[way]], [after[way]])
-        found[way] = {
-            "clone": wilson(sum(before[way]), len(before[way]))._asdict(),
-            "after": wilson(sum(after[way]), len(after[way]))._asdict(),
-            "lift": lift._asdict(),
+    return {
+        "method": name,
+        "before": measure(cloned, tasks, episodes, settings.max_steps),
+        "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
+        "last": read_metrics(folder / "run")[-1],
+    }
+
+
+def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the figures of a method's runs, seeds pooled, beside those of the first method; what was spent is a mean."""
+    row: dict[str, Any] = {}
+    for way in ("greedy", "sampled"):
+        before, after, others = (
+            [found[part][way] for found in each] for each, part in ((runs, "before"), (runs, "after"), (first, "after"))
+        )
+        row[way] = {
+            "clone": _pooled(before)._asdict(),
+            "after": _pooled(after)._asdict(),
+            "lift": paired_lift(before, after)._asdict(),
+            "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
+            "above_first": paired_lift(others, after)._asdict(),
         }
-    last = read_metrics(folder / "run")[-1]
-    spent = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
-    return found | {key: round(last[key], 1) for key in spent}
+    return row | {key: round(mean(found["last"][key] for found in runs), 1) for key in SPENT}
+
+
+def _pooled(rewards: Sequence[Sequence[float]]) -> Score:
+    """Return the score of all seeds together; those of one clone are one sample."""
+    if all(own == rewards[0] for own in rewards):
+        rewards = rewards[:1]
+    return wilson(sum(map(sum, rewards)), sum(map(len, rewards)))
 
 
 def held_out(settings: MethodsSettings) -> list[Task]:
@@ -203,9 +227,7 @@ def main(arguments: Sequence[str]) -> None:
     for item in result["rows"]:
         greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))
         lifts = "{:+.1f}, {:+.1f}".format(*(100 * item[way]["lift"]["lift"] for way in ("greedy", "sampled")))
-        print(
-            f"{item['method']:<14}{item['seed']}   greedy {greedy:5.1f} %   sampled {sampled:5.1f} %   above its clone {lifts}"
-        )
+        print(f"{item['method']:<14}   greedy {greedy:5.1f} %   sampled {sampled:5.1f} %   above its clone {lifts}")
     if settings.json:
         print(json.dumps(result))
 

@@ -70,13 +70,25 @@ def methods() -> str:
     for row in result["rows"]:
         spent = (f"{row['env_steps']:,.0f}", f"{row['trained_tokens']:,.0f}", f"{row['cpu_minutes']:.1f}")
         paper = _PAPER_METHODS.get(row["method"], "")
-        rows.append((row["title"], _after(row, "greedy"), _after(row, "sampled"), *spent, paper))
+        against = row["greedy"]["above_first"]
+        apart = _lift(against["lift"], against["low"], against["high"]) if rows else ""
+        rows.append((row["title"], _after(row, "greedy"), _after(row, "sampled"), apart, *spent, paper))
     common = result["rows"][0]
-    first = ("the clone", _score(common["greedy"]["clone"]), _score(common["sampled"]["clone"]), "", "", "", "20.6")
-    heads = ("method", "greedy", "sampled", "env steps", "trained tokens", "CPU minutes", "the paper, 8B")
+    first = ("the clone", _score(common["greedy"]["clone"]), _score(common["sampled"]["clone"]), "", "", "", "", "20.6")
+    heads = (
+        "method",
+        "greedy",
+        "sampled",
+        "above the first method, greedy",
+        "env steps",
+        "trained tokens",
+        "CPU minutes",
+        "the paper, 8B",
+    )
     note = (
-        f"n = {result['n']} tasks of {result['templates']} kinds in worlds that no training has seen; {result['minutes']:g} minutes "
-        "of one core for each method. In brackets, the difference from the clone on the same tasks, with its interval of 95 %."
+        f"n = {result['n']} tasks of {result['templates']} kinds in worlds that no training has seen; {len(result['seeds'])} seeds, "
+        f"{result['minutes']:g} minutes of one core for each. In brackets, the difference from the clone on the same tasks, with its "
+        "interval of 95 % (a bootstrap over tasks and seeds); what was spent is a mean of the seeds."
     )
     return _table(heads, [first, *rows]) + _origin(note, result)
 
@@ -97,7 +109,8 @@ def variants() -> str:
     ]
     heads = ("variant", "before, greedy", "after M-GRPO, greedy", "before, sampled", "after M-GRPO, sampled", "the paper, 3B")
     note = (
-        f"n = {result['n']}; {result['cloning_minutes']:g} minutes of cloning and {result['minutes']:g} of M-GRPO on one core."
+        f"n = {result['n']}; {len(result['seeds'])} seeds; {result['cloning_minutes']:g} minutes of cloning and {result['minutes']:g} of "
+        "M-GRPO on one core for each."
     )
     return _table(heads, rows) + _origin(note, result)
 

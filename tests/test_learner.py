@@ -143,6 +143,18 @@ def test_the_order_of_the_samples_does_not_matter():
     assert_equal_runs(learn(range(count)), learn(random.Random(1).sample(range(count), count)))
 
 
+def test_a_linear_schedule_makes_steps_shorter_as_the_training_goes_on():
+    def moved(settings, progress):
+        learner = new_learner(settings)
+        before = [value.detach().clone() for value in learner.model.parameters()]
+        learner.learn(lesson(), random.Random(0), progress)
+        return sum((new - old).norm().item() for new, old in zip(learner.model.parameters(), before, strict=True))
+
+    linear = UpdateSettings(schedule="linear")
+    assert moved(linear, 0.75) == pytest.approx(0.25 * moved(linear, 0.0), rel=1e-2)
+    assert moved(UpdateSettings(), 0.75) == moved(UpdateSettings(), 0.0) == moved(linear, 0.0)
+
+
 def test_half_precision_computes_about_the_same_and_keeps_the_weights_whole():
     half, full = (train(new_learner(UpdateSettings(dtype=dtype)), [0]) for dtype in ("bfloat16", "float32"))
     assert {value.dtype for value in half.weights.values()} == {torch.float32}

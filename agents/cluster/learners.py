@@ -28,10 +28,10 @@ class Leader:
         """The whole model with the weights of today."""
         return self._learner.model
 
-    def learn(self, lesson: Lesson, rng: Random) -> dict[str, float]:
+    def learn(self, lesson: Lesson, rng: Random, progress: float = 0.0) -> dict[str, float]:
         """Take all updates on one lesson and return their metrics."""
-        self._ranks.share(("learn", (lesson, rng)))
-        return self._learner.learn(lesson, rng)
+        self._ranks.share(("learn", (lesson, rng, progress)))
+        return self._learner.learn(lesson, rng, progress)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the optimizer's whole state, which any number of ranks can load."""
