@@ -4,7 +4,6 @@ The same tasks are played with one step limit after the other, greedily; the pap
 one JSON object with a score for each limit.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,13 +16,12 @@ import torch
 from agents.checkpoints import find_model
 from agents.intervals import wilson
 from agents.settings import parse_settings
-from benchmarks.machine import origin
-from benchmarks.playing import play, rewards, side_by_side, some
+from benchmarks.playing import ResultSettings, hand_over, play, rewards, side_by_side, some
 from webarena_gym import tasks as task_suite
 
 
 @dataclass(frozen=True, kw_only=True)
-class InteractionsSettings:
+class InteractionsSettings(ResultSettings):
     """Play tasks with several step limits."""
 
     policy: str
@@ -40,8 +38,6 @@ class InteractionsSettings:
     """limits played at the same time"""
     threads: int = 1
     """CPU threads of each; 0: torch's default"""
-    json: bool = False
-    """print one JSON object on the last line"""
 
 
 def run(settings: InteractionsSettings) -> dict[str, Any]:
@@ -70,12 +66,11 @@ def measure(settings: InteractionsSettings, limit: int) -> dict[str, float]:
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     settings = parse_settings(InteractionsSettings, arguments)
-    result = run(settings) | origin("interactions")
+    result = run(settings)
     for limit, score in result["scores"].items():
         success, low, high = (100 * score[name] for name in ("success", "low", "high"))
         print(f"{limit:>3} interactions   {success:5.1f} %   ({low:.0f} to {high:.0f})   n = {score['n']}")
-    if settings.json:
-        print(json.dumps(result))
+    hand_over("interactions", result, settings)
 
 
 if __name__ == "__main__":

@@ -29,8 +29,7 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
-from benchmarks.machine import origin
-from benchmarks.playing import MAX_STEPS, measure, play, rewards, side_by_side, some
+from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -45,7 +44,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningSettings(CreditSettings, UpdateSettings, GroupSettings):
+class LearningSettings(ResultSettings, CreditSettings, UpdateSettings, GroupSettings):
     """Clone, reinforce and evaluate with several seeds."""
 
     out: Path = Path("runs/learning")
@@ -78,8 +77,6 @@ class LearningSettings(CreditSettings, UpdateSettings, GroupSettings):
     """CPU threads; 0: torch's default"""
     quick: bool = False
     """a small run, to see that everything works: its figures are rough"""
-    json: bool = False
-    """print one JSON object on the last line"""
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -158,11 +155,10 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse_settings(LearningSettings, arguments, QUICK if "--quick" in arguments else {})
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    result = run(settings) | {"quick": settings.quick, **origin("learning")}
+    result = run(settings) | {"quick": settings.quick}
     for name, value in result.items():
         print(f"{name:<24}{json.dumps(value)}")
-    if settings.json:
-        print(json.dumps(result))
+    hand_over("learning", result, settings)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ on tasks in worlds that no training has seen, greedily and sampled. The variants
 that was stopped goes on where it was. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,8 +28,7 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as train_bc
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as train_grpo
-from benchmarks.machine import origin
-from benchmarks.playing import MAX_STEPS, measure, side_by_side, some
+from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, measure, side_by_side, some
 from webarena_gym.tasks import Task
 
 
@@ -59,6 +57,8 @@ RECIPES: dict[str, Recipe] = {
     "webrl": Recipe("WebRL", {"method": "webrl"}),
     "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
     "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
+    "no_history": Recipe("the same, no history at all", {}, {"history": "none"}),
+    "full_history": Recipe("the same, earlier pages whole", {}, {"history": "full", "max_prompt_tokens": 4096}),
     "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
     "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
 }
@@ -76,7 +76,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class MethodsSettings:
+class MethodsSettings(ResultSettings):
     """Train every method for the same time, and evaluate it."""
 
     out: Path = Path("runs/methods")
@@ -117,8 +117,6 @@ class MethodsSettings:
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
     """a small run, to see that everything works: its figures are rough"""
-    json: bool = False
-    """print one JSON object on the last line"""
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
@@ -223,13 +221,12 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {})
-    result = run(settings) | {"quick": settings.quick, **origin("methods")}
+    result = run(settings) | {"quick": settings.quick}
     for item in result["rows"]:
         greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))
         lifts = "{:+.1f}, {:+.1f}".format(*(100 * item[way]["lift"]["lift"] for way in ("greedy", "sampled")))
         print(f"{item['method']:<14}   greedy {greedy:5.1f} %   sampled {sampled:5.1f} %   above its clone {lifts}")
-    if settings.json:
-        print(json.dumps(result))
+    hand_over("methods", result, settings)
 
 
 if __name__ == "__main__":

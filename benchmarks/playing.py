@@ -1,18 +1,42 @@
-"""What benchmarks of learning share: held-out tasks, episodes that are played once and kept, runs side by side."""
+"""What benchmarks of learning share: held-out tasks, episodes that are played once and kept, runs side by side, results."""
 
+import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.trajectories import Trajectory, read_trajectories, write_trajectories
+from benchmarks.machine import origin
 from webarena_gym.tasks import Task
 
 MAX_STEPS = 30
 """steps of an episode in an evaluation, as in the paper"""
+RESULTS = Path(__file__).parent / "results"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultSettings:
+    """Where the result goes."""
+
+    save: str = ""
+    """keep it under this name in benchmarks/results, from where `python -m benchmarks.tables` writes it into the documents"""
+    json: bool = False
+    """print it as one JSON object on the last line"""
+
+
+def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
+    """Print and keep the result of the benchmark with that name, and where it comes from, as the settings say."""
+    result |= origin(name)
+    if settings.save:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / f"{settings.save}.json").write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if settings.json:
+        print(json.dumps(result))
 
 
 def some(tasks: list[Task], limit: int | None) -> list[Task]:

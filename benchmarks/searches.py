@@ -4,7 +4,6 @@ One episode of the likeliest replies, best of N by confidence and by the commone
 same tasks with the same budget. The last line is one JSON object with a row for each, and its lift over the single episode.
 """
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,7 @@ from agents.intervals import paired_lift
 from agents.search.__main__ import SearchSettings
 from agents.search.__main__ import run as search
 from agents.settings import parse_settings
-from benchmarks.machine import origin
-from benchmarks.playing import MAX_STEPS, rewards, side_by_side
+from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
 
 ROWS: dict[str, dict[str, Any]] = {
     "one episode, greedy": {"method": "greedy"},
@@ -27,7 +25,7 @@ ROWS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchesSettings:
+class SearchesSettings(ResultSettings):
     """Compare searches on the same tasks."""
 
     policy: str
@@ -46,8 +44,6 @@ class SearchesSettings:
     """searches at the same time"""
     threads: int = 1
     """CPU threads of each; 0: torch's default"""
-    json: bool = False
-    """print one JSON object on the last line"""
 
 
 def run(settings: SearchesSettings) -> dict[str, Any]:
@@ -68,12 +64,11 @@ def run(settings: SearchesSettings) -> dict[str, Any]:
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
     settings = parse_settings(SearchesSettings, arguments)
-    result = run(settings) | origin("searches")
+    result = run(settings)
     for row in result["rows"]:
         success, low, high = (100 * row[name] for name in ("success", "low", "high"))
         print(f"{row['title']:<36}{success:5.1f} %   ({low:.0f} to {high:.0f})   {row['env_steps']} env steps")
-    if settings.json:
-        print(json.dumps(result))
+    hand_over("searches", result, settings)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from agents.intervals import wilson
+from benchmarks.playing import RESULTS
 
 ROOT = Path(__file__).parent.parent
-RESULTS = ROOT / "benchmarks" / "results"
 DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "results.md")
 # WebAgent-R1, arXiv 2505.16421, tables 2 and 3: success in per cent on WebArena-Lite's 165 tasks.
 _PAPER_MAIN = {"bc": "20.0 %", "mgrpo": "33.9 %"}  # Qwen2.5-3B

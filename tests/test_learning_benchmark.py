@@ -27,7 +27,7 @@ def arguments(tmp_path):
     ]
 
 
-def test_every_seed_is_reinforced_and_evaluated_once(arguments, capsys, monkeypatch):
+def test_every_seed_is_reinforced_and_evaluated_once(arguments, capsys, monkeypatch, tmp_path):
     learning.main(arguments)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (result["n"], result["seeds"], result["expert"], len(result["bc_of_seeds"])) == (4, 2, 1.0, 2)
@@ -35,11 +35,13 @@ def test_every_seed_is_reinforced_and_evaluated_once(arguments, capsys, monkeypa
     assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
     assert min(result["env_steps"]) > 0
     monkeypatch.setattr(playing, "evaluate", None)
-    learning.main(arguments)
+    monkeypatch.setattr(playing, "RESULTS", tmp_path / "results")
+    learning.main([*arguments, "--save", "learning"])
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert {key: again[key] for key in ("bc", "mgrpo", "lift", "random")} == {
         key: result[key] for key in ("bc", "mgrpo", "lift", "random")
     }
+    assert json.loads((tmp_path / "results" / "learning.json").read_text()) == again
     with pytest.raises(ValueError, match="holds episodes of other tasks"):
         learning.main([*arguments, "--fresh-world", "1700"])
 
