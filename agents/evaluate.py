@@ -8,7 +8,7 @@ import random
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -139,7 +139,10 @@ def policy_defaults(policy: str) -> dict[str, Any]:
     """Return the settings that go with a policy unless told else: those of its training, or for a chat model room to reason."""
     if policy in ("expert", "random"):
         return {}
-    return {"system": "think", "max_new_tokens": 1024} if policy.startswith(_CHAT) else agent_record(policy)
+    if policy.startswith(_CHAT):
+        return {"system": "think", "max_new_tokens": 1024}
+    known = {item.name for item in fields(EvaluationSettings)}  # those of train_sb3 note more
+    return {name: value for name, value in agent_record(policy).items() if name in known}
 
 
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:

@@ -104,6 +104,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         per_update = settings.num_envs * settings.steps_per_update
         done = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
         update, elapsed_s = len(done), done[-1]["elapsed_s"] if done else 0.0
+        cpu_s_before = (60 * done[-1]["cpu_minutes"] if done else 0.0) - time.process_time()
         # What is random in a resumed run differs from what its beginning drew.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
@@ -123,7 +124,8 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
                 model.learn(per_update, callback=partial(_note_episodes, episodes), reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
                 values = _describe(episodes, model)
-                metrics.log(update, values | {"env_steps": model.num_timesteps, "elapsed_s": elapsed_s})
+                values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
+                metrics.log(update, values | {"elapsed_s": elapsed_s})
                 bar.set_postfix_str(f"success {values.get('success', 0.0):.2f}", refresh=False)
                 bar.update(min(100.0, 100 * progress()) - bar.n)
                 if update % settings.save_every == 0:

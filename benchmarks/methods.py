@@ -40,6 +40,7 @@ class Recipe(NamedTuple):
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
 
 
+_UNTRAINED = {"updates": 0, "minutes": 0.0}
 _PAPER = {"advantages": "trajectory", "weighting": "paper"}
 RECIPES: dict[str, Recipe] = {
     "mgrpo": Recipe("M-GRPO, advantages of steps by equal state"),
@@ -55,6 +56,8 @@ RECIPES: dict[str, Recipe] = {
     "awr": Recipe("AWR", {"method": "awr"}),
     "digirl": Recipe("DigiRL", {"method": "digirl"}),
     "webrl": Recipe("WebRL", {"method": "webrl"}),
+    "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED),
+    "masked_ppo": Recipe("masked PPO of sb3-contrib, likewise", {"algorithm": "maskable_ppo"}, _UNTRAINED),
     "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
     "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
     "no_history": Recipe("the same, no history at all", {}, {"history": "none"}),
@@ -151,8 +154,14 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         cloned, episodes = _common_clone(settings)
     else:
         cloned, episodes = folder / "clone", folder / "clone_episodes"
-        train_bc(_cloning(settings, cloned, seed, recipe.cloning))
-    _train(settings, recipe, cloned, folder / "run", seed)
+        if "algorithm" in recipe.options:
+            _train_sb3(settings, cloned, seed, {**recipe.options, **recipe.cloning})
+        else:
+            train_bc(_cloning(settings, cloned, seed, recipe.cloning))
+    if "algorithm" in recipe.options:
+        _train_sb3(settings, folder / "run", seed, recipe.options)
+    else:
+        _train(settings, recipe, cloned, folder / "run", seed)
     tasks = held_out(settings)
     return {
         "method": name,
@@ -176,7 +185,7 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) 
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
             "above_first": paired_lift(others, after)._asdict(),
         }
-    return row | {key: round(mean(found["last"][key] for found in runs), 1) for key in SPENT}
+    return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
 
 
 def _pooled(rewards: Sequence[Sequence[float]]) -> Score:
@@ -216,6 +225,14 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     else:
         sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
         train_grpo(GRPOSettings(**options | sizes | recipe.options))
+
+
+def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
+    """Train an agent of Stable-Baselines3, which knows no text."""
+    from agents.train_sb3 import SB3Settings, train  # noqa: PLC0415 - an optional dependency
+
+    names = ("worlds", "per_template", "templates", "minutes", "threads")
+    train(SB3Settings(**{name: getattr(settings, name) for name in names} | {"out": out, "seed": seed} | dict(options)))
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -80,7 +80,7 @@ def test_a_chat_model_is_named_by_its_protocol():
 
 def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_path):
     (tmp_path / "agent.json").write_text('{"algorithm": "ppo", "max_steps": 3}')
-    assert evaluate.policy_defaults(str(tmp_path)) == {"algorithm": "ppo", "max_steps": 3}
+    assert evaluate.policy_defaults(str(tmp_path)) == {"max_steps": 3}
 
 
 def test_the_table_names_every_part():

@@ -60,6 +60,15 @@ def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):
     assert [row["method"] for row in rows] == ["zero", "short"]
 
 
+def test_agents_that_know_no_text_begin_untrained(arguments, capsys):
+    pytest.importorskip("sb3_contrib")
+    methods.main([*arguments, "--methods", "masked_ppo"])
+    (row,) = result(capsys)["rows"]
+    assert row["env_steps"] > 0
+    assert row["cpu_minutes"] >= 0
+    assert row["generated_tokens"] == 0
+
+
 def test_an_unknown_method_is_named(arguments):
     with pytest.raises(ValueError, match="there is no method 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
