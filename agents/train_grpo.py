@@ -62,7 +62,7 @@ class GRPOSettings(RunSettings, CreditSettings, ForkSettings, UpdateSettings, Gr
     """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
     placeholder, as WebAgent-R1's released trainer does"""
     seek_mixed: bool = True
-    """draw more often from templates of whose rollouts in a group some succeed and some fail"""
+    """draw more often from templates that neither always succeed nor always fail"""
     save_samples: bool = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
 
@@ -80,7 +80,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     ranks = Ranks.here()
     own = Learner(model, settings, _reference(settings) if settings.kl_weight else None, ranks)
     update = 0
-    record: dict[str, Any] = {"elapsed_s": 0.0, "groups": 0}
+    record: dict[str, Any] = {"elapsed_s": 0.0, "rates": {}, "groups": 0}
     if done:
         done[-1].restore(own)
         update, record = done[-1].update, done[-1].progress()
@@ -91,7 +91,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     elapsed_s = record["elapsed_s"]
-    curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, spreads=record.get("spreads"))
+    curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, rates=record["rates"])
     # What learns meanwhile is not to be sampled from in this process.
     sampled = deepcopy(learner.model) if settings.overlap and not (settings.vllm or settings.cluster) else learner.model
     engine = _create_engine(settings, sampled, encoder)
@@ -110,7 +110,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
         return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
 
     def save() -> Path:
-        record = {"elapsed_s": elapsed_s, "spreads": curriculum.spreads, "groups": stream.begun, "spent": spending.totals()}
+        record = {"elapsed_s": elapsed_s, "rates": curriculum.rates, "groups": stream.begun, "spent": spending.totals()}
         return save_checkpoint(settings.out, update, learner.model, tokenizer, learner, record, settings.agent()).path
 
     stream = GroupStream(
