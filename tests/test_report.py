@@ -420,10 +420,10 @@ def test_an_episode_is_stepped_through_with_the_keyboard(open_report, expert):
 @needs.chromium
 def test_the_page_has_the_look_and_the_pictures_of_its_site(open_report):
     page = open_report("#episode/expert/1/1")
+    picture = shown_page(page).locator("img").first
+    picture.wait_for()  # before it, the frame may still be on its way from its empty page
     body = shown_page(page).locator("body")
     assert "serif" not in body.evaluate("element => getComputedStyle(element).fontFamily").replace("sans-serif", "")
-    picture = shown_page(page).locator("img").first
-    picture.wait_for()
     assert picture.evaluate("image => image.naturalWidth") > 0
 
 
