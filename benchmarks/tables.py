@@ -91,7 +91,7 @@ def _side_by_side(name: str) -> str:
         "greedy",
         "each seed",
         "sampled",
-        "above the first method, greedy",
+        "against the first method, greedy",
         "env steps",
         "trained tokens",
         "CPU minutes",
