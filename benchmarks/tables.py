@@ -77,7 +77,11 @@ def _side_by_side(name: str) -> str:
     result = _read(name)
     rows: list[Row] = []
     for row in result["rows"]:
-        spent = (f"{row['env_steps']:,.0f}", f"{row['trained_tokens']:,.0f}", f"{row['cpu_minutes']:.1f}")
+        spent = (
+            f"{row['env_steps']:,.0f}",
+            f"{row['trained_tokens']:,.0f}" if row["trained_tokens"] else "",
+            f"{row['cpu_minutes']:.1f}",
+        )
         paper = _PAPER_METHODS.get(row["method"], "")
         against = row["greedy"]["above_first"]
         apart = _lift(against["lift"], against["low"], against["high"]) if rows else ""
