@@ -1,33 +1,87 @@
 """Epochs: which samples are learned together, update by update, for any number of passes over them."""
 
+import math
 import random
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from agents.demonstrations import Demonstration
 
+_WINDOW = 512  # samples that are sorted by length together
+_PACE = 0.2  # of the moving mean of errors
 
-def updates_of(lengths: Sequence[int], tokens: int, seed: int) -> Iterator[list[int]]:
-    """Yield the indices of each update's samples, of which the lengths are given, epoch after epoch, without end.
+
+class Focus:
+    """Learns most where most is still wrong: of a kind of step that rarely fails, few steps are taken.
+
+    A reply of log-probability l is wrong with probability e = 1 - exp(l) when it is sampled. Each kind keeps a moving mean of e,
+    over some ten of its steps, that begins at 1/2; a step is taken with probability min(1, max(least, 2 e)).
+    """
+
+    def __init__(self, kinds: Sequence[str], least: float) -> None:
+        self._kinds, self._least = kinds, least
+        self.errors = dict.fromkeys(kinds, 0.5)
+
+    def takes(self, index: int, rng: random.Random) -> bool:
+        """Return whether to learn from the sample now."""
+        return rng.random() < max(self._least, 2 * self.errors[self._kinds[index]])
+
+    def note(self, index: int, logprob: float) -> None:
+        """Take in how likely the model found the reply of the sample."""
+        kind = self._kinds[index]
+        self.errors[kind] += _PACE * (1 - math.exp(logprob) - self.errors[kind])
+
+
+class Updates:
+    """The indices of each update's samples, of which the lengths are given, epoch after epoch, without end.
 
     An update holds samples of like length, so that little is padded, and at most `tokens` tokens with the padding. The order
-    depends on the seed alone.
+    depends on the seed alone, and on the focus if there is one. `record` is what another needs to go on from here.
     """
-    epoch = 0
-    while True:
-        shuffled = random.Random(f"{seed}/{epoch}")
-        order = shuffled.sample(range(len(lengths)), len(lengths))
-        updates: list[list[int]] = []
-        # Sorting the whole epoch would make every update one of the few kinds of page; a window keeps them mixed.
-        for start in range(0, len(order), 512):
-            window: list[list[int]] = [[]]
-            for index in sorted(order[start : start + 512], key=lengths.__getitem__):
-                if window[-1] and lengths[index] * (len(window[-1]) + 1) > tokens:
-                    window.append([])
-                window[-1].append(index)
-            shuffled.shuffle(window)
-            updates += window
-        yield from updates
-        epoch += 1
+
+    def __init__(self, lengths: Sequence[int], tokens: int, seed: int, focus: Focus | None = None) -> None:
+        self.focus = focus
+        self._lengths, self._tokens, self._seed = lengths, tokens, seed
+        self._epoch, self._place, self._ready = 0, 0, list[list[int]]()
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self
+
+    def __next__(self) -> list[int]:
+        while not self._ready:
+            self._prepare()
+        return self._ready.pop(0)
+
+    def record(self) -> dict[str, Any]:
+        """Return the place in the data, and what the focus has learned, as JSON."""
+        place = {"epoch": self._epoch, "place": self._place, "ready": self._ready}
+        return place | ({"errors": self.focus.errors} if self.focus else {})
+
+    def restore(self, record: dict[str, Any]) -> None:
+        """Go on from what `record` returned."""
+        self._epoch, self._place, self._ready = record["epoch"], record["place"], list(record["ready"])
+        if self.focus:
+            self.focus.errors.update(record["errors"])
+
+    def _prepare(self) -> None:
+        """Make updates of the next samples. Sorting a whole epoch would make each one of the few kinds of page."""
+        order = random.Random(f"{self._seed}/{self._epoch}").sample(range(len(self._lengths)), len(self._lengths))
+        rng = random.Random(f"{self._seed}/{self._epoch}/{self._place}")
+        window: list[int] = []
+        while self._place < len(order) and len(window) < _WINDOW:
+            index = order[self._place]
+            self._place += 1
+            if self.focus is None or self.focus.takes(index, rng):
+                window.append(index)
+        updates: list[list[int]] = [[]]
+        for index in sorted(window, key=self._lengths.__getitem__):
+            if updates[-1] and self._lengths[index] * (len(updates[-1]) + 1) > self._tokens:
+                updates.append([])
+            updates[-1].append(index)
+        rng.shuffle(updates)
+        self._ready = updates if window else []
+        if self._place == len(order):
+            self._epoch, self._place = self._epoch + 1, 0
 
 
 def find_episodes(demonstrations: Sequence[Demonstration]) -> list[list[int]]:
@@ -42,22 +96,37 @@ def find_episodes(demonstrations: Sequence[Demonstration]) -> list[list[int]]:
     return episodes
 
 
-def updates_of_episodes(
-    episodes: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int, seed: int
-) -> Iterator[list[int]]:
-    """Yield the indices of each update's samples as `updates_of` does, but whole episodes, whose steps share what came before.
+class EpisodeUpdates:
+    """Updates of whole episodes, whose steps share what came before, else like `Updates` without a focus.
 
     Without sharing, an update has at most `tokens` tokens, or one episode.
     """
-    epoch = 0
-    while True:
+
+    def __init__(self, episodes: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int, seed: int) -> None:
+        self._episodes, self._lengths, self._tokens, self._seed = episodes, lengths, tokens, seed
+        self._epoch, self._place = 0, 0
+
+    def __iter__(self) -> Iterator[list[int]]:
+        return self
+
+    def __next__(self) -> list[int]:
+        order = random.Random(f"{self._seed}/{self._epoch}").sample(self._episodes, len(self._episodes))
         update: list[int] = []
-        room = tokens
-        for episode in random.Random(f"{seed}/{epoch}").sample(episodes, len(episodes)):
-            length = sum(lengths[index] for index in episode)
+        room = self._tokens
+        for episode in order[self._place :]:
+            length = sum(self._lengths[index] for index in episode)
             if update and length > room:
-                yield update
-                update, room = [], tokens
+                break
             update, room = [*update, *episode], room - length
-        yield update
-        epoch += 1
+            self._place += 1
+        if self._place == len(order):
+            self._epoch, self._place = self._epoch + 1, 0
+        return update
+
+    def record(self) -> dict[str, Any]:
+        """Return the place in the data, as JSON."""
+        return {"epoch": self._epoch, "place": self._place}
+
+    def restore(self, record: dict[str, Any]) -> None:
+        """Go on from what `record` returned."""
+        self._epoch, self._place = record["epoch"], record["place"]

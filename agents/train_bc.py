@@ -21,7 +21,7 @@ from agents import losses, small
 from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.checkpoints import checkpoints, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
-from agents.epochs import find_episodes, updates_of, updates_of_episodes
+from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.metrics import BAR, Metrics
 from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
@@ -41,7 +41,7 @@ class BCSettings(EnvSettings):
     """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
     demonstrations: Path | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew, as
-    the next four options say"""
+    the next five options say"""
     worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds that demonstrations come from"""
     per_template: int = 3
@@ -50,6 +50,8 @@ class BCSettings(EnvSettings):
     """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
+    element_first: bool = False
+    """the expert names the element before what goes into it, so that a small model need not know both at once"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     vocabulary: int = 2048
@@ -86,6 +88,11 @@ class BCSettings(EnvSettings):
     """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
     curriculum_power: float = 1.0
     """pages grow with this power of that part's progress; 2 keeps them small for longer, and so more of them are seen"""
+    thinned: float = 0.0
+    """part of the updates that see thinned pages after the curriculum too, up to the last 15 % of the training"""
+    focus: float = 0.0
+    """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
+    its task's template and its place in the episode"""
     minutes: float = 0.0
     """train for so long, the schedule following the clock; 0: for `updates`"""
     updates: int = 2000
@@ -96,6 +103,10 @@ class BCSettings(EnvSettings):
     """CPU threads; 0: torch's default"""
     seed: int = 0
     """of the weights and the order of the data"""
+
+    def __post_init__(self) -> None:
+        if self.focus and not self.copy_weight:
+            raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
@@ -110,8 +121,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         demonstrations = read_demonstrations(settings.demonstrations)
     elif demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-        thoughts = settings.expert_thoughts
-        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
+        options = {name: getattr(settings, name) for name in ("expert_thoughts", "element_first", "seed")}
+        demonstrations = demonstrate(tasks, **options, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
@@ -122,26 +133,29 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if len(fitting) < len(lengths):
         _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.max_prompt_tokens)
     optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
-    update, elapsed_s = 0, 0.0
+    update, record = 0, dict[str, Any](elapsed_s=0.0)
     if done:
         done[-1].restore(optimizer)
-        update, elapsed_s = done[-1].update, float(done[-1].progress()["elapsed_s"])
+        update, record = done[-1].update, done[-1].progress()
+    elapsed_s = float(record["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
     agent = settings.agent() | {"max_new_tokens": _room([lengths[number][1] for number in fitting])}
+    focus = Focus([_kind(demonstrations[number]) for number in fitting], settings.focus) if settings.focus else None
+    plan: Updates | EpisodeUpdates
     if settings.copy_weight:
-        plan = updates_of(totals, settings.tokens_per_update, settings.seed)
+        plan = Updates(totals, settings.tokens_per_update, settings.seed, focus)
     else:
         wholes = find_episodes([demonstrations[number] for number in fitting])
-        plan = updates_of_episodes(wholes, totals, settings.tokens_per_update, settings.seed)
-    for _ in range(update):
-        next(plan)
+        plan = EpisodeUpdates(wholes, totals, settings.tokens_per_update, settings.seed)
+    if done:
+        plan.restore(record["plan"])
 
     def progress() -> float:
         """The part of the training that is done."""
         return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
 
     def save() -> Path:
-        record = {"elapsed_s": elapsed_s}
+        record = {"elapsed_s": elapsed_s, "plan": plan.record()}
         return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
@@ -150,10 +164,13 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             started = time.perf_counter()
             rate = learning_rate(settings, progress())
             optimizer.set_rate(rate)
-            indices, keep = next(plan), kept_lines(settings, progress())
             rng = random.Random(f"{settings.seed}/thin/{update}")
+            indices, keep = next(plan), kept_lines(settings, progress(), rng)
             chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
-            values = take_update(model, optimizer, encode(encoder, chosen), settings)
+            values, logprobs = take_update(model, optimizer, encode(encoder, chosen), settings)
+            if focus:
+                for index, logprob in zip(indices, logprobs, strict=True):
+                    focus.note(index, logprob)
             update += 1
             duration_s = time.perf_counter() - started
             elapsed_s += duration_s
@@ -167,16 +184,19 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
 
 def take_update(
     model: PreTrainedModel, optimizer: Optimizer, samples: Sequence[Sample], settings: BCSettings
-) -> dict[str, float]:
-    """Do one update on the samples and return its metrics."""
+) -> tuple[dict[str, float], list[float]]:
+    """Do one update on the samples and return its metrics, and the log-probability that each reply had before."""
     pad_id = model.config.pad_token_id or 0
     # What repeats is looked for in rows. Without it, samples share whatever they can: a system prompt, an episode's history.
     sharing: Sharing = "rows" if settings.copy_weight else "auto"
     batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=model)
     responses = sum(len(sample.response_ids) for sample in samples)
     total_loss, total_copy = 0.0, 0.0
+    found = [0.0] * len(samples)
     for batch in batches:
         logprobs, copy_loss = _losses(model, batch, pad_id, with_copying=settings.copy_weight > 0)
+        for index, part in zip(batch.samples, logprobs.detach().split(batch.lengths), strict=True):
+            found[index] = part.sum().item()
         loss = losses.imitation_loss(logprobs, torch.full_like(logprobs, 1 / responses))
         (loss + settings.copy_weight / len(batches) * copy_loss).backward()
         total_loss += loss.item()
@@ -184,7 +204,8 @@ def take_update(
     norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
     optimizer.step()
     tokens = sum(batch.input_ids.numel() for batch in batches)
-    return {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
+    metrics = {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
+    return metrics, found
 
 
 def encode(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> list[Sample]:
@@ -205,9 +226,13 @@ def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> 
     return lengths
 
 
-def kept_lines(settings: BCSettings, progress: float) -> float:
-    """Return the share of a page's lines that is shown at a part of the training."""
-    return 1.0 if progress >= settings.curriculum else 0.1 + 0.9 * (progress / settings.curriculum) ** settings.curriculum_power
+def kept_lines(settings: BCSettings, progress: float, rng: random.Random) -> float:
+    """Return the share of a page's lines that an update shows at a part of the training."""
+    if progress < settings.curriculum:
+        return 0.1 + 0.9 * math.pow(progress / settings.curriculum, settings.curriculum_power)
+    if progress < 0.85 and rng.random() < settings.thinned:
+        return 0.05 + 0.95 * math.pow(rng.random(), 2)
+    return 1.0
 
 
 def learning_rate(settings: BCSettings, progress: float) -> float:
@@ -216,6 +241,11 @@ def learning_rate(settings: BCSettings, progress: float) -> float:
         return settings.learning_rate * max(progress / settings.warmup, 0.01)
     cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.warmup) / (1 - settings.warmup)))
     return settings.learning_rate * (settings.final_rate + (1 - settings.final_rate) * cosine)
+
+
+def _kind(step: Demonstration) -> str:
+    """Return the template of a step's task and how many steps came before it."""
+    return f"{step.task_id.partition('/')[0]}/{sum(message['role'] == 'assistant' for message in step.messages)}"
 
 
 def _tell_left_out(task_ids: Sequence[str], fitting: set[int], max_prompt_tokens: int) -> None:

@@ -1,5 +1,6 @@
 import itertools
 import json
+import math
 from random import Random
 
 import pytest
@@ -16,11 +17,12 @@ from agents.demonstrations import (
     thin,
     to_record,
 )
-from agents.epochs import find_episodes, updates_of, updates_of_episodes
+from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.prompts import PromptEncoder, system_prompt
 from agents.settings import EnvSettings
 from agents.train_bc import BCSettings, encode, kept_lines, measure
 from tests import tiny
+from webarena_gym.actions.webrl import WebRLDialect
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
 
@@ -41,15 +43,43 @@ def test_the_expert_s_steps_become_samples():
 def test_an_epoch_holds_every_sample_once_within_the_budget():
     encoder = PromptEncoder(tiny.tiny_model()[1])
     lengths = [sum(length) for length in measure(encoder, tiny.demonstrations(50))]
-    plan = updates_of(lengths, 300, seed=4)
+    plan = Updates(lengths, 300, seed=4)
     seen: list[int] = []
     while len(seen) < len(lengths):
         update = next(plan)
         assert max(lengths[index] for index in update) * len(update) <= 300
         seen += update
     assert sorted(seen) == list(range(len(lengths)))
-    again = updates_of(lengths, 300, seed=4)
-    assert next(again) == next(updates_of(lengths, 300, seed=4))
+    assert next(Updates(lengths, 300, seed=4)) == next(Updates(lengths, 300, seed=4))
+
+
+@pytest.mark.parametrize("focused", [False, True])
+def test_the_order_goes_on_from_its_record(focused):
+    def create():
+        return Updates([10] * 600, 50, 7, Focus([f"kind {index % 5}" for index in range(600)], 0.1) if focused else None)
+
+    one, other = create(), create()
+    if one.focus:
+        one.focus.note(3, -0.01)
+    for _ in range(150):
+        next(one)
+    other.restore(json.loads(json.dumps(one.record())))
+    assert [next(one) for _ in range(200)] == [next(other) for _ in range(200)]
+
+
+def test_what_is_known_is_seldom_taken():
+    kinds = ["known" if index % 2 else "hard" for index in range(1000)]
+    focus = Focus(kinds, 0.1)
+    for _ in range(40):
+        focus.note(1, math.log(0.999))
+        focus.note(0, math.log(0.2))
+    assert focus.errors == {"known": pytest.approx(0.001, abs=1e-3), "hard": pytest.approx(0.8, abs=1e-3)}
+    plan, taken = Updates([10] * 1000, 50, 3, focus), list[int]()
+    while len(taken) < 500:
+        taken += next(plan)
+    known = sum(kinds[index] == "known" for index in taken)
+    assert 0.04 < known / len(taken) < 0.16  # 0.1 / (1 + 0.1), but for chance
+    assert len(set(taken)) == len(taken)
 
 
 def test_without_copying_whole_episodes_are_learned_together_and_share_their_history():
@@ -62,7 +92,7 @@ def test_without_copying_whole_episodes_are_learned_together_and_share_their_his
     encoder = PromptEncoder(tokenizer, system_prompt("act", elements="label"))
     samples = encode(encoder, shown)
     lengths = [len(sample.prompt_ids) + len(sample.response_ids) for sample in samples]
-    plan = updates_of_episodes(episodes, lengths, max(lengths) * 6, seed=1)
+    plan = EpisodeUpdates(episodes, lengths, max(lengths) * 6, seed=1)
     seen: list[int] = []
     while len(seen) < len(samples):
         update = next(plan)
@@ -111,6 +141,16 @@ def test_the_conversation_is_the_env_s_own(thoughts):
     assert [list(step.messages) for step in shown] == seen
     assert info["success"]
     env.close()
+
+
+def test_the_expert_names_the_element_first_if_told_so():
+    tasks = draw_tasks([1001], 1, templates=["shopping.product_price"])
+    first = demonstrate(tasks, elements="label", element_first=True)
+    usual = demonstrate(tasks, elements="label")
+    assert first[0].reply.startswith('do(action="Search", element="Search entire store", argument="')
+    assert first[1].messages[1]["content"] == first[0].reply
+    dialect = WebRLDialect()
+    assert [dialect.parse(step.reply) for step in first] == [dialect.parse(step.reply) for step in usual]
 
 
 def test_unsolved_tasks_leave_no_steps():
@@ -201,7 +241,17 @@ def test_a_thinned_page_keeps_what_the_reply_names():
 
 def test_pages_grow_to_whole_ones(tmp_path):
     settings = BCSettings(out=tmp_path, curriculum=0.5)
-    shares = [kept_lines(settings, progress) for progress in (0.0, 0.25, 0.5, 0.9)]
+    shares = [kept_lines(settings, progress, Random(0)) for progress in (0.0, 0.25, 0.5, 0.9)]
     assert shares == [0.1, 0.55, 1.0, 1.0]
-    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25) == pytest.approx(0.325)
-    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0) == 1.0
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.5, curriculum_power=2.0), 0.25, Random(0)) == pytest.approx(0.325)
+    assert kept_lines(BCSettings(out=tmp_path, curriculum=0.0), 0.0, Random(0)) == 1.0
+    mixed = BCSettings(out=tmp_path, curriculum=0.0, thinned=0.5)
+    shares = [kept_lines(mixed, 0.5, Random(number)) for number in range(200)]
+    assert 0.3 < sum(share < 1 for share in shares) / 200 < 0.7
+    assert min(shares) >= 0.05
+    assert kept_lines(mixed, 0.9, Random(0)) == 1.0
+
+
+def test_focus_needs_single_steps(tmp_path):
+    with pytest.raises(ValueError, match="draws single steps"):
+        BCSettings(out=tmp_path, focus=0.1, copy_weight=0.0)

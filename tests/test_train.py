@@ -90,15 +90,16 @@ def test_reinforcement_lifts_a_half_trained_model(tmp_path):
     assert max(record.get("logprob_gap", 0) for record in read_metrics(tmp_path / "rl")) < 1e-4
 
 
-def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch):
+@pytest.mark.parametrize("changes", [{}, {"focus": 0.2, "thinned": 0.5}, {"copy_weight": 0.0}])
+def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
     data = tiny.demonstrations(60)
-    whole = train_bc.train(bc(tmp_path / "whole"), data)
+    whole = train_bc.train(bc(tmp_path / "whole", **changes), data)
     with monkeypatch.context() as patch:
         interrupted(patch, train_bc, after=2)
         with pytest.raises(KeyboardInterrupt):
-            train_bc.train(bc(tmp_path / "killed", save_every=2), data)
+            train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
-    resumed = train_bc.train(bc(tmp_path / "killed", save_every=2), data)
+    resumed = train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
     assert_same_weights(whole, resumed)
     assert [record["update"] for record in read_metrics(tmp_path / "killed")] == [1, 2, 3, 4]
 

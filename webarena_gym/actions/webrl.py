@@ -59,9 +59,15 @@ _HEADS = ("do", "exit", "go_backward", "go_forward")
 
 
 class WebRLDialect:
-    """Reads and writes the webrl dialect, leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
+    """Reads and writes the webrl dialect, leniently: fences, answer tags, int ids, single quotes, blanks and newlines.
+
+    It reads fields in any order; `element_first` writes the element before the argument.
+    """
 
     name = "webrl"
+
+    def __init__(self, *, element_first: bool = False) -> None:
+        self._element_first = element_first
 
     def parse(self, reply: str) -> Action:
         """Return the one action in a model's reply. Raises ActionError.
@@ -97,8 +103,8 @@ class WebRLDialect:
             case Kind.PRESS | Kind.GOTO | Kind.NEW_TAB | Kind.CLOSE_TAB:
                 raise ValueError(f"the webrl dialect cannot express {action}")
         values = {"argument": action.argument, "element": action.element}
-        fields = "".join(f", {field}={quoted(values[field] or '')}" for field in _FIELDS[action.kind])
-        return f"do(action={quoted(action.kind)}{fields})"
+        fields = [f", {field}={quoted(values[field] or '')}" for field in _FIELDS[action.kind]]
+        return f"do(action={quoted(action.kind)}{''.join(reversed(fields) if self._element_first else fields)})"
 
     def grammar(self) -> str:
         """Return the list of actions, one a line, for a prompt."""
