@@ -41,6 +41,17 @@ def wilson(successes: float, n: int) -> Score:
     return Score(rate, n, max(0.0, centre - half), min(1.0, centre + half))
 
 
+def pooled(rewards_ST: Sequence[Sequence[float]]) -> Score:
+    """Return the score of S training seeds together, as if every episode were a sample of its own; equal seeds count once.
+
+    >>> pooled([[0, 1], [0, 1]]).n, pooled([[0, 1], [1, 1]]).n
+    (2, 4)
+    """
+    if all(rewards == rewards_ST[0] for rewards in rewards_ST):  # one agent for all
+        rewards_ST = rewards_ST[:1]
+    return wilson(sum(map(sum, rewards_ST)), sum(map(len, rewards_ST)))
+
+
 def paired_lift(
     before_ST: Sequence[Sequence[float]], after_ST: Sequence[Sequence[float]], *, resamples: int = 10_000, seed: int = 0
 ) -> Lift:

@@ -20,7 +20,7 @@ import torch
 from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
 from agents.groups import GroupSettings
-from agents.intervals import paired_lift, wilson
+from agents.intervals import paired_lift, pooled, wilson
 from agents.learner import UpdateSettings
 from agents.lessons import CreditSettings
 from agents.metrics import read_metrics
@@ -29,7 +29,7 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
-from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, measure, play, rewards, side_by_side, some
+from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -93,6 +93,8 @@ def run(settings: LearningSettings) -> dict[str, Any]:
         figures |= {
             f"bc{suffix}": round(mean(map(mean, before)), 4),
             f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
+            f"bc{suffix}_pooled": pooled(before)._asdict(),
+            f"mgrpo{suffix}_pooled": pooled(after)._asdict(),
             f"bc{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in before],
             f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
             f"lift{suffix}": round(lift.lift, 4),
@@ -120,6 +122,7 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
+    claim(folder, cloned=settings.cloned, grpo_minutes=settings.grpo_minutes)
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     cloned, episodes = settings.cloned, settings.out / "cloned"
     if cloned is None:

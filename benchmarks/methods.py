@@ -18,7 +18,7 @@ import torch
 from agents.checkpoints import agent_record
 from agents.demo import TEMPLATES
 from agents.demonstrations import draw_tasks
-from agents.intervals import Score, paired_lift, wilson
+from agents.intervals import paired_lift, pooled
 from agents.metrics import read_metrics
 from agents.presets import PRESETS
 from agents.settings import parse_settings
@@ -28,7 +28,7 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as train_bc
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as train_grpo
-from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, measure, side_by_side, some
+from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym.tasks import Task
 
 
@@ -150,6 +150,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
+    claim(folder, cloned=settings.cloned if recipe.cloning is None else None, minutes=settings.minutes, options=recipe.options)
     if recipe.cloning is None:
         cloned, episodes = _common_clone(settings)
     else:
@@ -179,20 +180,13 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) 
             [found[part][way] for found in each] for each, part in ((runs, "before"), (runs, "after"), (first, "after"))
         )
         row[way] = {
-            "clone": _pooled(before)._asdict(),
-            "after": _pooled(after)._asdict(),
+            "clone": pooled(before)._asdict(),
+            "after": pooled(after)._asdict(),
             "lift": paired_lift(before, after)._asdict(),
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
             "above_first": paired_lift(others, after)._asdict(),
         }
     return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
-
-
-def _pooled(rewards: Sequence[Sequence[float]]) -> Score:
-    """Return the score of all seeds together; those of one clone are one sample."""
-    if all(own == rewards[0] for own in rewards):
-        rewards = rewards[:1]
-    return wilson(sum(map(sum, rewards)), sum(map(len, rewards)))
 
 
 def held_out(settings: MethodsSettings) -> list[Task]:

@@ -39,6 +39,19 @@ def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> No
         print(json.dumps(result))
 
 
+def claim(folder: Path, **settings: Any) -> None:
+    """Note what the runs in the folder are made with. Raises ValueError if it holds runs of other settings, which would go on as they are."""
+    file, wanted = folder / "begun_with.json", json.loads(json.dumps(settings, default=str))
+    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else wanted
+    if found != wanted:
+        different = next(name for name in wanted if found.get(name) != wanted[name])
+        raise ValueError(
+            f"{folder} was begun with {different}={found.get(different)!r}, not {wanted[different]!r}; remove it, or choose another --out"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(wanted), encoding="utf-8")
+
+
 def some(tasks: list[Task], limit: int | None) -> list[Task]:
     """Return so many of the tasks, spread over them all."""
     return tasks[:: max(1, len(tasks) // limit)][:limit] if limit else tasks

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.intervals import wilson
 from benchmarks.playing import RESULTS
 
 ROOT = Path(__file__).parent.parent
@@ -43,9 +42,7 @@ def written(document: str) -> str:
 def learning() -> str:
     """Return what reinforcement adds to cloning, on the whole suite."""
     result = _read("learning")
-    cloned, reinforced = (
-        [_pooled(result[f"{name}{suffix}_of_seeds"]) for suffix in ("", "_sampled")] for name in ("bc", "mgrpo")
-    )
+    cloned, reinforced = ([_score(result[f"{name}{suffix}_pooled"]) for suffix in ("", "_sampled")] for name in ("bc", "mgrpo"))
     lifts = [_lift(result[f"lift{suffix}"], *result[f"lift{suffix}_ci95"]) for suffix in ("", "_sampled")]
     rows: list[Row] = [
         ("random", _percent(result["random"]), "", ""),
@@ -161,16 +158,18 @@ def searches() -> str:
 
 
 def leaderboard() -> str:
-    """Return a row for every agent that was measured, best first in each set of tasks."""
+    """Return a row for every agent that was measured, best first in each set of tasks, and the commands of the rows."""
     rows: list[tuple[str, float, Row]] = []
+    commands: list[str] = []
     for name in ("learning", "methods", "baselines", "variants"):
         result = _read(name)
-        command, commit = f"`{result['command']}`", result["commit"]
+        commands.append(f"`{result['command']}`")
+        command, commit = len(commands), result["commit"]
         if name == "learning":
             tasks = f"test split and a fresh world, n = {result['n']}"
             for key, title in (("bc", "small model, BC"), ("mgrpo", "small model, BC, then M-GRPO")):
                 success = result[key]
-                rows.append((tasks, success, (title, _pooled(result[f"{key}_of_seeds"]), command, commit)))
+                rows.append((tasks, success, (title, _score(result[f"{key}_pooled"]), command, commit)))
             rows.append((tasks, result["random"], ("random", _percent(result["random"]), command, commit)))
         else:
             tasks = f"{result['templates']} kinds of shop tasks, n = {result['n']}"
@@ -183,7 +182,8 @@ def leaderboard() -> str:
                 after = row["greedy"]["after"]
                 rows.append((tasks, after["success"], (row["title"], _score(after), command, commit)))
     rows.sort(key=lambda item: (item[0], -item[1]))
-    return _table(("tasks", "agent", "success, greedy", "command", "commit"), [(tasks, *row) for tasks, _, row in rows])
+    table = _table(("tasks", "agent", "success, greedy", "command", "commit"), [(tasks, *row) for tasks, _, row in rows])
+    return table + "\nThe commands:\n\n" + "".join(f"{number}. {command}\n" for number, command in enumerate(commands, 1))
 
 
 TABLES: dict[str, Callable[[], str]] = {
@@ -216,14 +216,6 @@ def _percent(rate: float) -> str:
 
 def _score(score: dict[str, float]) -> str:
     return f"{_percent(score['success'])} ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
-
-
-def _pooled(scores: Sequence[Sequence[float]]) -> str:
-    """Return the score of all seeds together; each is [success, n, low, high]."""
-    successes, n = sum(score[0] * score[1] for score in scores), sum(int(score[1]) for score in scores)
-    if all(score == scores[0] for score in scores):  # one clone for all seeds is one sample
-        successes, n = scores[0][0] * scores[0][1], int(scores[0][1])
-    return _score(wilson(successes, n)._asdict())
 
 
 def _lift(lift: float, low: float, high: float) -> str:

@@ -11,6 +11,7 @@ from agents.metrics import read_metrics
 from agents.optimizers import create_optimizer
 from agents.train_bc import BCSettings
 from benchmarks import methods
+from benchmarks.playing import claim
 from tests import tiny
 
 FEW = {"max_steps": 2, "max_new_tokens": 4}
@@ -73,3 +74,9 @@ def test_agents_that_know_no_text_begin_untrained(arguments, capsys, tmp_path):
 def test_an_unknown_method_is_named(arguments):
     with pytest.raises(ValueError, match="there is no method 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
+
+
+def test_runs_of_other_settings_are_not_taken_for_these(arguments, tmp_path):
+    claim(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
+    with pytest.raises(ValueError, match=r"was begun with cloned='.*other', not '.*clone'"):
+        methods.main([*arguments, "--methods", "mgrpo"])
