@@ -9,6 +9,7 @@ learn in minutes on a CPU:
 - *The first two layers start wired to copy* what stood after the last token when it was seen before.
 """
 
+import copy
 import re
 from collections import Counter
 from collections.abc import Iterable
@@ -116,6 +117,30 @@ def create_model(
         model = LlamaForCausalLM(config)
         wire_copying(model)
     return model
+
+
+@torch.no_grad()
+def insert_layers(model: PreTrainedModel, count: int, *, after: int = 1, seed: int = 0) -> PreTrainedModel:
+    """Return the model with new layers behind its first ones, which change nothing until they are trained.
+
+    The layer that copies leaves little of a token's identity to those above it, so what to copy must be found out below.
+    """
+    config = copy.deepcopy(model.config)
+    config.num_hidden_layers += count
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        deeper: PreTrainedModel = type(model)(config)
+    layers: Any = deeper.base_model.layers
+    for new in layers[after : after + count]:
+        for projection in (new.self_attn.o_proj, new.mlp.down_proj):
+            for weights in projection.parameters():
+                weights.zero_()
+    old_layers: Any = model.base_model.layers
+    for old, new in zip(old_layers, [*layers[:after], *layers[after + count :]], strict=True):
+        new.load_state_dict(old.state_dict())
+    rest = {name: weights for name, weights in model.state_dict().items() if ".layers." not in name}
+    deeper.load_state_dict(rest, strict=False)
+    return deeper.to(model.dtype)
 
 
 @torch.no_grad()

@@ -62,6 +62,8 @@ class BCSettings(EnvSettings):
     """layers of the small model"""
     heads: int = 4
     """attention heads of the small model"""
+    inserted_layers: int = 0
+    """new layers behind the first one of a small model that training goes on with; they change nothing until they are trained"""
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
     optimizer: OptimizerName = "adamw"
@@ -271,7 +273,10 @@ def _room(reply_tokens: Sequence[int]) -> int:
 def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tuple[PreTrainedModel, Any]:
     """Return the model and tokenizer that training begins with."""
     if settings.model != SMALL:
-        return load_model(settings.model)
+        model, tokenizer = load_model(settings.model)
+        if settings.inserted_layers:
+            model = small.insert_layers(model, settings.inserted_layers, seed=settings.seed)
+        return model, tokenizer
     some = random.Random(settings.seed).sample(demonstrations, min(len(demonstrations), 2500))
     texts = [text for item in some for text in (*(message["content"] for message in item.messages), item.reply)]
     tokenizer = small.train_tokenizer(texts, settings.vocabulary)
