@@ -131,16 +131,18 @@ def insert_layers(model: PreTrainedModel, count: int, *, after: int = 1, seed: i
         torch.manual_seed(seed)
         deeper: PreTrainedModel = type(model)(config)
     layers: Any = deeper.base_model.layers
-    for new in layers[after : after + count]:
-        for projection in (new.self_attn.o_proj, new.mlp.down_proj):
+    for layer in layers[after : after + count]:
+        for projection in (layer.self_attn.o_proj, layer.mlp.down_proj):
             for weights in projection.parameters():
                 weights.zero_()
-    old_layers: Any = model.base_model.layers
-    for old, new in zip(old_layers, [*layers[:after], *layers[after + count :]], strict=True):
-        new.load_state_dict(old.state_dict())
-    rest = {name: weights for name, weights in model.state_dict().items() if ".layers." not in name}
-    deeper.load_state_dict(rest, strict=False)
-    return deeper.to(model.dtype)
+
+    def moved(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return f".layers.{number + count if number >= after else number}."
+
+    kept = {re.sub(r"\.layers\.(\d+)\.", moved, name): weights for name, weights in model.state_dict().items()}
+    deeper.load_state_dict(kept, strict=False)
+    return deeper
 
 
 @torch.no_grad()

@@ -109,6 +109,10 @@ class BCSettings(EnvSettings):
     def __post_init__(self) -> None:
         if self.focus and not self.copy_weight:
             raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
+        if self.inserted_layers and self.model == SMALL:
+            raise ValueError(
+                f"inserted_layers={self.inserted_layers} needs a trained model; a new one has layers={self.layers}"
+            )
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""

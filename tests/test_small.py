@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from agents import small
+from agents.train_bc import BCSettings
 from tests.tiny import tiny_model
 
 
@@ -66,3 +67,19 @@ def test_practice_teaches_to_copy():
     model = small.create_model(tokenizer, width=64, layers=2, heads=4)
     first = small.practise_copying(model, 1, first_id=5)
     assert small.practise_copying(model, 60, first_id=5, seed=1) < first / 3
+
+
+def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
+    model = small.create_model(tokenizer, width=64, layers=3)
+    deeper = small.insert_layers(model, 2)
+    ids = torch.randint(5, 300, (2, 20))
+    assert deeper.config.num_hidden_layers == 5
+    assert torch.equal(model(ids).logits, deeper(ids).logits)
+    deeper(ids).logits.square().mean().backward()
+    inserted = deeper.base_model.layers[1:3]
+    assert all(layer.self_attn.o_proj.weight.grad.abs().max() > 0 for layer in inserted)
+
+
+def test_a_new_model_is_not_made_deeper(tmp_path):
+    with pytest.raises(ValueError, match="inserted_layers=2 needs a trained model"):
+        BCSettings(out=tmp_path, inserted_layers=2)
