@@ -23,7 +23,7 @@ from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
 from agents.trajectories import write_trajectories
 from webarena_gym.tasks import Task
 
-STARTER = Path(__file__).parent / "checkpoints" / "cloned"
+STARTER = Path(__file__).parent / "checkpoints" / "starter"
 """the small model that ships, cloned on the whole suite"""
 TEMPLATES = tuple(
     f"shopping.{name}"

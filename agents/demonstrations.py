@@ -22,7 +22,6 @@ from agents.settings import EnvSettings, parse_settings
 from agents.thoughts import Moment, Reading, Thoughts, read, write_thought
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.actions.webrl import WebRLDialect
 from webarena_gym.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
@@ -66,8 +65,6 @@ class DemonstrationSettings(EnvSettings):
     """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
-    element_first: bool = False
-    """the expert names the element before what goes into it, so that a small model need not know both at once"""
     system: Style = "none"
     """the system prompt to put first: none, act (the action alone) or think (reason first)"""
     seed: int = 0
@@ -94,20 +91,13 @@ def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
 
 
 def episodes(
-    tasks: Sequence[Task],
-    *,
-    expert_thoughts: Thoughts = "none",
-    element_first: bool = False,
-    seed: int = 0,
-    **env_arguments: Any,
+    tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", seed: int = 0, **env_arguments: Any
 ) -> Iterator[list[Demonstration]]:
     """Yield the steps of the expert on each task, if it earned the reward, else none.
 
-    `expert_thoughts` puts a thought before each action, its wording drawn from `seed`, in the <think>/<answer> format;
-    `element_first` writes `element=` before `argument=`.
+    `expert_thoughts` puts a thought before each action, its wording drawn from `seed`, in the <think>/<answer> format.
     """
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
-    dialect = WebRLDialect(element_first=element_first)
     for task in tqdm(tasks, desc="demonstrating", unit="task"):
         _, info = env.reset(seed=0, options={"task": task})
         goal, expert = info["goal"], Expert(task, env.dialect)
@@ -120,12 +110,12 @@ def episodes(
             if expert_thoughts != "none":
                 readings.append(read(env.page, env.observation, info["page"]))
             choices.append(expert.choose(env.page, env.observation))
-            _, earned, terminated, truncated, info = env.step(dialect.format(choices[-1].action))
+            _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
             reward, over = float(earned), terminated or truncated
         if reward != 1.0:
             yield []
             continue
-        replies = [dialect.format(choice.action) for choice in choices]
+        replies = [env.dialect.format(choice.action) for choice in choices]
         if expert_thoughts != "none":
             done = [choice.named for choice in choices]
             for number, choice in enumerate(choices):
@@ -245,8 +235,7 @@ def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
     settings = parse_settings(DemonstrationSettings, arguments)
     tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    options = {name: getattr(settings, name) for name in ("expert_thoughts", "element_first", "seed")}
-    played = episodes(tasks, **options, **settings.env_arguments())
+    played = episodes(tasks, expert_thoughts=settings.expert_thoughts, seed=settings.seed, **settings.env_arguments())
     system = system_prompt(settings.system, elements=settings.elements)
     steps = solved = 0
     settings.out.parent.mkdir(parents=True, exist_ok=True)

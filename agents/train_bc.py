@@ -41,7 +41,7 @@ class BCSettings(EnvSettings):
     """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
     demonstrations: Path | None = None
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew, as
-    the next five options say"""
+    the next four options say"""
     worlds: tuple[int, ...] = tuple(range(11, 31))
     """seeds of the worlds that demonstrations come from"""
     per_template: int = 3
@@ -50,8 +50,6 @@ class BCSettings(EnvSettings):
     """only these templates; by default those of the training split"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
-    element_first: bool = False
-    """the expert names the element before what goes into it, so that a small model need not know both at once"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     vocabulary: int = 2048
@@ -127,8 +125,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         demonstrations = read_demonstrations(settings.demonstrations)
     elif demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-        options = {name: getattr(settings, name) for name in ("expert_thoughts", "element_first", "seed")}
-        demonstrations = demonstrate(tasks, **options, **settings.env_arguments())
+        thoughts = settings.expert_thoughts
+        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
     done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
-from webarena_gym.actions.webrl import WebRLDialect
 from webarena_gym.errors import ActionError
 
 WEBRL = DIALECTS["webrl"]
@@ -33,13 +32,6 @@ WEBRL_KINDS = [kind for kind in Kind if kind not in {Kind.GOTO, Kind.NEW_TAB, Ki
 @given(actions(WEBRL_KINDS, TEXT, TEXT))
 def test_webrl_reads_what_it_writes(action):
     assert WEBRL.parse(WEBRL.format(action)) == action
-    assert WEBRL.parse(WebRLDialect(element_first=True).format(action)) == action
-
-
-def test_webrl_writes_the_element_first_if_told_so():
-    dialect = WebRLDialect(element_first=True)
-    assert dialect.format(Action(Kind.TYPE, "Name", "Rosa")) == 'do(action="Type", element="Name", argument="Rosa")'
-    assert dialect.format(Action(Kind.CLICK, "Save")) == 'do(action="Click", element="Save")'
 
 
 @given(actions(WEBRL_KINDS, TEXT, TEXT), TEXT.filter(lambda text: "<" not in text))

@@ -22,7 +22,6 @@ from agents.prompts import PromptEncoder, system_prompt
 from agents.settings import EnvSettings
 from agents.train_bc import BCSettings, encode, kept_lines, measure
 from tests import tiny
-from webarena_gym.actions.webrl import WebRLDialect
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
 
@@ -141,16 +140,6 @@ def test_the_conversation_is_the_env_s_own(thoughts):
     assert [list(step.messages) for step in shown] == seen
     assert info["success"]
     env.close()
-
-
-def test_the_expert_names_the_element_first_if_told_so():
-    tasks = draw_tasks([1001], 1, templates=["shopping.product_price"])
-    first = demonstrate(tasks, elements="label", element_first=True)
-    usual = demonstrate(tasks, elements="label")
-    assert first[0].reply.startswith('do(action="Search", element="Search entire store", argument="')
-    assert first[1].messages[1]["content"] == first[0].reply
-    dialect = WebRLDialect()
-    assert [dialect.parse(step.reply) for step in first] == [dialect.parse(step.reply) for step in usual]
 
 
 def test_unsolved_tasks_leave_no_steps():

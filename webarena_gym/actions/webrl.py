@@ -59,15 +59,9 @@ _HEADS = ("do", "exit", "go_backward", "go_forward")
 
 
 class WebRLDialect:
-    """Reads and writes the webrl dialect, leniently: fences, answer tags, int ids, single quotes, blanks and newlines.
-
-    It reads fields in any order; `element_first` writes the element before the argument.
-    """
+    """Reads and writes the webrl dialect, leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
 
     name = "webrl"
-
-    def __init__(self, *, element_first: bool = False) -> None:
-        self._element_first = element_first
 
     def parse(self, reply: str) -> Action:
         """Return the one action in a model's reply. Raises ActionError.
@@ -103,8 +97,8 @@ class WebRLDialect:
             case Kind.PRESS | Kind.GOTO | Kind.NEW_TAB | Kind.CLOSE_TAB:
                 raise ValueError(f"the webrl dialect cannot express {action}")
         values = {"argument": action.argument, "element": action.element}
-        fields = [f", {field}={quoted(values[field] or '')}" for field in _FIELDS[action.kind]]
-        return f"do(action={quoted(action.kind)}{''.join(reversed(fields) if self._element_first else fields)})"
+        fields = "".join(f", {field}={quoted(values[field] or '')}" for field in _FIELDS[action.kind])
+        return f"do(action={quoted(action.kind)}{fields})"
 
     def grammar(self) -> str:
         """Return the list of actions, one a line, for a prompt."""
