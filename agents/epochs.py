@@ -42,46 +42,53 @@ class Updates:
     def __init__(self, lengths: Sequence[int], tokens: int, seed: int, focus: Focus | None = None) -> None:
         self.focus = focus
         self._lengths, self._tokens, self._seed = lengths, tokens, seed
-        self._epoch, self._place, self._ready = 0, 0, list[list[int]]()
+        self._ready: list[list[int]] = []
+        self._begin(0)
 
     def __iter__(self) -> Iterator[list[int]]:
         return self
 
     def __next__(self) -> list[int]:
         while not self._ready:
+            if self._place == len(self._order):
+                self._begin(self._epoch + 1)
             self._prepare()
         return self._ready.pop(0)
 
     def record(self) -> dict[str, Any]:
         """Return the place in the data, and what the focus has learned, as JSON."""
-        place = {"epoch": self._epoch, "place": self._place, "ready": self._ready}
+        place = {"epoch": self._epoch, "place": self._place, "ready": self._ready, "dice": self._dice.getstate()}
         return place | ({"errors": self.focus.errors} if self.focus else {})
 
     def restore(self, record: dict[str, Any]) -> None:
         """Go on from what `record` returned."""
-        self._epoch, self._place, self._ready = record["epoch"], record["place"], list(record["ready"])
+        self._begin(record["epoch"])
+        version, state, following = record["dice"]
+        self._dice.setstate((version, tuple(state), following))
+        self._place, self._ready = record["place"], list(record["ready"])
         if self.focus:
             self.focus.errors.update(record["errors"])
 
+    def _begin(self, epoch: int) -> None:
+        self._epoch, self._place = epoch, 0
+        self._dice: random.Random = random.Random(f"{self._seed}/{epoch}")
+        self._order = self._dice.sample(range(len(self._lengths)), len(self._lengths))
+
     def _prepare(self) -> None:
         """Make updates of the next samples. Sorting a whole epoch would make each one of the few kinds of page."""
-        order = random.Random(f"{self._seed}/{self._epoch}").sample(range(len(self._lengths)), len(self._lengths))
-        rng = random.Random(f"{self._seed}/{self._epoch}/{self._place}")
         window: list[int] = []
-        while self._place < len(order) and len(window) < _WINDOW:
-            index = order[self._place]
+        while self._place < len(self._order) and len(window) < _WINDOW:
+            index = self._order[self._place]
             self._place += 1
-            if self.focus is None or self.focus.takes(index, rng):
+            if self.focus is None or self.focus.takes(index, self._dice):
                 window.append(index)
-        updates: list[list[int]] = [[]]
+        updates: list[list[int]] = [[]] if window else []
         for index in sorted(window, key=self._lengths.__getitem__):
             if updates[-1] and self._lengths[index] * (len(updates[-1]) + 1) > self._tokens:
                 updates.append([])
             updates[-1].append(index)
-        rng.shuffle(updates)
-        self._ready = updates if window else []
-        if self._place == len(order):
-            self._epoch, self._place = self._epoch + 1, 0
+        self._dice.shuffle(updates)
+        self._ready = updates
 
 
 def find_episodes(demonstrations: Sequence[Demonstration]) -> list[list[int]]:

@@ -89,7 +89,7 @@ class BCSettings(EnvSettings):
     curriculum_power: float = 1.0
     """pages grow with this power of that part's progress; 2 keeps them small for longer, and so more of them are seen"""
     thinned: float = 0.0
-    """part of the updates that see thinned pages after the curriculum too, up to the last 15 % of the training"""
+    """part of the updates that see thinned pages after the curriculum too, until 0.85 of the training is done"""
     focus: float = 0.0
     """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
     its task's template and its place in the episode"""
