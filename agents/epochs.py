@@ -111,23 +111,22 @@ class EpisodeUpdates:
 
     def __init__(self, episodes: Sequence[Sequence[int]], lengths: Sequence[int], tokens: int, seed: int) -> None:
         self._episodes, self._lengths, self._tokens, self._seed = episodes, lengths, tokens, seed
-        self._epoch, self._place = 0, 0
+        self._begin(0)
 
     def __iter__(self) -> Iterator[list[int]]:
         return self
 
     def __next__(self) -> list[int]:
-        order = random.Random(f"{self._seed}/{self._epoch}").sample(self._episodes, len(self._episodes))
         update: list[int] = []
         room = self._tokens
-        for episode in order[self._place :]:
+        for episode in self._order[self._place :]:
             length = sum(self._lengths[index] for index in episode)
             if update and length > room:
                 break
             update, room = [*update, *episode], room - length
             self._place += 1
-        if self._place == len(order):
-            self._epoch, self._place = self._epoch + 1, 0
+        if self._place == len(self._order):
+            self._begin(self._epoch + 1)
         return update
 
     def record(self) -> dict[str, Any]:
@@ -136,4 +135,9 @@ class EpisodeUpdates:
 
     def restore(self, record: dict[str, Any]) -> None:
         """Go on from what `record` returned."""
-        self._epoch, self._place = record["epoch"], record["place"]
+        self._begin(record["epoch"])
+        self._place = record["place"]
+
+    def _begin(self, epoch: int) -> None:
+        self._epoch, self._place = epoch, 0
+        self._order = random.Random(f"{self._seed}/{epoch}").sample(self._episodes, len(self._episodes))

@@ -122,14 +122,15 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
-    claim(folder, cloned=settings.cloned, grpo_minutes=settings.grpo_minutes)
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    parts = (CreditSettings, UpdateSettings, GroupSettings)
+    own = {item.name: getattr(settings, item.name) for part in parts for item in fields(part)}
+    minutes = {"cloning_minutes": None if settings.cloned else settings.cloning_minutes, "grpo_minutes": settings.grpo_minutes}
+    claim(folder, cloned=settings.cloned, **minutes, **common, **own)
     cloned, episodes = settings.cloned, settings.out / "cloned"
     if cloned is None:
         cloned, episodes = folder / "bc", folder / "bc_episodes"
         clone(BCSettings(out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
-    parts = (CreditSettings, UpdateSettings, GroupSettings)
-    own = {item.name: getattr(settings, item.name) for part in parts for item in fields(part)}
     common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
     reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
     return {

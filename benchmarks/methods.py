@@ -40,6 +40,7 @@ class Recipe(NamedTuple):
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
 
 
+_CLAIMED = ("minutes", "learning_rate", "tasks_per_update", "group_size", "templates", "worlds", "per_template")
 _UNTRAINED = {"updates": 0, "minutes": 0.0}
 _PAPER = {"advantages": "trajectory", "weighting": "paper"}
 RECIPES: dict[str, Recipe] = {
@@ -150,7 +151,14 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
-    claim(folder, cloned=settings.cloned if recipe.cloning is None else None, minutes=settings.minutes, options=recipe.options)
+    own = recipe.cloning is not None
+    claim(
+        folder,
+        cloned=None if own else settings.cloned,
+        recipe=recipe,
+        cloning_minutes=settings.cloning_minutes if own else None,
+        **{key: getattr(settings, key) for key in _CLAIMED},
+    )
     if recipe.cloning is None:
         cloned, episodes = _common_clone(settings)
     else:
