@@ -5,7 +5,7 @@ from random import Random
 import pytest
 import torch
 
-from agents import train_baseline, train_bc, train_grpo
+from agents import train_baseline, train_grpo
 from agents.baselines.awr import exponential_weights
 from agents.baselines.critics import Critic, CriticSettings
 from agents.baselines.digirl import doubly_robust_advantages, highest
@@ -32,7 +32,7 @@ from agents.settings import parse_settings
 from agents.train_baseline import BaselineSettings
 from agents.trajectories import Step, Trajectory
 from tests import tiny
-from tests.test_train import assert_same_weights, bc, grpo, interrupted, success
+from tests.test_train import assert_same_weights, grpo, interrupted, success, unsure_clone
 
 METHODS = ["filtered_bc", "awr", "digirl", "webrl"]
 
@@ -47,10 +47,8 @@ def tiny_envs(monkeypatch):
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A half-trained model."""
     torch.set_num_threads(1)
-    settings = bc(tmp_path_factory.mktemp("clone"), updates=70, width=64, heads=4, practice=60)
-    return train_bc.train(settings, tiny.demonstrations(300))
+    return unsure_clone(tmp_path_factory.mktemp("clone"))
 
 
 @pytest.fixture(scope="module")
@@ -84,9 +82,9 @@ def tokens(logprobs, old, advantages, weights, lengths):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_each_method_lifts_a_half_trained_model(tmp_path, clone, success_before, method):
+def test_each_method_lifts_an_unsure_model(tmp_path, clone, success_before, method):
     path = train_baseline.train(baseline(tmp_path, clone, method, updates=24, judged_after=800), tiny.tasks(60))
-    assert success(path) > success_before + 0.2
+    assert success(path) > success_before + 0.1
 
 
 @pytest.mark.parametrize("method", METHODS)

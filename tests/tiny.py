@@ -3,6 +3,8 @@
 Torch is imported where it is used: processes that hold envs do without it.
 """
 
+import random
+
 from agents import envs
 from tests.tiny_shop import ENV_ID, WORDS, TinyShop, TinyTask, number_of, reply_to, target_of, tasks
 
@@ -15,13 +17,16 @@ def create_envs(tasks, num_envs, *, workers=0, broken=False, lenient=False, **_)
     return envs.create_envs(tasks, num_envs, workers=workers, env_id=f"tests.tiny_shop:{ENV_ID}", **options)
 
 
-def demonstrations(count, seed=0):
+def demonstrations(count, seed=0, right=1.0):
+    """Clicks of a teacher who is right with this probability, and else clicks another name of the page."""
     from agents.demonstrations import Demonstration  # noqa: PLC0415
 
-    env, result = TinyShop(), []
+    env, rng, result = TinyShop(), random.Random(seed), []
     for number, task in enumerate(tasks(count, seed)):
         _, info = env.reset(seed=number, options={"task": task})
-        result.append(Demonstration(task.task_id, tuple(info["messages"]), reply_to(task.target)))
+        others = [word for word in env.shown if word != task.target]
+        clicked = task.target if rng.random() < right else rng.choice(others)
+        result.append(Demonstration(task.task_id, tuple(info["messages"]), reply_to(clicked)))
     return result
 
 
