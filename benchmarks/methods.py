@@ -143,6 +143,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         "cloning_minutes": settings.cloning_minutes,
         "learning_rate": settings.learning_rate,
         "templates": len(settings.templates),
+        "max_steps": settings.max_steps,
     }
 
 
