@@ -9,7 +9,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,7 +23,7 @@ from agents.intervals import Score, wilson
 from agents.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.rollouts import Collector, Episode
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import EnvSettings, given, parse_settings
 from agents.trajectories import Trajectory, write_trajectories
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -174,7 +173,7 @@ def table(evaluation: Evaluation) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Evaluate as the command line says."""
-    named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
+    named = given(arguments, "--policy")
     settings = parse_settings(EvaluationSettings, arguments, policy_defaults(named) if named else {})
     if settings.threads:
         torch.set_num_threads(settings.threads)

@@ -49,6 +49,7 @@ def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaul
         description=inspect.getdoc(kind),
         usage="%(prog)s [options]",
         formatter_class=ArgumentDefaultsHelpFormatter,
+        allow_abbrev=False,
         prog=f"python -m {program}",
     )
     groups: dict[type, Any] = {
@@ -74,6 +75,18 @@ def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaul
             group.add_argument(name, type=optional[0] if optional else hint, metavar=item.name.upper(), **options)
     values = vars(parser.parse_args(arguments))
     return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+
+
+def given(arguments: Sequence[str], option: str) -> str | None:
+    """Return what a command line says of an option before all of it is parsed, as what it says may set defaults of others.
+
+    >>> given(["--seed", "1", "--model=runs/bc"], "--model")
+    'runs/bc'
+    """
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(option, dest="value")
+    value: str | None = parser.parse_known_args(arguments)[0].value
+    return value
 
 
 def field_docs(kind: type) -> dict[str, str]:

@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -36,7 +35,7 @@ from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
 from agents.runs import RunSettings, Spending, describe, engine_factory
-from agents.settings import parse_settings
+from agents.settings import given, parse_settings
 from webarena_gym.tasks import Task
 
 
@@ -163,7 +162,7 @@ def create_method(
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; the model's own env settings are the defaults."""
-    model = next((value for name, value in pairwise(arguments) if name == "--model"), None)
+    model = given(arguments, "--model")
     print(train(parse_settings(BaselineSettings, arguments, agent_record(model) if model else {})))
 
 

@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.metrics import BAR, Metrics
 from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import EnvSettings, given, parse_settings
 from agents.thoughts import Thoughts
 
 SMALL = "small"
@@ -307,7 +306,7 @@ _CHUNK = 256  # demonstrations that are encoded at once to be measured
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
-    file = next((value for name, value in pairwise(arguments) if name == "--demonstrations"), None)
+    file = given(arguments, "--demonstrations")
     print(train(parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None)))
 
 

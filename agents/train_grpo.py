@@ -11,7 +11,6 @@ from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from random import Random
 from typing import Any, Literal
@@ -41,7 +40,7 @@ from agents.ranks import Ranks
 from agents.rollouts import Collector
 from agents.runs import RunSettings, Spending, describe, engine_factory
 from agents.samples import records, write_samples
-from agents.settings import parse_settings
+from agents.settings import given, parse_settings
 from agents.trajectories import Trajectory
 from webarena_gym.tasks import Task
 
@@ -53,7 +52,8 @@ class GRPOSettings(RunSettings, CreditSettings, ForkSettings, UpdateSettings, Gr
     On a CPU, with staleness 0 and no workers, equal runs end with equal weights, bit for bit, killed in between or not.
 
     `--preset paper` has WebAgent-R1's settings, `released` those of its released trainer, `dapo` and `gigpo` the objectives of
-    these papers; the default, `small`, suits a small model on a CPU.
+    these papers; the default, `small`, suits a small model on a CPU. How a model was used when it was trained here comes before a
+    preset's wishes.
     """
 
     preset: Literal["small", "paper", "released", "dapo", "gigpo"] = "small"
@@ -192,9 +192,8 @@ def _reference(settings: GRPOSettings) -> PreTrainedModel:
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; the model's own env settings and the preset's are the defaults."""
-    preset = next((value for name, value in pairwise(arguments) if name == "--preset"), "small")
-    model = next((value for name, value in pairwise(arguments) if name == "--model"), None)
-    defaults = {**PRESETS.get(preset, {}), **(agent_record(model) if model else {})}
+    preset, model = (given(arguments, option) for option in ("--preset", "--model"))
+    defaults = {**PRESETS.get(preset or "small", {}), **(agent_record(model) if model else {})}
     settings = parse_settings(GRPOSettings, arguments, defaults)
     if settings.cluster:
         fit(partial(train, settings), settings, settings.out)

@@ -44,11 +44,13 @@ _CLAIMED = ("minutes", "learning_rate", "tasks_per_update", "group_size", "templ
 _UNTRAINED = {"updates": 0, "minutes": 0.0}
 _PAPER = {"advantages": "trajectory", "weighting": "paper"}
 RECIPES: dict[str, Recipe] = {
-    "mgrpo": Recipe("M-GRPO, advantages of steps by equal state"),
-    "paper": Recipe("M-GRPO as in the paper: advantages of rollouts, 1/|tau|", _PAPER),
-    "constant": Recipe("the same, a constant 1/k in place of 1/|tau|", {**_PAPER, "weighting": "constant"}),
+    "mgrpo": Recipe("M-GRPO, advantages of steps by equal state, every token alike"),
+    "rollouts": Recipe("M-GRPO, advantages of rollouts, every token alike", {"advantages": "trajectory"}),
+    "paper": Recipe("M-GRPO, advantages of rollouts, 1/|tau|, as in the paper's equation", _PAPER),
+    "constant": Recipe("M-GRPO, advantages of rollouts, a constant 1/k", {**_PAPER, "weighting": "constant"}),
     "released": Recipe(
-        "the same, in the released trainer's contexts", {**_PAPER, "contexts": "released", "old_logprobs": "recomputed"}
+        "M-GRPO, advantages of rollouts, 1/|tau|, in the released trainer's contexts",
+        {**_PAPER, "contexts": "released", "old_logprobs": "recomputed"},
     ),
     "gigpo": Recipe("GiGPO", PRESETS["gigpo"]),
     "dapo": Recipe("DAPO", PRESETS["dapo"]),
@@ -58,11 +60,15 @@ RECIPES: dict[str, Recipe] = {
     "digirl": Recipe("DigiRL", {"method": "digirl"}),
     "webrl": Recipe("WebRL", {"method": "webrl"}),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED),
-    "masked_ppo": Recipe("masked PPO of sb3-contrib, likewise", {"algorithm": "maskable_ppo"}, _UNTRAINED),
+    "masked_ppo": Recipe(
+        "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED
+    ),
     "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
     "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
-    "no_history": Recipe("the same, no history at all", {}, {"history": "none"}),
-    "full_history": Recipe("the same, earlier pages whole", {}, {"history": "full", "max_prompt_tokens": 4096}),
+    "no_history": Recipe("BC without thoughts or history, then M-GRPO", {}, {"history": "none"}),
+    "full_history": Recipe(
+        "BC without thoughts, earlier pages whole, then M-GRPO", {}, {"history": "full", "max_prompt_tokens": 4096}
+    ),
     "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
     "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
 }
@@ -114,7 +120,7 @@ class MethodsSettings(ResultSettings):
     group_size: int = 8
     """rollouts of each task in a group of M-GRPO"""
     learning_rate: float = 3e-4
-    """of every method"""
+    """of every method but those of Stable-Baselines3, which have their own"""
     jobs: int = 1
     """runs at the same time"""
     threads: int = 1
@@ -156,7 +162,8 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     claim(
         folder,
         cloned=None if own else settings.cloned,
-        recipe=recipe,
+        options=recipe.options,
+        cloning=recipe.cloning,
         cloning_minutes=settings.cloning_minutes if own else None,
         **{key: getattr(settings, key) for key in _CLAIMED},
     )

@@ -44,12 +44,13 @@ def claim(folder: Path, **settings: Any) -> None:
     file, wanted = folder / "begun_with.json", json.loads(json.dumps(settings, default=str))
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else wanted
     if found != wanted:
-        different = next(name for name in wanted if found.get(name) != wanted[name])
+        name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
         raise ValueError(
-            f"{folder} was begun with {different}={found.get(different)!r}, not {wanted[different]!r}; remove it, or choose another --out"
+            f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; remove it, or choose another --out"
         )
-    folder.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(wanted), encoding="utf-8")
+    if not file.exists():  # runs side by side may claim the same
+        folder.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(wanted), encoding="utf-8")
 
 
 def some(tasks: list[Task], limit: int | None) -> list[Task]:
@@ -89,7 +90,11 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
 def measure(
     policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None
 ) -> dict[str, list[float]]:
-    """Return the reward of each task, greedily, and of all or the first so many of them with sampled replies."""
+    """Return the reward of each task, greedily, and of all or the first so many of them with sampled replies.
+
+    Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.
+    """
+    claim(folder, policy=policy, max_steps=max_steps)
     ways = (("greedy", tasks, 0.0), ("sampled", tasks[:sampled], 1.0))
     return {
         way: rewards(play(str(policy), chosen, folder / f"{way}.jsonl", temperature=temperature, max_steps=max_steps))

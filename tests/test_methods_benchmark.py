@@ -76,6 +76,12 @@ def test_an_unknown_method_is_named(arguments):
         methods.main([*arguments, "--methods", "magic"])
 
 
+def test_episodes_of_other_lengths_are_not_taken_for_these(arguments, tmp_path):
+    methods.main([*arguments, "--methods", "mgrpo"])
+    with pytest.raises(ValueError, match=r"clone_episodes was begun with max_steps=2, not 3"):
+        methods.main([*arguments, "--methods", "mgrpo", "--max-steps", "3"])
+
+
 def test_runs_of_other_settings_are_not_taken_for_these(arguments, tmp_path):
     claim(tmp_path / "runs" / "mgrpo_0", cloned=tmp_path / "other", minutes=0.001, options={})
     with pytest.raises(ValueError, match=r"was begun with cloned='.*other', not '.*clone'"):

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ from agents.evaluate import Evaluation, EvaluationSettings, choose_tasks, create
 from agents.search.branches import Method, play
 from agents.search.methods import best_of_n, tree_search
 from agents.search.values import Value, by_value, confidence, load_critic, majority
-from agents.settings import parse_settings
+from agents.settings import given, parse_settings
 from agents.trajectories import write_trajectories
 
 
@@ -96,7 +95,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
 
 def main(arguments: Sequence[str]) -> None:
     """Search as the command line says."""
-    named = next((value for name, value in pairwise(arguments) if name == "--policy"), None)
+    named = given(arguments, "--policy")
     settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {})
     evaluation, record = run(settings)
     if settings.save:
