@@ -1,4 +1,4 @@
-"""From a small agent to a better one and a report, in ten minutes on two cores: `make demo`.
+"""From a small agent to a better one and a report, in five to seven minutes on two cores: `make demo`.
 
 The starter agent that ships, or with `--from-scratch` a model that is cloned from the expert first; multi-turn GRPO; and an evaluation
 before and after in worlds that no training has seen. What it prints is what happened.

@@ -145,12 +145,17 @@ def policy_defaults(policy: str) -> dict[str, Any]:
 
 
 def choose_tasks(settings: EvaluationSettings) -> list[Task]:
-    """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed."""
+    """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed.
+
+    Raises ValueError where there is none.
+    """
     tasks = [
         task
         for task in task_suite.load(settings.split, settings.world_seed, settings.variation)
         if not settings.templates or task.template in settings.templates
     ]
+    if not tasks:
+        raise ValueError(f"no task of the {settings.split} split is of templates={settings.templates}; see webarena-gym tasks")
     limit = settings.limit
     return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)
 

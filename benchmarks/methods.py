@@ -141,9 +141,10 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     runs = side_by_side(train_and_measure, calls, settings.jobs)
     of_method = {name: [found for found in runs if found["method"] == name] for name in settings.methods}
     first = of_method[settings.methods[0]]
+    kinds = [task.template for task in held_out(settings)]
     return {
-        "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first) for name, own in of_method.items()],
-        "n": len(held_out(settings)),
+        "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first, kinds) for name, own in of_method.items()],
+        "n": len(kinds),
         "seeds": settings.seeds,
         "minutes": settings.minutes,
         "cloning_minutes": settings.cloning_minutes,
@@ -188,8 +189,11 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     }
 
 
-def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the figures of a method's runs, seeds pooled, beside those of the first method; what was spent is a mean."""
+def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:
+    """Return the figures of a method's runs, seeds pooled, beside those of the first method; what was spent is a mean.
+
+    `kinds` are the templates of the tasks.
+    """
     row: dict[str, Any] = {}
     for way in ("greedy", "sampled"):
         before, after, others = (
@@ -199,10 +203,28 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]]) 
             "clone": pooled(before)._asdict(),
             "after": pooled(after)._asdict(),
             "lift": paired_lift(before, after)._asdict(),
+            "without_best": without_best(kinds, before, after),
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
             "above_first": paired_lift(others, after)._asdict(),
         }
     return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
+
+
+def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> dict[str, Any]:
+    """Return the kind of task that rose most over all seeds, and the lift on all others, if there are others.
+
+    `before` and `after` are rewards, seed by seed, of tasks of these kinds.
+    """
+    gains = dict.fromkeys(kinds, 0.0)
+    for old, new in zip(before, after, strict=True):
+        for kind, was, now in zip(kinds, old, new, strict=True):
+            gains[kind] += now - was
+    best = max(gains, key=gains.__getitem__)
+    others = [index for index, kind in enumerate(kinds) if kind != best]
+    if not others:
+        return {"kind": best}
+    kept = ([[rewards[index] for index in others] for rewards in part] for part in (before, after))
+    return {"kind": best} | paired_lift(*kept)._asdict()
 
 
 def held_out(settings: MethodsSettings) -> list[Task]:

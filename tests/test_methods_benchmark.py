@@ -71,6 +71,13 @@ def test_agents_that_know_no_text_begin_untrained(arguments, capsys, tmp_path):
     assert row["generated_tokens"] == 0
 
 
+def test_what_one_kind_carries_can_be_told():
+    kinds, before = ["cart", "cart", "search", "search"], [[0, 0, 0, 1], [0, 0, 1, 0]]
+    found = methods.without_best(kinds, before, [[1, 1, 0, 1], [1, 0, 1, 1]])
+    assert (found["kind"], found["lift"]) == ("cart", 0.25)
+    assert methods.without_best(["cart"], [[0]], [[1]]) == {"kind": "cart"}
+
+
 def test_an_unknown_method_is_named(arguments):
     with pytest.raises(ValueError, match="there is no method 'magic'"):
         methods.main([*arguments, "--methods", "magic"])
