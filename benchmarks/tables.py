@@ -80,11 +80,10 @@ def _side_by_side(name: str) -> str:
             f"{row['cpu_minutes']:.1f}",
         )
         paper = _PAPER_METHODS.get(row["method"], "")
-        against = row["greedy"]["above_first"]
-        apart = _lift(against["lift"], against["low"], against["high"]) if rows else ""
         of_seeds = ", ".join(f"{100 * lift:+.1f}" for lift in row["greedy"]["lift_of_seeds"])
         others = row["greedy"]["without_best"]
-        rest = f"{_lift(others['lift'], others['low'], others['high'])}, without `{others['kind'].partition('.')[2]}`"
+        rest = f"{_interval(others)}, without `{others['kind'].partition('.')[2]}`" if "lift" in others else ""
+        apart = _interval(row["greedy"]["above_first"]) if rows else ""
         rows.append((row["title"], _after(row, "greedy"), of_seeds, rest, _after(row, "sampled"), apart, *spent, paper))
     common = result["rows"][0]
     scores = (_score(common["greedy"]["clone"]), "", "", _score(common["sampled"]["clone"]))
@@ -124,8 +123,7 @@ def _own_clones(name: str) -> str:
     result = _read(name)
     rows: list[Row] = []
     for row in result["rows"]:
-        against = row["greedy"]["above_first"]
-        apart = _lift(against["lift"], against["low"], against["high"]) if rows else ""
+        apart = _interval(row["greedy"]["above_first"]) if rows else ""
         before = (_score(row[way]["clone"]) for way in ("greedy", "sampled"))
         after = (_after(row, way) for way in ("greedy", "sampled"))
         scores = (score for pair in zip(before, after, strict=True) for score in pair)
@@ -164,7 +162,7 @@ def searches() -> str:
     rows = [
         (
             row["title"],
-            f"{_score(row)} [{_lift(row['lift']['lift'], row['lift']['low'], row['lift']['high'])}]",
+            f"{_score(row)} [{_interval(row['lift'])}]",
             _score(row["oracle_any"]),
             f"{row['env_steps']:,}",
         )
@@ -244,9 +242,12 @@ def _lift(lift: float, low: float, high: float) -> str:
     return f"{100 * lift:+.1f} ({100 * low:+.1f} to {100 * high:+.1f})"
 
 
+def _interval(lift: dict[str, Any]) -> str:
+    return _lift(lift["lift"], lift["low"], lift["high"])
+
+
 def _after(row: dict[str, Any], way: str) -> str:
-    lift = row[way]["lift"]
-    return f"{_percent(row[way]['after']['success'])} [{_lift(lift['lift'], lift['low'], lift['high'])}]"
+    return f"{_percent(row[way]['after']['success'])} [{_interval(row[way]['lift'])}]"
 
 
 if __name__ == "__main__":
