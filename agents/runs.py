@@ -1,26 +1,30 @@
-"""Runs of reinforcement: the settings that all trainers share, what samples, what was spent and played."""
+"""Runs of reinforcement: the settings and the loop that all trainers share, what samples, what was spent and played."""
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents.engines import Engine
 from agents.engines.inprocess import InProcessEngine
 from agents.engines.vllm import VLLMEngine
-from agents.groups import Batch
+from agents.groups import Batch, GroupSettings, GroupStream
+from agents.learner import UpdateSettings
 from agents.lessons import Lesson
+from agents.metrics import BAR, Metrics
 from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, Style
 from agents.settings import EnvSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(EnvSettings):
+class RunSettings(EnvSettings, UpdateSettings, GroupSettings):
     """Where a run begins, what it plays, and for how long."""
 
     model: str
@@ -99,6 +103,64 @@ class Spending:
             "cpu_minutes": (time.process_time() - self._began_s) / 60,
         }
         return {name: self._before.get(name, 0) + value for name, value in now.items()}
+
+
+Learn = Callable[[Batch, int, float], tuple[Lesson, dict[str, float]]]
+"""Learns from a batch, given the update's number and the part of the training that is done; returns lesson and metrics."""
+
+Save = Callable[[int, dict[str, Any]], Path]
+"""Writes a checkpoint after so many updates, with a record of where the run is, and returns its folder."""
+
+
+def play_and_learn(
+    settings: RunSettings,
+    policy: LanguageModelPolicy,
+    stream: GroupStream,
+    learn: Learn,
+    save: Save,
+    *,
+    title: str,
+    update: int,
+    record: Mapping[str, Any],
+) -> Path:
+    """Play batch after batch and learn from each until the run is over. Returns the folder of the last checkpoint.
+
+    The run goes on after `update` updates from the record that was saved then. Metrics are logged update by update. The policy and
+    the stream are closed at the end.
+    """
+    elapsed_s: float = record["elapsed_s"]
+    spending = Spending(policy, record["spent"])
+
+    def progress() -> float:
+        """The part of the training that is done."""
+        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
+
+    def save_now() -> Path:
+        return save(update, {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()})
+
+    with (
+        closing(policy),
+        closing(stream),
+        Metrics(settings.out, update) as metrics,
+        tqdm(total=100, unit="%", desc=title, bar_format=BAR) as bar,
+    ):
+        while progress() < 1:
+            started = time.perf_counter()
+            batch = stream.batch(update)
+            rollout_s = time.perf_counter() - started
+            lesson, values = learn(batch, update, progress())
+            spending.note(lesson, settings.epochs)
+            spent_s = time.perf_counter() - started
+            values |= describe(batch, lesson, update) | spending.totals()
+            update, elapsed_s = update + 1, elapsed_s + spent_s
+            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
+            bar.set_postfix_str(
+                f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s", refresh=False
+            )
+            bar.update(min(100.0, 100 * progress()) - bar.n)
+            if update % settings.save_every == 0 and progress() < 1:
+                save_now()
+        return save_now()
 
 
 def describe(batch: Batch, lesson: Lesson, version: int) -> dict[str, float]:

@@ -5,7 +5,6 @@ are in `agents.baselines`. To compare methods, look at equal `env_steps` or `cpu
 """
 
 import sys
-import time
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ from random import Random
 from typing import Any, Literal
 
 import torch
-from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents.baselines.awr import AdvantageWeightedRegression, AWRSettings
@@ -27,20 +25,20 @@ from agents.checkpoints import agent_record, checkpoints, load_model, save_check
 from agents.curriculum import Curriculum
 from agents.demonstrations import draw_tasks
 from agents.envs import create_envs
-from agents.groups import GroupSettings, GroupStream
+from agents.groups import Batch, GroupStream
 from agents.learner import Learner
-from agents.metrics import BAR, Metrics
+from agents.lessons import Lesson
 from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import RunSettings, Spending, describe, engine_factory
+from agents.runs import RunSettings, engine_factory, play_and_learn
 from agents.settings import given, parse_settings
 from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class BaselineSettings(RunSettings, AWRSettings, DigiRLSettings, WebRLSettings, GroupSettings):
+class BaselineSettings(RunSettings, AWRSettings, DigiRLSettings, WebRLSettings):
     """Improve a model by a method that is not M-GRPO. A run that was killed goes on where its newest checkpoint left it.
 
     The updates have the learner's options, but the loss is the method's own: options of the clipped loss do nothing.
@@ -96,19 +94,18 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
     if done:
         done[-1].restore(trainer)
         update, record = done[-1].update, done[-1].progress()
-    elapsed_s = record["elapsed_s"]
     create_engine = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)
     engine = create_engine(model)
     envs = create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())
     policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
-    spending = Spending(policy, record["spent"])
 
-    def progress() -> float:
-        """The part of the training that is done."""
-        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
+    def learn(batch: Batch, update: int, progress: float) -> tuple[Lesson, dict[str, float]]:
+        # What is random in an update comes from its number, so a resumed run draws the same.
+        rng = Random(f"{settings.seed}/{update}")
+        lesson, values = method.teach(batch, rng)
+        return lesson, values | trainer.learner.learn(lesson, rng, progress)
 
-    def save() -> Path:
-        record = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()}
+    def save(update: int, record: dict[str, Any]) -> Path:
         return save_checkpoint(settings.out, update, model, tokenizer, trainer, record, settings.agent()).path
 
     stream = GroupStream(
@@ -118,30 +115,8 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
         settings,
         begun=record["groups"],
     )
-    with (
-        closing(envs),
-        closing(policy),
-        closing(stream),
-        Metrics(settings.out, update) as metrics,
-        tqdm(total=100, unit="%", desc=settings.method, bar_format=BAR) as bar,
-    ):
-        while progress() < 1:
-            started = time.perf_counter()
-            batch = stream.batch(update)
-            rollout_s = time.perf_counter() - started
-            # What is random in an update comes from its number, so a resumed run draws the same.
-            rng = Random(f"{settings.seed}/{update}")
-            lesson, values = method.teach(batch, rng)
-            values |= trainer.learner.learn(lesson, rng, progress())
-            spending.note(lesson, settings.epochs)
-            values |= describe(batch, lesson, update) | spending.totals()
-            update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
-            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-            bar.set_postfix_str(f"success {values['success']:.2f}", refresh=False)
-            bar.update(min(100.0, 100 * progress()) - bar.n)
-            if update % settings.save_every == 0 and progress() < 1:
-                save()
-    return save()
+    with closing(envs):
+        return play_and_learn(settings, policy, stream, learn, save, title=settings.method, update=update, record=record)
 
 
 def create_method(

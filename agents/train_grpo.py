@@ -5,7 +5,6 @@ at the end, a clipped token-level objective. Every step is trained in the exact 
 """
 
 import sys
-import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from copy import deepcopy
@@ -16,7 +15,6 @@ from random import Random
 from typing import Any, Literal
 
 import torch
-from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents.batches import Ids
@@ -29,16 +27,15 @@ from agents.demonstrations import draw_tasks
 from agents.engines import Engine
 from agents.envs import Envs, InProcessEnvs, create_envs
 from agents.forks import ForkSettings, fork_groups
-from agents.groups import GroupSettings, GroupStream
-from agents.learner import Learner, UpdateSettings
-from agents.lessons import CreditSettings, learn_from
-from agents.metrics import BAR, Metrics
+from agents.groups import Batch, GroupStream
+from agents.learner import Learner
+from agents.lessons import CreditSettings, Lesson, learn_from
 from agents.policies import LanguageModelPolicy
 from agents.presets import PRESETS
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import RunSettings, Spending, describe, engine_factory
+from agents.runs import RunSettings, engine_factory, play_and_learn
 from agents.samples import records, write_samples
 from agents.settings import given, parse_settings
 from agents.trajectories import Trajectory
@@ -46,7 +43,7 @@ from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRPOSettings(RunSettings, CreditSettings, ForkSettings, UpdateSettings, GroupSettings, ClusterSettings):
+class GRPOSettings(RunSettings, CreditSettings, ForkSettings, ClusterSettings):
     """Improve a model by reinforcement. A run that was killed goes on where its newest checkpoint left it.
 
     On a CPU, with staleness 0 and no workers, equal runs end with equal weights, bit for bit, killed in between or not.
@@ -80,7 +77,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     ranks = Ranks.here()
     own = Learner(model, settings, _reference(settings) if settings.kl_weight else None, ranks)
     update = 0
-    record: dict[str, Any] = {"elapsed_s": 0.0, "rates": {}, "groups": 0}
+    record: dict[str, Any] = {"elapsed_s": 0.0, "rates": {}, "groups": 0, "spent": {}}
     if done:
         done[-1].restore(own)
         update, record = done[-1].update, done[-1].progress()
@@ -90,14 +87,12 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     learner = Leader(own, ranks)
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    elapsed_s = record["elapsed_s"]
     curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, rates=record["rates"])
     # What learns meanwhile is not to be sampled from in this process.
     sampled = deepcopy(learner.model) if settings.overlap and not (settings.vllm or settings.cluster) else learner.model
     engine = _create_engine(settings, sampled, encoder)
     envs = _create_envs(settings, tasks)
     policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
-    spending = Spending(policy, record.get("spent", {}))
 
     def load_weights(version: int) -> None:
         """Let the engine sample with what the model has learned."""
@@ -105,48 +100,26 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
             sampled.load_state_dict(learner.model.state_dict())
         engine.load(sampled, version)
 
-    def progress() -> float:
-        """The part of the training that is done."""
-        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
+    def learn(batch: Batch, update: int, progress: float) -> tuple[Lesson, dict[str, float]]:
+        curriculum.note(batch.played)
+        trajectories = batch.trajectories
+        if settings.advantages == "forks" and isinstance(envs, InProcessEnvs):
+            trajectories = fork_groups(envs, policy, batch.groups, settings, seed=settings.seed)
+        lesson = learn_from(trajectories, settings, prompts_of)
+        if settings.save_samples:
+            write_samples(settings.out / "samples" / f"{update + 1:06}.parquet", records(lesson))
+        # What is random in an update comes from its number, so a resumed run draws the same.
+        return lesson, learner.learn(lesson, Random(f"{settings.seed}/{update}"), progress)
 
-    def save() -> Path:
-        record = {"elapsed_s": elapsed_s, "rates": curriculum.rates, "groups": stream.begun, "spent": spending.totals()}
+    def save(update: int, record: dict[str, Any]) -> Path:
+        record |= {"rates": curriculum.rates}
         return save_checkpoint(settings.out, update, learner.model, tokenizer, learner, record, settings.agent()).path
 
     stream = GroupStream(
         Collector(envs, policy, seed=settings.seed), curriculum.draw, load_weights, settings, begun=record["groups"]
     )
-    with (
-        closing(envs),
-        closing(policy),
-        closing(stream),
-        Metrics(settings.out, update) as metrics,
-        tqdm(total=100, unit="%", desc="M-GRPO", bar_format=BAR) as bar,
-    ):
-        while progress() < 1:
-            started = time.perf_counter()
-            batch = stream.batch(update)
-            rollout_s = time.perf_counter() - started
-            curriculum.note(batch.played)
-            trajectories = batch.trajectories
-            if settings.advantages == "forks" and isinstance(envs, InProcessEnvs):
-                trajectories = fork_groups(envs, policy, batch.groups, settings, seed=settings.seed)
-            lesson = learn_from(trajectories, settings, prompts_of)
-            if settings.save_samples:
-                write_samples(settings.out / "samples" / f"{update + 1:06}.parquet", records(lesson))
-            # What is random in an update comes from its number, so a resumed run draws the same.
-            values = learner.learn(lesson, Random(f"{settings.seed}/{update}"), progress())
-            spending.note(lesson, settings.epochs)
-            spent_s = time.perf_counter() - started
-            values |= describe(batch, lesson, update) | spending.totals()
-            update, elapsed_s = update + 1, elapsed_s + spent_s
-            metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-            speed = values["rollouts"] / spent_s
-            bar.set_postfix_str(f"success {values['success']:.2f}, {speed:.0f} rollouts/s", refresh=False)
-            bar.update(min(100.0, 100 * progress()) - bar.n)
-            if update % settings.save_every == 0 and progress() < 1:
-                save()
-    path = save()
+    with closing(envs):
+        path = play_and_learn(settings, policy, stream, learn, save, title="M-GRPO", update=update, record=record)
     learner.dismiss()
     return path
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -38,6 +38,7 @@ class Recipe(NamedTuple):
     title: str
     options: Mapping[str, Any] = {}
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
+    trainer: Literal["grpo", "baseline", "sb3"] = "grpo"
 
 
 _CLAIMED = ("minutes", "learning_rate", "tasks_per_update", "group_size", "templates", "worlds", "per_template")
@@ -55,13 +56,13 @@ RECIPES: dict[str, Recipe] = {
     "gigpo": Recipe("GiGPO", PRESETS["gigpo"]),
     "dapo": Recipe("DAPO", PRESETS["dapo"]),
     "forks": Recipe("M-GRPO, advantages of steps from forks", {"advantages": "forks", "group_size": 2, "fork_every": 2}),
-    "filtered_bc": Recipe("filtered BC", {"method": "filtered_bc"}),
-    "awr": Recipe("AWR", {"method": "awr"}),
-    "digirl": Recipe("DigiRL", {"method": "digirl"}),
-    "webrl": Recipe("WebRL", {"method": "webrl"}),
-    "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED),
+    "filtered_bc": Recipe("filtered BC", {"method": "filtered_bc"}, trainer="baseline"),
+    "awr": Recipe("AWR", {"method": "awr"}, trainer="baseline"),
+    "digirl": Recipe("DigiRL", {"method": "digirl"}, trainer="baseline"),
+    "webrl": Recipe("WebRL", {"method": "webrl"}, trainer="baseline"),
+    "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
-        "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED
+        "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"
     ),
     "zero": Recipe("Zero: M-GRPO on a model that has seen one batch of demonstrations", {}, {"updates": 1, "minutes": 0.0}),
     "plain": Recipe("BC without thoughts, then M-GRPO", {}, {}),
@@ -172,11 +173,11 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         cloned, episodes = _common_clone(settings)
     else:
         cloned, episodes = folder / "clone", folder / "clone_episodes"
-        if "algorithm" in recipe.options:
+        if recipe.trainer == "sb3":
             _train_sb3(settings, cloned, seed, {**recipe.options, **recipe.cloning})
         else:
             train_bc(_cloning(settings, cloned, seed, recipe.cloning))
-    if "algorithm" in recipe.options:
+    if recipe.trainer == "sb3":
         _train_sb3(settings, folder / "run", seed, recipe.options)
     else:
         _train(settings, recipe, cloned, folder / "run", seed)
@@ -251,7 +252,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     names = ("worlds", "per_template", "templates", "minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
-    if "method" in recipe.options:
+    if recipe.trainer == "baseline":
         episodes = settings.tasks_per_update * settings.group_size
         train_baseline(BaselineSettings(**options | {"tasks_per_update": episodes} | recipe.options))
     else:

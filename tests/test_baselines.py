@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_exactly(tmp_path, monkeypatch, clone, method):
     settings = {"tasks_per_update": 16, "judged_after": 1, "save_every": 2}
     whole = train_baseline.train(baseline(tmp_path / "whole", clone, method, **settings), tiny.tasks(20))
     with monkeypatch.context() as patch:
-        interrupted(patch, train_baseline, after=2)
+        interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
             train_baseline.train(baseline(tmp_path / "killed", clone, method, **settings), tiny.tasks(20))
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]

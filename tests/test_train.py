@@ -7,7 +7,7 @@ from agents import train_bc, train_grpo
 from agents.checkpoints import agent_record, checkpoints, load_model
 from agents.engines.inprocess import InProcessEngine
 from agents.learner import Learner
-from agents.metrics import read_metrics
+from agents.metrics import Metrics, read_metrics
 from agents.policies import LanguageModelPolicy
 from agents.presets import PRESETS
 from agents.prompts import PromptEncoder
@@ -67,16 +67,16 @@ def assert_same_weights(first, second):
     assert all(torch.equal(ours, theirs) for ours, theirs in zip(weights(first), weights(second), strict=True))
 
 
-def interrupted(monkeypatch, module, after):
+def interrupted(monkeypatch, after):
     """Let the next training run be killed after so many updates, behind its last checkpoint."""
-    log = module.Metrics.log
+    log = Metrics.log
 
     def killing(self, update, values):
         log(self, update, values)
         if update > after:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(module.Metrics, "log", killing)
+    monkeypatch.setattr(Metrics, "log", killing)
 
 
 def test_cloning_learns_the_tiny_task(tmp_path):
@@ -101,7 +101,7 @@ def test_a_killed_cloning_goes_on_exactly(tmp_path, monkeypatch, changes):
     data = tiny.demonstrations(60)
     whole = train_bc.train(bc(tmp_path / "whole", **changes), data)
     with monkeypatch.context() as patch:
-        interrupted(patch, train_bc, after=2)
+        interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
             train_bc.train(bc(tmp_path / "killed", save_every=2, **changes), data)
     assert [checkpoint.update for checkpoint in checkpoints(tmp_path / "killed")] == [2]
@@ -135,7 +135,7 @@ def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
     clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
     whole = train_grpo.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
     with monkeypatch.context() as patch:
-        interrupted(patch, train_grpo, after=2)
+        interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
             train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
     resumed = train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
