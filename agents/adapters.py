@@ -1,5 +1,6 @@
 """Low-rank adapters (LoRA, arXiv 2106.09685): a few trained weights beside the frozen ones, by peft."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -41,5 +42,14 @@ def merged(model: PreTrainedModel) -> PreTrainedModel:
             module.merge()
             model.set_submodule(name, module.get_base_layer())
     del model.peft_config
-    model._hf_peft_config_loaded = False  # noqa: SLF001 - what `save_pretrained` looks at; nothing public takes it back
+    # What `save_pretrained` looks at; nothing public takes it back.
+    model._hf_peft_config_loaded = False  # noqa: SLF001
+    renamings: Any = getattr(model, "_weight_conversions", None) or []
+    kept: Any = [item for item in renamings if not _is_of_adapters(item.source_patterns)]
+    model._weight_conversions = kept  # noqa: SLF001
     return model
+
+
+def _is_of_adapters(patterns: Sequence[str]) -> bool:
+    """Return whether names of weights are changed in loading because there are adapters."""
+    return any("base_model." in pattern or "lora_" in pattern for pattern in patterns)

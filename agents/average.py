@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from agents.adapters import merged
 from agents.checkpoints import agent_record, load_model, save_agent
 from agents.settings import parse_settings
 
@@ -28,14 +29,15 @@ class AverageSettings:
 def average(settings: AverageSettings) -> Path:
     """Write the model whose every weight is the mean of the models' (Wortsman et al., arXiv 2203.05482), and return its folder.
 
-    Tokenizer and agent record are those of the first. Raises ValueError for models of different shapes or agents of different envs.
+    Tokenizer and agent record are those of the first; adapters become part of the weights. Raises ValueError for models of different shapes or agents of different envs.
     """
     first, *others = settings.models
     model, tokenizer = load_model(first)
+    model = merged(model)  # the mean of adapters is not the adapter of the mean
     record = agent_record(first)
     total = {name: weights.clone() for name, weights in model.state_dict().items()}
     for other in others:
-        weights = load_model(other)[0].state_dict()
+        weights = merged(load_model(other)[0]).state_dict()
         shapes, expected = ({name: tuple(value.shape) for name, value in each.items()} for each in (weights, total))
         if shapes != expected:
             raise ValueError(f"{other} has other weights than {first}; expected models that were trained on from the same one")

@@ -3,7 +3,8 @@
 import json
 import os
 import shutil
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
 
 AGENT = "agent.json"
-_TRAINER, _PROGRESS = "trainer.pt", "progress.json"
+_TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
 
 
@@ -114,7 +115,49 @@ def checkpoints(run: Path) -> list[Checkpoint]:
     return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in found]
 
 
-def load_model(source: str | Path, *, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, Any]:
+# What a run that goes on may change: it says how long, where and how fast, not what is learned.
+_MAY_CHANGE = {"out", "minutes", "updates", "save_every", "threads", "num_envs", "workers", "vllm", "save_samples", "preset"}
+_MAY_CHANGE |= {"tokens_per_pass", "sharing", "gradient_checkpointing"}
+_MAY_CHANGE |= {"cluster", "learners", "learner_restarts", "env_workers", "env_resource", "gpus"}
+
+
+def begin(settings: Any) -> list[Checkpoint]:
+    """Note the settings of a trainer in its run's folder, `out`, and return the checkpoints there are, oldest first.
+
+    Raises ValueError if the run was begun with others; what says how long, where and how fast to train may differ.
+    """
+    done = checkpoints(settings.out)
+    claim(settings.out, lasting(settings), is_begun=bool(done))
+    return done
+
+
+def lasting(settings: Any) -> dict[str, Any]:
+    """Return those settings of a trainer, a dataclass, that must not change when its run goes on."""
+    return {name: value for name, value in asdict(settings).items() if name not in _MAY_CHANGE}
+
+
+def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
+    """Note what is made in a folder with these settings, or if it is begun, make sure that they are the same.
+
+    Raises ValueError if they are not, or if nothing tells what they were.
+    """
+    file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
+    way_out = "remove it, or choose another --out"
+    if not is_begun:
+        folder.mkdir(parents=True, exist_ok=True)
+        beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # as processes side by side may claim the same
+        beside.write_text(json.dumps(wanted), encoding="utf-8")
+        beside.replace(file)
+        return
+    if not file.is_file():
+        raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")
+    found = json.loads(file.read_text(encoding="utf-8"))
+    if found != wanted:
+        name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
+        raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")
+
+
+def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
 
     Raises CheckpointError where there is none, and ValueError for a model whose logits are not its head on its last hidden
@@ -123,7 +166,7 @@ def load_model(source: str | Path, *, dtype: torch.dtype = torch.float32) -> tup
     disable_progress_bar()  # a bar for each file of weights hides the trainer's own
     source = find_model(source)
     tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=dtype, attn_implementation="sdpa")
+    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
     _check_head(model)
     return model, tokenizer
 

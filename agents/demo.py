@@ -52,7 +52,7 @@ class DemoSettings:
     """Reinforce, evaluate and report, within a time that two CPU cores can keep."""
 
     out: Path = Path("runs/demo")
-    """folder of the demo; what an earlier one left there is removed"""
+    """folder of the demo; what an earlier demo left there is replaced"""
     from_scratch: bool = False
     """clone a model from nothing first, in place of beginning with the agent that ships"""
     cloning_minutes: float = 4.0
@@ -76,7 +76,10 @@ class DemoSettings:
 def run(settings: DemoSettings) -> None:
     """Do everything and write the report."""
     started = time.perf_counter()
-    rmtree(settings.out, ignore_errors=True)
+    for name in ("cloning", "grpo"):
+        rmtree(settings.out / name, ignore_errors=True)
+    for file in settings.out.glob("episodes_*.jsonl"):
+        file.unlink()
     tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
     model, name, runs = STARTER, "as it ships", dict[str, Sequence[Mapping[str, float]]]()
     shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "seed")}

@@ -92,7 +92,10 @@ class Updates:
 
 
 def find_episodes(demonstrations: Sequence[Demonstration]) -> list[list[int]]:
-    """Return the indices of the steps of each episode: those of one task, one after the other, with ever longer conversations."""
+    """Return the indices of the steps of each episode: those of one task, one after the other, with ever longer conversations.
+
+    Without a history no conversation grows, and each step, which shares nothing with the others, is an episode of its own.
+    """
     episodes: list[list[int]] = []
     last: tuple[str, int] | None = None
     for index, step in enumerate(demonstrations):

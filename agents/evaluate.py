@@ -22,6 +22,7 @@ from agents.envs import create_envs
 from agents.intervals import Score, wilson
 from agents.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.prompts import PromptEncoder, Style, system_prompt
+from agents.ranks import Ranks
 from agents.rollouts import Collector, Episode
 from agents.settings import EnvSettings, given, parse_settings
 from agents.trajectories import Trajectory, write_trajectories
@@ -47,8 +48,8 @@ class EvaluationSettings(EnvSettings):
     """play so many tasks only, chosen by the seed"""
     seed: int = 0
     """of the choice of tasks, the envs and the sampling"""
-    temperature: float = 0.0
-    """of sampling; 0 takes the likeliest token"""
+    temperature: float | None = 0.0
+    """of sampling; 0 takes the likeliest token; a chat model's server chooses unless told"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_new_tokens: int = 64
@@ -127,8 +128,9 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if "algorithm" in agent_record(settings.policy):
         from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
-        return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature))
+        return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
     model, tokenizer = load_model(settings.policy)
+    model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
@@ -139,7 +141,7 @@ def policy_defaults(policy: str) -> dict[str, Any]:
     if policy in ("expert", "random"):
         return {}
     if policy.startswith(_CHAT):
-        return {"system": "think", "max_new_tokens": 1024}
+        return {"system": "think", "max_new_tokens": 1024, "temperature": None}
     known = {item.name for item in fields(EvaluationSettings)}  # those of train_sb3 note more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 

@@ -24,7 +24,7 @@ class Lift(NamedTuple):
     lift: float
     low: float
     high: float
-    p: float  # of McNemar's exact test, two-sided
+    p: float | None  # of McNemar's exact test, two-sided; of several seeds none, as their pairs on one task are not independent
 
 
 def wilson(successes: float, n: int) -> Score:
@@ -76,7 +76,8 @@ def paired_lift(
     weights_RT = rng.multinomial(tasks, [1 / tasks] * tasks, size=resamples) / tasks
     means = numpy.einsum("rs,st,rt->r", weights_RS, differences, weights_RT, optimize=True)
     low, high = numpy.quantile(means, [0.025, 0.975])
-    return Lift(float(differences.mean()), float(low), float(high), mcnemar(before.ravel().tolist(), after.ravel().tolist()))
+    p = mcnemar(before[0].tolist(), after[0].tolist()) if seeds == 1 else None
+    return Lift(float(differences.mean()), float(low), float(high), p)
 
 
 def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:

@@ -107,6 +107,8 @@ class Learner:
         dtype = getattr(torch, settings.dtype)
         self.model = deepcopy(model) if ranks.count > 1 and ranks.leads else model
         self._weights = Weights(model, ranks, dtype)
+        if not self._weights.trained:
+            raise ValueError("the model has no trainable weights; one with adapters learns on with --lora-rank, their rank")
         self._reference = None if reference is None else Weights(reference, ranks, dtype)
         self.optimizer = torch.optim.AdamW(
             self._weights.trained, settings.learning_rate, betas=(0.9, settings.adam_beta2), weight_decay=settings.weight_decay

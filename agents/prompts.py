@@ -10,7 +10,7 @@ from webarena_gym.actions import DIALECTS
 Style = Literal["none", "act", "think"]
 
 _TASK = """You use a website for a person who has given you a task. Each turn shows you the current page as simplified HTML; \
-earlier pages are left out. Answer each turn with exactly one action:
+earlier pages may be left out. Answer each turn with exactly one action:
 
 {grammar}
 
@@ -31,7 +31,7 @@ _NAMING = {
 }
 
 
-def system_prompt(style: Style, *, elements: str = "id", dialect: str = "webrl") -> str:
+def system_prompt(style: Style, *, elements: str = "id") -> str:
     """Return the instructions that go before the conversation; empty for "none".
 
     >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
@@ -39,7 +39,7 @@ def system_prompt(style: Style, *, elements: str = "id", dialect: str = "webrl")
     """
     if style == "none":
         return ""
-    task = _TASK.format(grammar=DIALECTS[dialect].grammar(), naming=_NAMING[elements])
+    task = _TASK.format(grammar=DIALECTS["webrl"].grammar(), naming=_NAMING[elements])
     return task + (_THINK if style == "think" else _ACT)
 
 

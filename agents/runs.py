@@ -20,12 +20,12 @@ from agents.lessons import Lesson
 from agents.metrics import BAR, Metrics
 from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, Style
-from agents.settings import EnvSettings
+from agents.settings import EnvSettings, LengthSettings
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunSettings(EnvSettings, UpdateSettings, GroupSettings):
-    """Where a run begins, what it plays, and for how long."""
+class RunSettings(EnvSettings, UpdateSettings, GroupSettings, LengthSettings):
+    """Where a run begins, and what it plays."""
 
     model: str
     """a model folder, a run of train_bc, or a Hugging Face name"""
@@ -49,12 +49,6 @@ class RunSettings(EnvSettings, UpdateSettings, GroupSettings):
     """longest reply"""
     max_prompt_tokens: int = 4096
     """a longer prompt ends the episode with reward 0"""
-    minutes: float = 0.0
-    """train for so long; 0: for `updates`"""
-    updates: int = 100
-    """batches of rollouts to train on, unless `minutes` is given"""
-    save_every: int = 10
-    """batches between checkpoints"""
     threads: int = 0
     """CPU threads; 0: torch's default"""
     seed: int = 0
@@ -131,10 +125,6 @@ def play_and_learn(
     elapsed_s: float = record["elapsed_s"]
     spending = Spending(policy, record["spent"])
 
-    def progress() -> float:
-        """The part of the training that is done."""
-        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
-
     def save_now() -> Path:
         return save(update, {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()})
 
@@ -144,21 +134,23 @@ def play_and_learn(
         Metrics(settings.out, update) as metrics,
         tqdm(total=100, unit="%", desc=title, bar_format=BAR) as bar,
     ):
-        while progress() < 1:
+        progress = settings.progress(update, elapsed_s)
+        while progress < 1:
             started = time.perf_counter()
             batch = stream.batch(update)
             rollout_s = time.perf_counter() - started
-            lesson, values = learn(batch, update, progress())
+            lesson, values = learn(batch, update, progress)
             spending.note(lesson, settings.epochs)
             spent_s = time.perf_counter() - started
             values |= describe(batch, lesson, update) | spending.totals()
             update, elapsed_s = update + 1, elapsed_s + spent_s
+            progress = settings.progress(update, elapsed_s)
             metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
             bar.set_postfix_str(
                 f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s", refresh=False
             )
-            bar.update(min(100.0, 100 * progress()) - bar.n)
-            if update % settings.save_every == 0 and progress() < 1:
+            bar.update(min(100.0, 100 * progress) - bar.n)
+            if update % settings.save_every == 0 and progress < 1:
                 save_now()
         return save_now()
 

@@ -33,6 +33,30 @@ class EnvSettings:
         return {name: getattr(self, name) for name in ENV_FIELDS}
 
 
+@dataclass(frozen=True, kw_only=True)
+class LengthSettings:
+    """How long a run goes on, and how often it is saved."""
+
+    minutes: float = 0.0
+    """train for so long, schedules following the clock; 0: for `updates`"""
+    updates: int = 100
+    """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
+    save_every: int = 10
+    """updates between checkpoints"""
+
+    def __post_init__(self) -> None:
+        if self.minutes < 0 or self.updates < 0 or self.save_every < 1:
+            raise ValueError(
+                f"minutes={self.minutes}, updates={self.updates}, save_every={self.save_every}; expected at least 0, 0 and 1"
+            )
+
+    def progress(self, update: int, elapsed_s: float) -> float:
+        """Return the part of the training that is done after so many updates and seconds; 1 or more at its end."""
+        if self.minutes:
+            return elapsed_s / (60 * self.minutes)
+        return update / self.updates if self.updates else 1.0
+
+
 ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
 
 

@@ -120,8 +120,8 @@ def create_model(
 
 
 @torch.no_grad()
-def insert_layers(model: PreTrainedModel, count: int, *, after: int = 1, seed: int = 0) -> PreTrainedModel:
-    """Return the model with new layers behind its first ones, which change nothing until they are trained.
+def insert_layers(model: PreTrainedModel, count: int, *, seed: int = 0) -> PreTrainedModel:
+    """Return the model with new layers behind its first one, which change nothing until they are trained.
 
     The layer that copies leaves little of a token's identity to those above it, so what to copy must be found out below.
     """
@@ -131,14 +131,14 @@ def insert_layers(model: PreTrainedModel, count: int, *, after: int = 1, seed: i
         torch.manual_seed(seed)
         deeper: PreTrainedModel = type(model)(config)
     layers: Any = deeper.base_model.layers
-    for layer in layers[after : after + count]:
+    for layer in layers[1 : 1 + count]:
         for projection in (layer.self_attn.o_proj, layer.mlp.down_proj):
             for weights in projection.parameters():
                 weights.zero_()
 
     def moved(match: re.Match[str]) -> str:
         number = int(match[1])
-        return f".layers.{number + count if number >= after else number}."
+        return f".layers.{number + count if number else 0}."
 
     kept = {re.sub(r"\.layers\.(\d+)\.", moved, name): weights for name, weights in model.state_dict().items()}
     deeper.load_state_dict(kept, strict=False)

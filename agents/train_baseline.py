@@ -21,7 +21,7 @@ from agents.baselines.digirl import DigiRL, DigiRLSettings
 from agents.baselines.filtered import FilteredCloning
 from agents.baselines.methods import Method
 from agents.baselines.webrl import WebRL, WebRLSettings
-from agents.checkpoints import agent_record, checkpoints, load_model, save_checkpoint
+from agents.checkpoints import agent_record, begin, load_model, save_checkpoint
 from agents.curriculum import Curriculum
 from agents.demonstrations import draw_tasks
 from agents.envs import create_envs
@@ -79,9 +79,14 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
         )
     if settings.threads:
         torch.set_num_threads(settings.threads)
+    done = begin(settings)
+    update, record = 0, dict[str, Any](elapsed_s=0.0, groups=0, spent={})
+    if done:
+        update, record = done[-1].update, done[-1].progress()
+        if settings.progress(update, record["elapsed_s"]) >= 1:
+            return done[-1].path
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path if done else settings.model)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     ranks = Ranks.here()
@@ -89,11 +94,8 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
         raise ValueError(f"baselines are trained in one process; expected 1, not {ranks.count}")
     method = create_method(settings, tasks, encoder, model, ranks.device)
     trainer = Trainer(Learner(model, settings, ranks=ranks, objective=method.loss), method)
-    update = 0
-    record: dict[str, Any] = {"elapsed_s": 0.0, "groups": 0, "spent": {}}
     if done:
         done[-1].restore(trainer)
-        update, record = done[-1].update, done[-1].progress()
     create_engine = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)
     engine = create_engine(model)
     envs = create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())

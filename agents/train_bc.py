@@ -18,20 +18,20 @@ from transformers import PreTrainedModel
 
 from agents import losses, small
 from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
-from agents.checkpoints import checkpoints, load_model, save_checkpoint
+from agents.checkpoints import begin, load_model, save_checkpoint
 from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
 from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.metrics import BAR, Metrics
 from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
-from agents.settings import EnvSettings, given, parse_settings
+from agents.settings import EnvSettings, LengthSettings, given, parse_settings
 from agents.thoughts import Thoughts
 
 SMALL = "small"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCSettings(EnvSettings):
+class BCSettings(EnvSettings, LengthSettings):
     """Train a model to imitate the expert on drawn tasks. A run that was killed goes on where its newest checkpoint left it."""
 
     out: Path
@@ -76,7 +76,7 @@ class BCSettings(EnvSettings):
     max_grad_norm: float = 1.0
     """gradients are scaled down to this norm"""
     tokens_per_update: int = 3072
-    """tokens in one update, padding included"""
+    """tokens in one update, padding included, reckoned with whole pages: while pages are thinned, an update has fewer"""
     tokens_per_pass: int = 16_384
     """tokens in one forward pass; an update of more is accumulated"""
     copy_weight: float = 0.5
@@ -91,11 +91,9 @@ class BCSettings(EnvSettings):
     """part of the updates that see thinned pages after the curriculum too, until 0.85 of the training is done"""
     focus: float = 0.0
     """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
-    its task's template and its place in the episode"""
-    minutes: float = 0.0
-    """train for so long, the schedule following the clock; 0: for `updates`"""
+    its task's template and how many of the episode's steps its prompt shows"""
     updates: int = 2000
-    """train for so many updates, unless `minutes` is given"""
+    """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
     save_every: int = 200
     """updates between checkpoints"""
     threads: int = 0
@@ -104,6 +102,7 @@ class BCSettings(EnvSettings):
     """of the weights and the order of the data"""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.focus and not self.copy_weight:
             raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
         if self.inserted_layers and self.model == SMALL:
@@ -120,13 +119,18 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
+    done = begin(settings)
+    update, record = 0, dict[str, Any](elapsed_s=0.0)
+    if done:
+        update, record = done[-1].update, done[-1].progress()
+        if settings.progress(update, record["elapsed_s"]) >= 1:
+            return done[-1].path
     if demonstrations is None and settings.demonstrations:
         demonstrations = read_demonstrations(settings.demonstrations)
     elif demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
         thoughts = settings.expert_thoughts
         demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
-    done = checkpoints(settings.out)
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     lengths = measure(encoder, demonstrations)
@@ -136,10 +140,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if len(fitting) < len(lengths):
         _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.max_prompt_tokens)
     optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
-    update, record = 0, dict[str, Any](elapsed_s=0.0)
     if done:
         done[-1].restore(optimizer)
-        update, record = done[-1].update, done[-1].progress()
     elapsed_s = float(record["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
     agent = settings.agent() | {"max_new_tokens": _room([lengths[number][1] for number in fitting])}
@@ -153,22 +155,19 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if done:
         plan.restore(record["plan"])
 
-    def progress() -> float:
-        """The part of the training that is done."""
-        return elapsed_s / (60 * settings.minutes) if settings.minutes else update / settings.updates
-
     def save() -> Path:
         record = {"elapsed_s": elapsed_s, "plan": plan.record()}
         return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
     with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
-        while progress() < 1:
+        progress = settings.progress(update, elapsed_s)
+        while progress < 1:
             started = time.perf_counter()
-            rate = learning_rate(settings, progress())
+            rate = learning_rate(settings, progress)
             optimizer.set_rate(rate)
             rng = random.Random(f"{settings.seed}/thin/{update}")
-            indices, keep = next(plan), kept_lines(settings, progress(), rng)
+            indices, keep = next(plan), kept_lines(settings, progress, rng)
             chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
             values, logprobs = take_update(model, optimizer, encode(encoder, chosen), settings)
             if focus:
@@ -177,10 +176,11 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             update += 1
             duration_s = time.perf_counter() - started
             elapsed_s += duration_s
+            progress = settings.progress(update, elapsed_s)
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
             bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s", refresh=False)
-            bar.update(min(100.0, 100 * progress()) - bar.n)
-            if update % settings.save_every == 0 and progress() < 1:
+            bar.update(min(100.0, 100 * progress) - bar.n)
+            if update % settings.save_every == 0 and progress < 1:
                 save()
     return save()
 
@@ -247,7 +247,7 @@ def learning_rate(settings: BCSettings, progress: float) -> float:
 
 
 def _kind(step: Demonstration) -> str:
-    """Return the template of a step's task and how many steps came before it."""
+    """Return the template of a step's task and how many earlier steps its prompt shows."""
     return f"{step.task_id.partition('/')[0]}/{sum(message['role'] == 'assistant' for message in step.messages)}"
 
 

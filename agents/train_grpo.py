@@ -18,7 +18,7 @@ import torch
 from transformers import PreTrainedModel
 
 from agents.batches import Ids
-from agents.checkpoints import agent_record, checkpoints, load_model, save_checkpoint
+from agents.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import Leader, fit, follow
 from agents.contexts import released_prompts, sampled_prompts
@@ -68,7 +68,16 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn from the settings' worlds unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    done = checkpoints(settings.out)
+    if settings.fork_every < 1:
+        raise ValueError(f"fork_every is {settings.fork_every}; expected at least 1")
+    if settings.cluster and settings.workers:
+        raise ValueError(f"workers is {settings.workers}, but envs of a cluster are in its env_workers; expected 0")
+    done = begin(settings)
+    update, record = 0, dict[str, Any](elapsed_s=0.0, rates={}, groups=0, spent={})
+    if done:
+        update, record = done[-1].update, done[-1].progress()
+        if settings.progress(update, record["elapsed_s"]) >= 1:
+            return done[-1].path
     model, tokenizer = load_model(done[-1].path if done else settings.model)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     prompts_of = _contexts(settings, encoder)
@@ -76,11 +85,8 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
         raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
     ranks = Ranks.here()
     own = Learner(model, settings, _reference(settings) if settings.kl_weight else None, ranks)
-    update = 0
-    record: dict[str, Any] = {"elapsed_s": 0.0, "rates": {}, "groups": 0, "spent": {}}
     if done:
         done[-1].restore(own)
-        update, record = done[-1].update, done[-1].progress()
     if not ranks.leads:
         follow(own, ranks)
         return settings.out

@@ -23,21 +23,21 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from tqdm import tqdm
 
-from agents.checkpoints import AGENT, agent_record
+from agents.checkpoints import AGENT, agent_record, claim, lasting
 from agents.demonstrations import draw_tasks
 from agents.envs import ENV_ID
 from agents.metrics import BAR, Metrics, read_metrics
 from agents.policies import Request, look_behind
 from agents.sb3 import CandidateActions, Reader
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
-from agents.settings import EnvSettings, parse_settings
+from agents.settings import EnvSettings, LengthSettings, parse_settings
 from webarena_gym.tasks import Task
 
 MODEL = "model.zip"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SB3Settings(EnvSettings):
+class SB3Settings(EnvSettings, LengthSettings):
     """Train PPO on candidate actions. A run that was killed goes on from its newest save; episodes under way then begin anew."""
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
@@ -70,10 +70,6 @@ class SB3Settings(EnvSettings):
     """units of each layer of the policy"""
     prior: float = 4.0
     """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
-    minutes: float = 0.0
-    """train for so long; 0: for `updates`"""
-    updates: int = 100
-    """updates to do, unless `minutes` is given; 0 saves the policy untrained"""
     save_every: int = 20
     """updates between saves"""
     threads: int = 0
@@ -108,26 +104,22 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         # What is random in a resumed run differs from what its beginning drew.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
-        def progress() -> float:
-            """The part of the training that is done."""
-            if settings.minutes:
-                return elapsed_s / (60 * settings.minutes)
-            return update / settings.updates if settings.updates else 1.0
-
         with (
             Metrics(settings.out, update) as metrics,
             tqdm(total=100, unit="%", desc=settings.algorithm, bar_format=BAR) as bar,
         ):
-            while progress() < 1:
+            progress = settings.progress(update, elapsed_s)
+            while progress < 1:
                 started = time.perf_counter()
                 episodes: list[dict[str, Any]] = []
                 model.learn(per_update, callback=partial(_note_episodes, episodes), reset_num_timesteps=False)
                 update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
+                progress = settings.progress(update, elapsed_s)
                 values = _describe(episodes, model)
                 values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
                 metrics.log(update, values | {"elapsed_s": elapsed_s})
                 bar.set_postfix_str(f"success {values.get('success', 0.0):.2f}", refresh=False)
-                bar.update(min(100.0, 100 * progress()) - bar.n)
+                bar.update(min(100.0, 100 * progress) - bar.n)
                 if update % settings.save_every == 0:
                     _save(model, settings)
             _save(model, settings)
@@ -189,10 +181,9 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
         "seed": settings.seed,
         "device": "cpu",
     }
-    if (settings.out / MODEL).is_file():
-        before, now = agent_record(settings.out), settings.agent()
-        if before != now:
-            raise ValueError(f"the run in {settings.out} was begun with {before}; expected the same, got {now}")
+    is_begun = (settings.out / MODEL).is_file()
+    claim(settings.out, lasting(settings), is_begun=is_begun)
+    if is_begun:
         model = algorithm.load(settings.out / MODEL, env=envs, **options)
     else:
         scorer = {"width": settings.width, "prior": settings.prior}

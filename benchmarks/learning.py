@@ -86,6 +86,8 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     if settings.cloned:
         _measure(settings, settings.cloned, settings.out / "cloned")  # once, before every seed asks for it
     seeds = side_by_side(train_and_measure, [(settings, seed) for seed in settings.seeds], settings.jobs)
+    scripted = settings.out / "scripted"
+    claim(scripted, max_steps=settings.max_steps)
     figures: dict[str, Any] = {}
     for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
         before, after = ([found[name][way] for found in seeds] for name in ("bc", "mgrpo"))
@@ -99,15 +101,15 @@ def run(settings: LearningSettings) -> dict[str, Any]:
             f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
             f"lift{suffix}": round(lift.lift, 4),
             f"lift{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
-            f"lift{suffix}_p": lift.p,
             f"lift{suffix}_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
         }
     return figures | {
         "n": len(tasks),
         "n_sampled": len(tasks[: settings.sampled]),
         "seeds": len(seeds),
-        "random": mean(rewards(play("random", tasks, settings.out / "random.jsonl"))),
-        "expert": mean(rewards(play("expert", tasks, settings.out / "expert.jsonl"))),
+        "begun_at": sorted({found["begun_at"] for found in seeds}),
+        "random": mean(rewards(play("random", tasks, scripted / "random.jsonl", max_steps=settings.max_steps))),
+        "expert": mean(rewards(play("expert", tasks, scripted / "expert.jsonl", max_steps=settings.max_steps))),
         "env_steps": [found["metrics"][-1]["env_steps"] for found in seeds],
         "mgrpo_cpu_minutes": [round(found["metrics"][-1]["cpu_minutes"], 1) for found in seeds],
         "dynamics": {
@@ -126,7 +128,7 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     parts = (CreditSettings, UpdateSettings, GroupSettings)
     own = {item.name: getattr(settings, item.name) for part in parts for item in fields(part)}
     minutes = {"cloning_minutes": None if settings.cloned else settings.cloning_minutes, "grpo_minutes": settings.grpo_minutes}
-    claim(folder, cloned=settings.cloned, **minutes, **common, **own)
+    begun_at = claim(folder, cloned=settings.cloned, **minutes, **common, **own)
     cloned, episodes = settings.cloned, settings.out / "cloned"
     if cloned is None:
         cloned, episodes = folder / "bc", folder / "bc_episodes"
@@ -137,6 +139,7 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
         "bc": _measure(settings, cloned, episodes),
         "mgrpo": _measure(settings, folder / "mgrpo", folder / "mgrpo_episodes"),
         "metrics": read_metrics(folder / "mgrpo"),
+        "begun_at": begun_at,
     }
 
 

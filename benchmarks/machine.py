@@ -14,15 +14,14 @@ PACKAGES = ("webarena-gym", "gymnasium", "lxml", "jinja2", "playwright", "numpy"
 def origin(name: str) -> dict[str, Any]:
     """Return what identifies a run of the benchmark with that name."""
     return {
-        "commit": commit(),
+        "commit": COMMIT,
         "machine": f"{processor()}, {platform.machine()}, {os.cpu_count()} cores",
         "versions": {"python": platform.python_version(), **{package: _version(package) for package in PACKAGES}},
         "command": " ".join([f"python -m benchmarks.{name}", *sys.argv[1:]]),
     }
 
 
-def commit() -> str:
-    """Return the commit that is measured."""
+def _commit() -> str:
     done = subprocess.run(["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)  # noqa: S607
     return done.stdout.strip() or "unknown"
 
@@ -50,3 +49,7 @@ def _version(package: str) -> str | None:
         return version(package)
     except PackageNotFoundError:
         return None
+
+
+COMMIT = _commit()
+"""the commit that is measured: asked when the code is loaded, as a long run may see others made"""

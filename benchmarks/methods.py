@@ -137,6 +137,10 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
     if any(RECIPES[name].cloning is None for name in settings.methods):
         cloned, episodes = _common_clone(settings)
+        own = None if settings.cloned else {"minutes": settings.cloning_minutes, "seed": settings.seeds[0]}
+        claim(settings.out / "clone", cloned=settings.cloned or own)
+        if settings.cloned is None:
+            train_bc(_cloning(settings, cloned, settings.seeds[0], {}))
         measure(cloned, held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
     runs = side_by_side(train_and_measure, calls, settings.jobs)
@@ -146,6 +150,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     return {
         "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first, kinds) for name, own in of_method.items()],
         "n": len(kinds),
+        "begun_at": sorted({found["begun_at"] for found in runs}),
         "seeds": settings.seeds,
         "minutes": settings.minutes,
         "cloning_minutes": settings.cloning_minutes,
@@ -156,17 +161,20 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[str, Any]:
-    """Return the rewards, task by task, of a clone and of what became of it by a method with a seed, and what that took."""
+    """Return the rewards, task by task, of a clone and of what became of it by a method with a seed, and what that took.
+
+    The common clone must be there.
+    """
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     recipe = RECIPES[name]
     folder = settings.out / f"{name}_{seed}"
     own = recipe.cloning is not None
-    claim(
+    begun_at = claim(
         folder,
         cloned=None if own else settings.cloned,
         options=recipe.options,
         cloning=recipe.cloning,
-        cloning_minutes=settings.cloning_minutes if own else None,
+        cloning_minutes=settings.cloning_minutes if own or settings.cloned is None else None,
         **{key: getattr(settings, key) for key in _CLAIMED},
     )
     if recipe.cloning is None:
@@ -187,6 +195,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
         "last": read_metrics(folder / "run")[-1],
+        "begun_at": begun_at,
     }
 
 
@@ -235,11 +244,8 @@ def held_out(settings: MethodsSettings) -> list[Task]:
 
 
 def _common_clone(settings: MethodsSettings) -> tuple[Path, Path]:
-    """Return the clone that most methods begin with, trained if it must be, and where its episodes go."""
-    cloned = settings.cloned or settings.out / "clone"
-    if settings.cloned is None:
-        train_bc(_cloning(settings, cloned, settings.seeds[0], {}))
-    return cloned, settings.out / "clone_episodes"
+    """Return the clone that most methods begin with, and where its episodes go."""
+    return settings.cloned or settings.out / "clone" / "run", settings.out / "clone" / "episodes"
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:

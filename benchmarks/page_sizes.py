@@ -15,7 +15,7 @@ from statistics import median, quantiles
 from typing import get_args
 from urllib.parse import urlsplit
 
-from benchmarks.machine import commit
+from benchmarks.machine import COMMIT
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import HOSTS
@@ -58,7 +58,7 @@ def main() -> None:
         counts = (f"{row.get(key, '-'):>{width}}" for key, width in COLUMNS)
         print(f"{site:<16}{''.join(counts)}")
     if options.json:
-        setting = {"vocabulary": VOCABULARY if count_tokens else None, "commit": commit()}
+        setting = {"vocabulary": VOCABULARY if count_tokens else None, "commit": COMMIT}
         command = " ".join(["python -m benchmarks.page_sizes", *sys.argv[1:]])
         print(json.dumps({"sites": result, **vars(options), **setting, "command": command}))
 

@@ -9,9 +9,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from agents import checkpoints
 from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.trajectories import Trajectory, read_trajectories, write_trajectories
-from benchmarks.machine import origin
+from benchmarks.machine import COMMIT, origin
 from webarena_gym.tasks import Task
 
 MAX_STEPS = 30
@@ -39,23 +40,24 @@ def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> No
         print(json.dumps(result))
 
 
-def claim(folder: Path, **settings: Any) -> None:
-    """Note what the runs in the folder are made with. Raises ValueError if it holds runs of other settings, which would go on as they are."""
-    file, wanted = folder / "begun_with.json", json.loads(json.dumps(settings, default=str))
-    found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else wanted
-    if found != wanted:
-        name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
-        raise ValueError(
-            f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; remove it, or choose another --out"
-        )
-    if not file.exists():  # runs side by side may claim the same
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(wanted), encoding="utf-8")
+def claim(folder: Path, **settings: Any) -> str:
+    """Note what is made in the folder with these settings, and return the commit at which that began.
+
+    Raises ValueError if it holds what was made with others.
+    """
+    is_begun = folder.is_dir() and any(folder.iterdir())
+    checkpoints.claim(folder, settings, is_begun=is_begun)
+    file = folder / "commit"
+    if not is_begun:
+        file.write_text(COMMIT, encoding="utf-8")
+    return file.read_text(encoding="utf-8") if file.exists() else "unknown"
 
 
 def some(tasks: list[Task], limit: int | None) -> list[Task]:
     """Return so many of the tasks, spread over them all."""
-    return tasks[:: max(1, len(tasks) // limit)][:limit] if limit else tasks
+    if limit is None or limit >= len(tasks):
+        return tasks
+    return [tasks[number * len(tasks) // limit] for number in range(limit)]
 
 
 def play(

@@ -227,7 +227,9 @@ def _table(heads: Row, rows: Iterable[Row]) -> str:
 
 
 def _origin(note: str, result: dict[str, Any]) -> str:
-    return f"\n{note} `{result['command']}`, commit {result['commit']}, {result['machine']}.\n"
+    others = [commit for commit in result.get("begun_at", ()) if commit != result["commit"]]
+    before = f" (runs begun at {', '.join(others)})" if others else ""
+    return f"\n{note} `{result['command']}`, commit {result['commit']}{before}, {result['machine']}.\n"
 
 
 def _percent(rate: float) -> str:

@@ -28,7 +28,11 @@ def settings(tmp_path, *more):
 
 @pytest.mark.parametrize(("more", "names"), [((), ["as it ships"]), (("--from-scratch",), ["cloned"])])
 def test_it_shows_an_agent_before_and_after(tmp_path, capsys, more, names):
+    (tmp_path / "demo" / "grpo" / "update_0000001").mkdir(parents=True)
+    (tmp_path / "demo" / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
+    (tmp_path / "demo" / "notes.txt").write_text("mine")
     demo.run(settings(tmp_path, *more))
+    assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     said = capsys.readouterr().out
     for name in ("random", *names, f"{names[0]}, then M-GRPO"):
         assert f"\n{name}\nall " in said

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from benchmarks import interactions, playing
+from benchmarks.playing import some
 
 
 @pytest.fixture
@@ -27,3 +28,12 @@ def test_jobs_change_nothing(arguments, tmp_path, capsys):
     alone = json.loads(capsys.readouterr().out.splitlines()[-1])["scores"]
     interactions.main([*arguments, "--out", str(tmp_path / "again"), "--jobs", "2"])
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["scores"] == alone
+
+
+@pytest.mark.parametrize(("count", "limit"), [(168, 100), (10, 3), (3, 10), (5, 5)])
+def test_some_of_the_tasks_are_spread_over_them_all(count, limit):
+    chosen = some(list(range(count)), limit)
+    assert len(chosen) == min(count, limit)
+    steps = [later - earlier for earlier, later in zip(chosen, [*chosen[1:], count], strict=True)]
+    assert chosen[0] == 0
+    assert max(steps) - min(steps) <= 1

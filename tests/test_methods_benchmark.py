@@ -85,7 +85,7 @@ def test_an_unknown_method_is_named(arguments):
 
 def test_episodes_of_other_lengths_are_not_taken_for_these(arguments, tmp_path):
     methods.main([*arguments, "--methods", "mgrpo"])
-    with pytest.raises(ValueError, match=r"clone_episodes was begun with max_steps=2, not 3"):
+    with pytest.raises(ValueError, match=r"episodes was begun with max_steps=2, not 3"):
         methods.main([*arguments, "--methods", "mgrpo", "--max-steps", "3"])
 
 

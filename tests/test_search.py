@@ -467,6 +467,7 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
         (["--value", "critic"], "there is no critic; expected --critic RUN"),
         (["--workers", "2"], "workers is 2; expected 0"),
         (["--budget", "0"], "budget is 0; expected at least 1"),
+        (["--policy", "expert"], "policy 'expert' remembers its episode, and a tree leaves episodes"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(options, told):

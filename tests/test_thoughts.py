@@ -6,7 +6,7 @@ import pytest
 
 from agents.demonstrations import demonstrate, draw_tasks
 from agents.thoughts import write_thought
-from agents.thoughts.amounts import DURATION, MONEY
+from agents.thoughts.amounts import DURATION, MONEY, read_date
 from agents.thoughts.readings import Fact, Reading, Row, nearest_lines, words
 from agents.thoughts.reasons import Moment
 from agents.thoughts.workings import work_out
@@ -158,6 +158,11 @@ def test_a_reading_has_rows_facts_and_a_title():
     assert reading.rows == [Row(("Order #", "Date", "Total", "Status"), ("000000007", "12/9/22", "$10.50", "Complete"))]
     assert reading.facts == (Fact("Tax", "$1.00"), Fact("SKU", "A-1"), Fact("Phone", "555"))
     assert nearest_lines(reading.texts, words("the phone"), 1) == ["Phone"]
+
+
+@pytest.mark.parametrize("text", ["31/12/2022", "Feb 30, 2022", "13/1/22"])
+def test_a_date_that_there_is_not_is_none(text):
+    assert read_date(text) is None
 
 
 def test_amounts_are_read_and_written():

@@ -142,6 +142,57 @@ def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
     assert_same_weights(whole, resumed)
 
 
+def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone):
+    data, tasks = tiny.demonstrations(30), tiny.tasks(20)
+    cloned, lifted = tmp_path / "bc", tmp_path / "rl"
+    for _ in range(2):
+        train_bc.train(bc(cloned, updates=2), data)
+        train_grpo.train(grpo(lifted, clone, updates=1), tasks)
+    with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; remove it, or choose another --out"):
+        train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
+    with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
+        train_grpo.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
+    assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
+    assert train_grpo.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
+    (cloned / "begun_with.json").unlink()
+    with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
+        train_bc.train(bc(cloned, updates=3), data)
+
+
+def test_a_run_that_is_over_is_left_as_it_is(tmp_path, clone, monkeypatch):
+    data = tiny.demonstrations(30)
+    paths = [
+        train_bc.train(bc(tmp_path / "bc", updates=2), data),
+        train_grpo.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
+    ]
+    for module in (train_bc, train_grpo):
+        monkeypatch.setattr(module, "save_checkpoint", None)
+    again = [
+        train_bc.train(bc(tmp_path / "bc", updates=2), data),
+        train_grpo.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
+    ]
+    assert again == paths
+
+
+def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
+    assert_same_weights(train_grpo.train(grpo(tmp_path / "rl", clone, updates=0), tiny.tasks(9)), clone)
+    assert train_bc.train(bc(tmp_path / "bc", updates=0), tiny.demonstrations(30)).name == "update_0000000"
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"updates": -1}, "updates=-1, save_every=10; expected at least 0, 0 and 1"),
+        ({"save_every": 0}, "save_every=0; expected"),
+        ({"fork_every": 0}, "fork_every is 0; expected at least 1"),
+        ({"cluster": "local", "workers": 2}, "workers is 2, but envs of a cluster are in its env_workers"),
+    ],
+)
+def test_settings_that_make_no_run_are_refused(tmp_path, clone, changes, told):
+    with pytest.raises(ValueError, match=told):
+        train_grpo.train(grpo(tmp_path / "run", clone, **changes))
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -2,7 +2,7 @@
 
 After Pan et al., arXiv 2404.06474, as WebRL (arXiv 2411.02337) and WebAgent-R1 compare with it. Here it is online: successes of
 all updates are kept, and each update draws as many of them as it has played episodes. DigiRL's version keeps the tenth of
-highest reward, which for rewards of 0 and 1 is the same.
+highest reward instead.
 """
 
 from random import Random

@@ -76,9 +76,9 @@ def perplexity(logprobs: Sequence[float]) -> float:
     return exp(-fmean(logprobs))
 
 
-def is_worth_replaying(logprobs: Sequence[float], *, lowest: float = 1 / 0.95, highest: float = 1 / 0.5) -> bool:
+def is_worth_replaying(logprobs: Sequence[float]) -> bool:
     """Return whether the policy neither knows a response by heart nor finds it strange.
 
     WebRL replays actions whose perplexity under the present policy is between 1/0.95 and 1/0.5.
     """
-    return lowest <= perplexity(logprobs) <= highest
+    return 1 / 0.95 <= perplexity(logprobs) <= 1 / 0.5

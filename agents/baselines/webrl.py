@@ -230,6 +230,6 @@ def near(failed: Sequence[Task], tasks: Sequence[Task], count: int, rng: Random)
     return rng.sample(list(found.values()), min(count, len(found)))
 
 
-def is_within_reach(value: float, *, lowest: float = 0.05, highest: float = 0.75) -> bool:
+def is_within_reach(value: float) -> bool:
     """Return whether a task is neither hopeless nor done, by the critic's value of it; the bounds are WebRL's."""
-    return lowest <= value <= highest
+    return 0.05 <= value <= 0.75

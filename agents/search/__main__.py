@@ -13,6 +13,7 @@ import gymnasium
 import torch
 from tqdm import tqdm
 
+from agents.checkpoints import agent_record
 from agents.envs import ENV_ID, InProcessEnvs
 from agents.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, policy_defaults, summarise, table
 from agents.search.branches import Method, play
@@ -45,7 +46,7 @@ class SearchSettings(EvaluationSettings):
     """what chooses: the mean log-probability of the replies, the commonest answer (best_of_n alone), or --critic"""
     critic: Path | None = None
     """a run of agents.train_baseline by awr, digirl or webrl, for --value critic"""
-    temperature: float = 1.0
+    temperature: float | None = 1.0
     """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
     num_envs: int = 16
     """tasks searched at the same time"""
@@ -75,6 +76,10 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
     if settings.workers:
         raise ValueError(f"workers is {settings.workers}; expected 0, as snapshots are taken in this process")
+    if settings.method == "tree" and (settings.policy == "expert" or "algorithm" in agent_record(settings.policy)):
+        raise ValueError(
+            f"policy {settings.policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n"
+        )
     if settings.threads:
         torch.set_num_threads(settings.threads)
     tasks = choose_tasks(settings)

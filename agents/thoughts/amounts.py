@@ -74,17 +74,21 @@ def unit_of(text: str) -> Unit | None:
 
 
 def read_date(text: str) -> date | None:
-    """Return the date that a text begins with.
+    """Return the date that a text begins with; None if it begins with none, or none that there is.
 
     >>> read_date("12/9/22"), read_date("Dec 13, 2022, 10:20:00 PM"), read_date("soon")
     (datetime.date(2022, 12, 9), datetime.date(2022, 12, 13), None)
     """
     if match := _SHORT_DATE.match(text):
-        year = int(match[3])
-        return date(year + 2000 if year < 100 else year, int(match[1]), int(match[2]))
-    if match := _LONG_DATE.match(text):
-        return date(int(match[3]), _ABBREVIATED.index(match[1]) + 1, int(match[2]))
-    return None
+        year, month, day = int(match[3]), int(match[1]), int(match[2])
+    elif match := _LONG_DATE.match(text):
+        year, month, day = int(match[3]), _ABBREVIATED.index(match[1]) + 1, int(match[2])
+    else:
+        return None
+    try:
+        return date(year + 2000 if year < 100 else year, month, day)
+    except ValueError:
+        return None
 
 
 def find_month(text: str) -> Month | None:
