@@ -253,6 +253,39 @@ def test_a_snapshot_is_small_and_says_when_it_is_none(env):
         env.unwrapped.restore({"task": "t"})
 
 
+def test_a_snapshot_of_a_world_that_another_version_draws_is_refused_and_leaves_no_episode(env):
+    env.reset()
+    snapshot = env.unwrapped.snapshot()
+    other = snapshot._replace(venue=snapshot.venue._replace(generators="0123-4567"))
+    with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
+        env.unwrapped.restore(other)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.unwrapped.step("exit()")
+    assert env.unwrapped.restore(snapshot)[1]["step"] == 0
+
+
+@pytest.mark.parametrize("tab", ["²", "9" * 5000, "-1", "1.0", "", "٣"])
+def test_a_tab_that_there_is_not_is_told(env, tab):
+    env.reset()
+    _, reward, terminated, _, info = env.step(f'do(action="Switch Tab", argument="{tab}")')
+    assert (reward, terminated) == (0.0, False)
+    assert "Switch Tab" in info["action_error"] or "there is no tab" in info["action_error"]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"split": "nonsense"}, "split is 'nonsense'"),
+        ({"hosts": "tiles.test:80"}, "hosts is the text 'tiles.test:80'"),
+        ({"hosts": ["tiles.test:80"]}, "accounts and hosts are for real servers"),
+        ({"accounts": {"shopping": None}}, "accounts and hosts are for real servers"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(options, told):
+    with pytest.raises(ValueError, match=told):
+        make(**options)
+
+
 def test_equal_seeds_give_equal_bytes_in_another_process():
     code = (
         "import hashlib, tests.test_env as t\n"

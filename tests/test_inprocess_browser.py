@@ -121,6 +121,11 @@ class TestMessages:
             browser.click(node(browser, "go"))
         assert message in str(caught.value)
 
+    def test_a_number_too_long_for_any_browser(self, browser):
+        browser.goto(HOME + "strict")
+        with pytest.raises(ActionError, match="takes a number"):
+            browser.type(node(browser, "number"), "9" * 5000)
+
     def test_control_characters_are_not_typed(self, browser):
         browser.type(node(browser, "note"), "a\0b\x1b\ud800c\nd\uffff")
         assert node(browser, "note").get("value") == "abcd"

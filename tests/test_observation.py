@@ -50,6 +50,18 @@ def test_labels_replace_ids_and_count_their_doubles():
     ]  # fmt: skip
 
 
+def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
+    for labels, names in (
+        (["Part [2]", "Part", "Part"], ["Part [2]", "Part", "Part [3]"]),
+        (["Part", "Part", "Part [2]"], ["Part", "Part [2]", "Part [2] [2]"]),
+    ):
+        seen = observe(
+            page("".join(f'<a href="/{number}">{label}</a>' for number, label in enumerate(labels))), elements="label"
+        )
+        assert list(seen.nodes) == names
+        assert [node.element.get("href") for node in seen.nodes.values()] == ["/0", "/1", "/2"]
+
+
 def test_both_ways_name_the_same_elements():
     document = page(SHOP)
     numbered, named = observe(document), observe(document, elements="label")

@@ -51,6 +51,9 @@ def test_a_task_of_webarena_s_schema_is_read():
         (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "url_match but no reference_url"),
         (OFFICIAL | {"eval": OFFICIAL["eval"] | {"bonus": 1}}, "unknown key 'bonus' in eval"),
         (OFFICIAL | {"solution": [{"action": "fly()"}]}, "of the solution cannot be read"),
+        (OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}}, "reference_url of eval is 5; expected a str"),
+        (OFFICIAL | {"eval": {"eval_types": ["state"], "state": "x"}}, "state of eval is 'x'; expected a list"),
+        (OFFICIAL | {"world_seed": "abc"}, "world_seed is 'abc'; expected a whole number"),
     ],
 )
 def test_a_malformed_task_is_refused_with_its_place(record, said):
@@ -213,6 +216,10 @@ def test_drawing_more_is_repeatable_and_checked():
     assert len({task.intent for task in drawn}) == 3
     with pytest.raises(TaskError, match="no template 'x'"):
         suite.draw(["x"], world_seed=5, count=1)
+    with pytest.raises(TaskError, match="-1 tasks of 1 templates; expected 0 or more"):
+        suite.spread([name], world_seed=5, total=-1)
+    with pytest.raises(TaskError, match="3 tasks of 0 templates"):
+        suite.spread([], world_seed=5, total=3)
 
 
 @pytest.mark.parametrize("world_seed", [None, 31])

@@ -301,6 +301,16 @@ def test_a_worker_that_hangs_is_noticed_however_short_the_polls_are():
         assert "gave no answer within 0.5 s" in results[0].info["failure"]
 
 
+def test_a_command_that_cannot_be_handed_over_is_not_under_way():
+    with vector(2) as envs:
+        with pytest.raises(TypeError, match="pickle"):
+            envs.async_reset(options={"task": (number for number in ())})
+        envs.reset(seed=1)
+        with pytest.raises(TypeError, match="pickle"):
+            envs.call("render", (number for number in ()))
+        assert len(envs.step([LIST] * 2)[0]) == 2
+
+
 def test_an_env_does_one_thing_at_a_time():
     with vector(3) as envs:
         envs.reset(seed=1)

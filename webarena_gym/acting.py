@@ -1,5 +1,7 @@
 """Doing an action in a browser."""
 
+import re
+
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
@@ -45,6 +47,6 @@ def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
 
 
 def _tab_index(text: str, count: int) -> int:
-    if not text.strip().isdigit() or int(text) >= count:
+    if not re.fullmatch(r"\s*[0-9]{1,6}\s*", text) or int(text) >= count:
         raise ActionError(f"there is no tab {text!r}; the tabs are 0 to {count - 1}")
     return int(text)

@@ -85,8 +85,9 @@ def audit(
     The tasks must have been drawn for the sites as `variation` builds them.
 
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
-    can be done, leaving with each of the task's wrong answers, which are of the right type, and doing what solves another
-    draw of the template in the same world. The result is the same for any number of `jobs`, processes that share the work.
+    can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
+    right one, and doing what solves another draw of the template in the same world. The result is the same for any number of
+    `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
     same text, verdicts and reward on both.
@@ -157,7 +158,7 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
         findings.exit_rewarded.append(task.task_id)
     if task.is_achievable and _earns(hasty, task, _exit("N/A")):
         findings.na_rewarded.append(task.task_id)
-    earned = [answer for answer in task.wrong_answers if _earns(hasty, task, _exit(answer))]
+    earned = [answer for answer in _wrong_answers(task) if _earns(hasty, task, _exit(answer))]
     if earned:
         findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
     if other is None:
@@ -166,6 +167,21 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
         excuse = EXCEPTIONS.get(task.template)
         place = findings.excused if excuse else findings.other_rewarded
         place.append(f"{task.task_id}: {excuse or f'by the solution of {other.task_id}'}")
+
+
+def _wrong_answers(task: Task) -> Iterator[str]:
+    """Yield the task's wrong answers, and answers that name one beside the right one, unless the right one holds it anyway."""
+    right = (task.solution[-1].action.argument or "") if task.solution else ""
+    for wrong in task.wrong_answers:
+        yield wrong
+        if right and wrong.lower() not in right.lower() and right.lower() not in wrong.lower():
+            yield from (
+                f"{wrong}/{right}",
+                f"{right} | {wrong}",
+                f"{wrong} {right}",
+                f"{right} or {wrong}",
+                f"{wrong} is {right}",
+            )
 
 
 def replay(env: WebArenaLite, task: Task) -> str:

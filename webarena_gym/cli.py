@@ -101,9 +101,17 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks (default: test)")
     parser.add_argument("--world-seed", type=int, metavar="SEED", help="draw the split's templates in this world instead")
     parser.add_argument(
-        "--draw", type=int, metavar="N", help="draw N tasks in all, evenly from the chosen templates; needs --world-seed"
+        "--draw",
+        type=int,
+        metavar="N",
+        help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
     )
-    parser.add_argument("--template", action="append", metavar="NAME", help="only these templates (may be repeated)")
+    parser.add_argument(
+        "--template",
+        action="append",
+        metavar="NAME",
+        help="only these templates (may be repeated); with --world-seed of any split",
+    )
     _choose_variation(parser)
 
 
@@ -216,7 +224,7 @@ def _play(options: argparse.Namespace) -> int:
             return 0
         _, reward, terminated, truncated, info = env.step(reply)
         if terminated or truncated:
-            print(f"reward {reward:g}{info.get('failure', '')}")
+            print(f"reward {reward:g}" + (f": {info['failure']}" if "failure" in info else ""))
             for verdict in info.get("verdicts", ()):
                 print(f"  {verdict['check']}: {'passed' if verdict['passed'] else 'failed'}: {verdict['reason']}")
             return 0

@@ -37,11 +37,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
     """A web agent's environment: text in, text and a binary reward out.
 
     Args:
-        split: "train" or "test": the part of the shipped suite that `reset` draws from.
+        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from.
         tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
         browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
         sites: None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables.
-        world_seed: draw the split's templates in this world instead of the suite's own.
+        world_seed: draw the split's templates in this world instead of the suite's own; with `tasks`, the world of those that
+            name none.
         variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
             A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
@@ -95,12 +96,19 @@ class WebArenaLite(gymnasium.Env[str, str]):
         hosts: Iterable[str] = (),
     ) -> None:
         self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
+        if tasks is not None:
+            expect_one_of("split", split, task_suite.SPLITS)
         expect_one_of("rules", rules, RULES)
         expect_one_of("variation", variation, get_args(Variation))
         expect_one_of("dialect", dialect, DIALECTS)
         expect_one_of("browser", browser, get_args(BrowserKind))
         if rules == "verified" and sites is None:
             raise ValueError("rules='verified' judges the traffic with real servers: give sites=")
+        if isinstance(hosts, str):
+            raise ValueError(f"hosts is the text {hosts!r}; expected a list of texts such as 'tiles.example:80'")  # noqa: TRY004 - as of other arguments
+        hosts = frozenset(hosts)
+        if sites is None and (accounts or hosts):
+            raise ValueError("accounts and hosts are for real servers: give sites=, or neither of them")
         expect_positive("max_steps", max_steps)
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
@@ -129,9 +137,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
             addresses = read_addresses(None if sites == "environment" else sites)
             if rules == "verified":
                 expect_plain(addresses)
-            more = frozenset(hosts)
-            self._venue = ServerVenue(lambda own: maker.for_servers(own | more), addresses, accounts=self._accounts)
+            self._venue = ServerVenue(lambda own: maker.for_servers(own | hosts), addresses, accounts=self._accounts)
         self._episode: Episode | None = None
+        self._lost: Seen | None = None  # the last page of an episode whose browser has failed
 
     # The state of the episode, for experts, searches and viewers.
 
@@ -169,7 +177,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         super().reset(seed=seed)
         task = self._choose(options or {})
-        self._episode = None
+        self._episode = self._lost = None
         try:
             goal = self._venue.enter(task)
         except BrowserError:  # it may have died since; a new one is worth one try
@@ -202,7 +210,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
 
     def render(self) -> Any:
-        """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array")."""
+        """Return the newest page as text ("ansi") or as an array of height x width x 3 bytes ("rgb_array").
+
+        Of an episode whose browser has failed there is the last text, and no picture: None.
+        """
+        if self._lost is not None:
+            return self._lost.text if self.render_mode == "ansi" else None
         if self.render_mode == "ansi":
             return self._started().look().text
         if self.render_mode == "rgb_array":
@@ -212,7 +225,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
         self._venue.close()
-        self._episode = None
+        self._episode = self._lost = None
 
     # Forking.
 
@@ -237,6 +250,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
+        self._episode = self._lost = None
         self._venue.restore(snapshot.venue)
         self._episode = Episode(
             snapshot.task,
@@ -282,7 +296,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def _give_up(self, episode: Episode, last: Seen, failure: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
-        self._episode = None
+        self._episode, self._lost = None, last
         self._venue.abandon()
         text, info = episode.tell(last)
         return text, nan, False, True, {**info, "failure": failure}

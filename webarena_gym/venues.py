@@ -17,7 +17,7 @@ from webarena_gym.network import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import URLS, Databases, World, connect, load_world
+from webarena_gym.sites.world import URLS, Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
 
 
@@ -92,6 +92,7 @@ class EmbeddedSnapshot(NamedTuple):
     """The state of the embedded sites and the browser on them."""
 
     world_seed: int
+    generators: str
     variation: Variation
     databases: dict[str, DatabaseSnapshot]
     browser: Any
@@ -146,11 +147,15 @@ class EmbeddedVenue:
     def snapshot(self) -> EmbeddedSnapshot:
         assert self._world is not None
         assert self._databases is not None
-        return EmbeddedSnapshot(self._world.seed, self._built, self._databases.snapshot(), self.browser.snapshot())
+        return EmbeddedSnapshot(
+            self._world.seed, generators(), self._built, self._databases.snapshot(), self.browser.snapshot()
+        )
 
     def restore(self, snapshot: Any) -> None:
         if not isinstance(snapshot, EmbeddedSnapshot):
             raise SnapshotError(f"expected a snapshot of the embedded sites, got {type(snapshot).__name__}")
+        if snapshot.generators != generators():
+            raise SnapshotError(f"the snapshot is of a world {snapshot.world_seed} as another version of this package draws it")
         _, databases = self._open(snapshot.world_seed, snapshot.variation)
         databases.restore(snapshot.databases)
         self.browser.restore(snapshot.browser)

@@ -23,6 +23,7 @@ from webarena_gym.observation import field_value, visible_text
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 _FIELD_TAGS = ("input", "textarea")
+_BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # what follows goes on with no word and no number, nor has a minus
 _APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 
 
@@ -38,7 +39,7 @@ def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
             case "program_html":
                 checks += [_content_check(target) for target in evaluation["program_html"]]
             case "state":
-                checks += [partial(_state, check) for check in evaluation["state"]]
+                checks += [partial(_state, _checked_state(check)) for check in evaluation["state"]]
             case _:
                 raise EvaluationError(
                     f"there is no evaluator {kind!r}; expected string_match, url_match, program_html or state"
@@ -56,8 +57,8 @@ def _clean(text: str) -> str:
 def _contains(reference: str, text: str) -> bool:
     """Whether the text has the reference as whole words, not inside of a longer word or number; " |OR| " separates choices."""
     choices = (_clean(choice) for choice in reference.split(OR))
-    haystack = _clean(text)
-    return any(re.search(rf"(?<![\w]){re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)
+    haystack = " " + _clean(text)
+    return any(re.search(rf"{_BEFORE}{re.escape(choice)}(?!\w|[.,]\d)", haystack) is not None for choice in choices)
 
 
 def _check_approaches(references: Mapping[str, Any], where: str) -> dict[str, list[str]]:
@@ -194,6 +195,20 @@ def _content(element: Any) -> str:
 def _reading_only(action: int, *_: Any) -> int:
     """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
     return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
+def _checked_state(check: Any) -> Mapping[str, Any]:
+    """Return the check itself. Raises EvaluationError if it lacks something, or has what nobody knows."""
+    known = {"site": str, "query": str, "expected": list, "parameters": list}
+    if not isinstance(check, Mapping):
+        raise EvaluationError(f"a check of the state is {check!r}; expected an object")
+    for key, kind in known.items():
+        if not isinstance(check.get(key, [] if key == "parameters" else None), kind):
+            raise EvaluationError(f"a check of the state has {key} {check.get(key)!r}; expected a {kind.__name__}")
+    unknown = [key for key in check if key not in known]
+    if unknown:
+        raise EvaluationError(f"a check of the state has no {unknown[0]!r}; expected some of {', '.join(known)}")
+    return check
 
 
 def _state(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:

@@ -136,14 +136,21 @@ class Walk:
         if block:
             writer.flush()
 
+    def _free_address(self, label: str) -> str:
+        """Return the label with its number among equal ones, or the next number if another's own label reads so."""
+        while True:
+            self._counts[label] += 1
+            count = self._counts[label]
+            address = label if count == 1 else f"{label} [{count}]"
+            if address not in self.nodes:
+                return address
+
     def use(self, element: HtmlElement) -> None:
         """Write an interactive element under the next address."""
         line = self._writer.place()
         label = self._labels.of(element)
         if self._by_label:
-            self._counts[label] += 1
-            count = self._counts[label]
-            address = name = label if count == 1 else f"{label} [{count}]"
+            address = name = self._free_address(label)
             number = None
         else:
             address = number = str(len(self.nodes))

@@ -182,6 +182,11 @@ def _version(name: str) -> str:
     return digest.hexdigest()[:16]
 
 
+def generators() -> str:
+    """Return what tells the generators of all sites from those of other versions, which draw other worlds of the same seeds."""
+    return "-".join(_version(name) for name in dict.fromkeys(DATABASE_OF.values()))
+
+
 def _load(name: str, seed: int) -> bytes:
     """Read a database from the cache, or build it; a damaged file is built again. Raises WorldError."""
     path = cache_folder() / _version(name) / f"{name}-{seed}.world"

@@ -71,9 +71,12 @@ def spread(
     """Draw `total` different tasks in one world, evenly from the named templates (all by default).
 
     Where a template has fewer than its share, the others give more. Solutions have at most `longest` steps. `first` turns the
-    order of the templates, so that what is left over does not always fall to the same ones. Raises TaskError for an unknown name.
+    order of the templates, so that what is left over does not always fall to the same ones. Raises TaskError for an unknown name,
+    for none, or for a negative number.
     """
     wanted = named(names)
+    if total < 0 or not wanted:
+        raise TaskError(f"{total} tasks of {len(wanted)} templates; expected 0 or more of at least one")
     turn = first * total % len(wanted)
     wanted = wanted[turn:] + wanted[:turn]
     drawn: list[list[Task]] = [[] for _ in wanted]

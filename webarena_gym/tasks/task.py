@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import UnionType
 from typing import Any
 
 from webarena_gym.actions import DIALECTS, Action
@@ -101,6 +102,9 @@ def parse_task(record: Any, where: str = "task") -> Task:
     for key in ("intent", "start_url"):
         if not isinstance(record[key], str):
             raise TaskError(f"{where}: {key} is {record[key]!r}; expected text")
+    seed = record.get("world_seed")
+    if isinstance(seed, bool) or not isinstance(seed, int | None):
+        raise TaskError(f"{where}: world_seed is {seed!r}; expected a whole number")
     _check_eval(record["eval"], where)
     values = {key: value for key, value in record.items() if key not in _NOTES}
     values["eval"] = {key: record[key] for key in _NOTES if key in record} | record["eval"]
@@ -117,18 +121,21 @@ def _check_eval(block: Any, where: str) -> None:
     for key in block:
         if key not in _EVAL_KEYS:
             raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(_EVAL_KEYS))}")
-    needed = {
-        "string_match": "reference_answers",
-        "url_match": "reference_url",
-        "program_html": "program_html",
-        "state": "state",
-        "verified": "verified",
+    needed: dict[str, tuple[str, type | UnionType]] = {
+        "string_match": ("reference_answers", dict),
+        "url_match": ("reference_url", str),
+        "program_html": ("program_html", list),
+        "state": ("state", list),
+        "verified": ("verified", list | dict),
     }
     for kind in block["eval_types"]:
         if kind not in EVAL_TYPES:
             raise TaskError(f"{where}: unknown eval type {kind!r}; expected some of {', '.join(EVAL_TYPES)}")
-        if not block.get(needed[kind]):
-            raise TaskError(f"{where}: eval has {kind} but no {needed[kind]}")
+        key, expected = needed[kind]
+        if not block.get(key):
+            raise TaskError(f"{where}: eval has {kind} but no {key}")
+        if not isinstance(block[key], expected):
+            raise TaskError(f"{where}: {key} of eval is {block[key]!r}; expected a {getattr(expected, '__name__', expected)}")
 
 
 def _parse_step(record: Any, where: str) -> Step:

@@ -72,8 +72,7 @@ class Episodes(Sequence[Episode]):
         elif episode.lost:
             self._fail(env, episode.lost)
         else:
-            self._under_way[env] = "step"
-            self._pool.submit(Command(env, "step", (action,)))
+            self._submit("step", Command(env, "step", (action,)))
 
     def call(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
         """Call a method of these envs, or read an attribute, and wait. Raises what they raise, and WorkerError."""
@@ -136,14 +135,17 @@ class Episodes(Sequence[Episode]):
 
     def _reset(self, env: int, seed: int | None, options: Mapping[str, Any] | None, final: Result | None) -> None:
         self._episodes[env].final = final
-        self._under_way[env] = "reset"
-        self._pool.submit(Command(env, "reset", (seed, options, self._episodes[env].random_state)))
+        self._submit("reset", Command(env, "reset", (seed, options, self._episodes[env].random_state)))
+
+    def _submit(self, what: str, command: Command) -> None:
+        """Hand a command to the pool. One that cannot be handed over, as it cannot be pickled, is not under way."""
+        self._pool.submit(command)
+        self._under_way[command.env] = what
 
     def _ask(self, commands: Sequence[Command]) -> tuple[Any, ...]:
         self.expect_free(command.env for command in commands)
         for command in commands:
-            self._under_way[command.env] = "call"
-            self._pool.submit(command)
+            self._submit("call", command)
         while not all(command.env in self._values for command in commands):
             self._listen()
         answers = [self._values.pop(command.env) for command in commands]
