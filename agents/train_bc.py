@@ -24,6 +24,7 @@ from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.metrics import BAR, Metrics
 from agents.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.prompts import PromptEncoder, Style, system_prompt
+from agents.ranks import Ranks
 from agents.settings import EnvSettings, LengthSettings, given, parse_settings
 from agents.thoughts import Thoughts
 
@@ -132,6 +133,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         thoughts = settings.expert_thoughts
         demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
     model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
+    model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     lengths = measure(encoder, demonstrations)
     fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.max_prompt_tokens]
