@@ -74,6 +74,7 @@ WRONG = [
     ("168.0", "168.0/226.8"),
     ("3", "1,2,3"),
     ("049909271533", "1Z46 | 049909271533"),
+    ("3729006374", "3729006374 | 1Z7599212288696827"),
     ("Canceled", "Pending/Processing/Canceled"),
     ("Canceled", "Pending | Canceled"),
     ("Canceled", "/".join(["Pending", "Canceled"] * 500)),

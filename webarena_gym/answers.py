@@ -71,7 +71,7 @@ _COMMON = """
 """
 _COMMON_WORDS = frozenset(_COMMON.split())
 _YES_NO = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
-_LONGEST_NUMBER = 10  # characters; what is longer, such as the number of a parcel, is a name
+_LONGEST_NUMBER = 9  # characters; what is longer, such as the number of a parcel, is a name
 _MAX_LIST = 8  # items; beyond it a list is compared greedily
 
 
