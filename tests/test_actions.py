@@ -9,7 +9,10 @@ from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 from webarena_gym.errors import ActionError
 
 WEBRL = DIALECTS["webrl"]
-TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40)
+TAGS = ("</think>", "<answer>")  # they say where in a reply its action stands, so no action can hold them
+TEXT = st.text(st.characters(blacklist_categories=["Cs"]), max_size=40).filter(
+    lambda text: not any(tag in text for tag in TAGS)
+)
 WORDS = st.text(st.sampled_from("abc XYZ019-.,'\"()é"), min_size=1, max_size=20).map(str.strip).filter(bool)
 
 

@@ -25,7 +25,7 @@ _FENCED = re.compile(r"```(.*?)```", re.DOTALL)
 _VERBS = (
     "click|type|hover|select|press|scroll|new_tab|tab_focus|page_focus|close_tab|page_close|goto|go_back|go_forward|stop|noop"
 )
-_LINE = re.compile(rf"^({_VERBS})\b[ \t]*(\[.*\])?[ \t]*$", re.DOTALL)
+_LINE = re.compile(rf"^({_VERBS})\b(?:[ \t]*(\[.*\]))?[ \t]*$", re.DOTALL)
 _BARE = {
     "new_tab": Kind.NEW_TAB,
     "close_tab": Kind.CLOSE_TAB,
