@@ -29,7 +29,8 @@ class AverageSettings:
 def average(settings: AverageSettings) -> Path:
     """Write the model whose every weight is the mean of the models' (Wortsman et al., arXiv 2203.05482), and return its folder.
 
-    Tokenizer and agent record are those of the first; adapters become part of the weights. Raises ValueError for models of different shapes or agents of different envs.
+    Tokenizer and agent record are those of the first; adapters become part of the weights. Raises ValueError for models of different
+    shapes or agents of different envs.
     """
     first, *others = settings.models
     model, tokenizer = load_model(first)

@@ -121,14 +121,14 @@ _MAY_CHANGE |= {"tokens_per_pass", "sharing", "gradient_checkpointing"}
 _MAY_CHANGE |= {"cluster", "learners", "learner_restarts", "env_workers", "env_resource", "gpus"}
 
 
-def begin(settings: Any) -> list[Checkpoint]:
-    """Note the settings of a trainer in its run's folder, `out`, and return the checkpoints there are, oldest first.
+def begin(settings: Any) -> Checkpoint | None:
+    """Note the settings of a trainer in its run's folder, `out`, and return the checkpoint that the run goes on from, if there is one.
 
     Raises ValueError if the run was begun with others; what says how long, where and how fast to train may differ.
     """
     done = checkpoints(settings.out)
     claim(settings.out, lasting(settings), is_begun=bool(done))
-    return done
+    return done[-1] if done else None
 
 
 def lasting(settings: Any) -> dict[str, Any]:

@@ -33,6 +33,9 @@ class EnvSettings:
         return {name: getattr(self, name) for name in ENV_FIELDS}
 
 
+ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
+
+
 @dataclass(frozen=True, kw_only=True)
 class LengthSettings:
     """How long a run goes on, and how often it is saved."""
@@ -55,9 +58,6 @@ class LengthSettings:
         if self.minutes:
             return elapsed_s / (60 * self.minutes)
         return update / self.updates if self.updates else 1.0
-
-
-ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
 
 
 def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaults: dict[str, Any] | None = None) -> S:

@@ -79,23 +79,21 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
         )
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    done = begin(settings)
-    update, record = 0, dict[str, Any](elapsed_s=0.0, groups=0, spent={})
-    if done:
-        update, record = done[-1].update, done[-1].progress()
-        if settings.progress(update, record["elapsed_s"]) >= 1:
-            return done[-1].path
+    last = begin(settings)
+    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
+    if last and settings.progress(update, record["elapsed_s"]) >= 1:
+        return last.path
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    model, tokenizer = load_model(done[-1].path if done else settings.model)
+    model, tokenizer = load_model(last.path if last else settings.model)
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     ranks = Ranks.here()
     if ranks.count > 1:
         raise ValueError(f"baselines are trained in one process; expected 1, not {ranks.count}")
     method = create_method(settings, tasks, encoder, model, ranks.device)
     trainer = Trainer(Learner(model, settings, ranks=ranks, objective=method.loss), method)
-    if done:
-        done[-1].restore(trainer)
+    if last:
+        last.restore(trainer)
     create_engine = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)
     engine = create_engine(model)
     envs = create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())

@@ -120,19 +120,17 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
     if settings.threads:
         torch.set_num_threads(settings.threads)
-    done = begin(settings)
-    update, record = 0, dict[str, Any](elapsed_s=0.0)
-    if done:
-        update, record = done[-1].update, done[-1].progress()
-        if settings.progress(update, record["elapsed_s"]) >= 1:
-            return done[-1].path
+    last = begin(settings)
+    update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0))
+    if last and settings.progress(update, record["elapsed_s"]) >= 1:
+        return last.path
     if demonstrations is None and settings.demonstrations:
         demonstrations = read_demonstrations(settings.demonstrations)
     elif demonstrations is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
         thoughts = settings.expert_thoughts
         demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
-    model, tokenizer = load_model(done[-1].path) if done else _start(settings, demonstrations)
+    model, tokenizer = load_model(last.path) if last else _start(settings, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
     lengths = measure(encoder, demonstrations)
@@ -142,8 +140,8 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     if len(fitting) < len(lengths):
         _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.max_prompt_tokens)
     optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
-    if done:
-        done[-1].restore(optimizer)
+    if last:
+        last.restore(optimizer)
     elapsed_s = float(record["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
     agent = settings.agent() | {"max_new_tokens": _room([lengths[number][1] for number in fitting])}
@@ -154,7 +152,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
     else:
         wholes = find_episodes([demonstrations[number] for number in fitting])
         plan = EpisodeUpdates(wholes, totals, settings.tokens_per_update, settings.seed)
-    if done:
+    if last:
         plan.restore(record["plan"])
 
     def save() -> Path:

@@ -70,23 +70,23 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
         torch.set_num_threads(settings.threads)
     if settings.fork_every < 1:
         raise ValueError(f"fork_every is {settings.fork_every}; expected at least 1")
-    if settings.cluster and settings.workers:
-        raise ValueError(f"workers is {settings.workers}, but envs of a cluster are in its env_workers; expected 0")
-    done = begin(settings)
-    update, record = 0, dict[str, Any](elapsed_s=0.0, rates={}, groups=0, spent={})
-    if done:
-        update, record = done[-1].update, done[-1].progress()
-        if settings.progress(update, record["elapsed_s"]) >= 1:
-            return done[-1].path
-    model, tokenizer = load_model(done[-1].path if done else settings.model)
-    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
-    prompts_of = _contexts(settings, encoder)
     if settings.advantages == "forks" and (settings.workers or settings.cluster or settings.staleness):
         raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
+    if settings.cluster and settings.workers:
+        raise ValueError(f"workers is {settings.workers}, but envs of a cluster are in its env_workers; expected 0")
+    last = begin(settings)
+    update, record = (
+        (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, rates={}, groups=0, spent={}))
+    )
+    if last and settings.progress(update, record["elapsed_s"]) >= 1:
+        return last.path
+    model, tokenizer = load_model(last.path if last else settings.model)
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    prompts_of = _contexts(settings, encoder)
     ranks = Ranks.here()
     own = Learner(model, settings, _reference(settings) if settings.kl_weight else None, ranks)
-    if done:
-        done[-1].restore(own)
+    if last:
+        last.restore(own)
     if not ranks.leads:
         follow(own, ranks)
         return settings.out

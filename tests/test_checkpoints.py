@@ -2,6 +2,7 @@ import errno
 import importlib.util
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from agents.adapters import adapt, merged
 from agents.average import AverageSettings, average
 from agents.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
 from agents.learner import Learner, UpdateSettings
+from agents.train_bc import BCSettings
+from agents.train_grpo import GRPOSettings
 from tests.tiny import tiny_model
 
 
@@ -76,6 +79,11 @@ def test_missing_models_are_named(tmp_path):
         load_model(tmp_path)
     with pytest.raises(CheckpointError, match="there is no folder"):
         load_model(tmp_path / "nothing")
+
+
+def test_what_may_change_in_a_run_are_settings_that_there_are():
+    known = {item.name for kind in (BCSettings, GRPOSettings) for item in fields(kind)}
+    assert known > module._MAY_CHANGE
 
 
 @pytest.mark.skipif(importlib.util.find_spec("peft") is None, reason="no peft here: pip install peft")

@@ -17,13 +17,25 @@ from lxml.etree import XPathError
 
 from webarena_gym.answers import is_not_available, matches
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import OR, TYPED, Check, Judge, Outcome, Verdict, View, as_texts, check_target, judge_name
+from webarena_gym.evaluators.outcome import (
+    OR,
+    TYPED,
+    Check,
+    Judge,
+    Outcome,
+    Verdict,
+    View,
+    as_texts,
+    check_parts,
+    check_target,
+    judge_name,
+)
 from webarena_gym.observation import field_value, visible_text
 
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 _FIELD_TAGS = ("input", "textarea")
-_BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # what follows goes on with no word and no number, nor has a minus
+_BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # neither inside of a word or number nor behind a minus
 _APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 
 
@@ -39,7 +51,7 @@ def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
             case "program_html":
                 checks += [_content_check(target) for target in evaluation["program_html"]]
             case "state":
-                checks += [partial(_state, _checked_state(check)) for check in evaluation["state"]]
+                checks += [_state_check(check) for check in evaluation["state"]]
             case _:
                 raise EvaluationError(
                     f"there is no evaluator {kind!r}; expected string_match, url_match, program_html or state"
@@ -197,18 +209,10 @@ def _reading_only(action: int, *_: Any) -> int:
     return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
-def _checked_state(check: Any) -> Mapping[str, Any]:
-    """Return the check itself. Raises EvaluationError if it lacks something, or has what nobody knows."""
+def _state_check(check: Mapping[str, Any]) -> Check:
     known = {"site": str, "query": str, "expected": list, "parameters": list}
-    if not isinstance(check, Mapping):
-        raise EvaluationError(f"a check of the state is {check!r}; expected an object")
-    for key, kind in known.items():
-        if not isinstance(check.get(key, [] if key == "parameters" else None), kind):
-            raise EvaluationError(f"a check of the state has {key} {check.get(key)!r}; expected a {kind.__name__}")
-    unknown = [key for key in check if key not in known]
-    if unknown:
-        raise EvaluationError(f"a check of the state has no {unknown[0]!r}; expected some of {', '.join(known)}")
-    return check
+    check_parts("a check of the state", check, known, optional="parameters")
+    return partial(_state, check)
 
 
 def _state(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:

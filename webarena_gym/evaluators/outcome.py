@@ -82,14 +82,19 @@ def as_texts(value: Any, where: str) -> list[str]:
 def check_target(target: Any) -> None:
     """Raise EvaluationError for a target of program_html that lacks something, or has what nobody knows."""
     known = {"url": str, "locator": str, "required_contents": dict, "prep_actions": list}
-    if not isinstance(target, Mapping):
-        raise EvaluationError(f"a target of program_html is {target!r}; expected an object")
+    check_parts("a target of program_html", target, known, optional="prep_actions")
+
+
+def check_parts(what: str, value: Any, known: Mapping[str, type], *, optional: str) -> None:
+    """Raise EvaluationError unless a value is an object with these parts, one of them optional, and no others."""
+    if not isinstance(value, Mapping):
+        raise EvaluationError(f"{what} is {value!r}; expected an object")
     for key, kind in known.items():
-        if not isinstance(target.get(key, [] if key == "prep_actions" else None), kind):
-            raise EvaluationError(f"program_html has {key} {target.get(key)!r}; expected a {kind.__name__}")
-    unknown = [key for key in target if key not in known]
+        if not isinstance(value.get(key), kind) and (key in value or key != optional):
+            raise EvaluationError(f"{what} has {key} {value.get(key)!r}; expected a {kind.__name__}")
+    unknown = [key for key in value if key not in known]
     if unknown:
-        raise EvaluationError(f"program_html has no {unknown[0]!r}; expected some of {', '.join(known)}")
+        raise EvaluationError(f"{what} has no {unknown[0]!r}; expected some of {', '.join(known)}")
 
 
 def judge_name(judge: Judge) -> str:
