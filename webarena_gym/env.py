@@ -17,7 +17,7 @@ from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.episode import Episode
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
-from webarena_gym.errors import BrowserError, SnapshotError, TaskError
+from webarena_gym.errors import BrowserError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
 from webarena_gym.history import History
 from webarena_gym.observation import Elements, Observation, Style
@@ -30,7 +30,15 @@ from webarena_gym.sites.layout import Variation
 from webarena_gym.spaces import CHARSET as CHARSET
 from webarena_gym.spaces import MAX_OBSERVATION, MAX_REPLY, text_space
 from webarena_gym.tasks import Task
+from webarena_gym.time_limits import outer_limit
 from webarena_gym.venues import EmbeddedVenue, Venue, outcome
+
+MAX_STEPS = 15
+"""Of an episode where nothing else is said, as in the paper's training."""
+
+OnFailure = Literal["nan", "zero", "raise"]
+FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
+"""The reward of an episode that was lost through no fault of the agent, where nothing is raised."""
 
 
 class WebArenaLite(gymnasium.Env[str, str]):
@@ -60,11 +68,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
         rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
             (WebAgent-R1) do; or "verified" for the task file of the package webarena-verified, on real servers.
         accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
+        on_failure: what a step does when the browser itself fails: "nan" (truncate with the reward NaN), "zero" (with the reward 0.0,
+            for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]` says why in the first two cases.
         hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
     with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
-    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why.
+    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why. Where
+    Gymnasium's TimeLimit (`gymnasium.make(..., max_episode_steps=...)`) allows fewer steps, the episode is truncated and judged there.
 
     """
 
@@ -83,7 +94,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         observation: Style = "html",
         dialect: str = "webrl",
         elements: Elements = "id",
-        max_steps: int = 15,
+        max_steps: int = MAX_STEPS,
         render_mode: str | None = None,
         thoughts: bool = True,
         header: bool = True,
@@ -92,6 +103,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         bbox: bool = False,
         judge: Judge | None = None,
         rules: str = "native",
+        on_failure: OnFailure = "nan",
         accounts: Mapping[str, Account] | None = None,
         hosts: Iterable[str] = (),
     ) -> None:
@@ -99,6 +111,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if tasks is not None:
             expect_one_of("split", split, task_suite.SPLITS)
         expect_one_of("rules", rules, RULES)
+        expect_one_of("on_failure", on_failure, get_args(OnFailure))
         expect_one_of("variation", variation, get_args(Variation))
         expect_one_of("dialect", dialect, DIALECTS)
         expect_one_of("browser", browser, get_args(BrowserKind))
@@ -113,8 +126,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
-            pictures = render_mode in ("rgb_array", "human")
-            expect_no_layout({"sites": sites, "viewport": viewport == "layout", "bbox": bbox, "render_mode": pictures})
+            expect_no_layout({"sites": sites, "viewport": viewport == "layout", "bbox": bbox})
+            if render_mode not in (None, "ansi"):
+                raise RenderModeError(
+                    f"render_mode={render_mode!r} needs a browser with layout: browser='chromium', or render_mode='ansi'"
+                )
         self._tasks = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
         for task in self._tasks:
             check(task.eval, rules)
@@ -124,6 +140,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self.dialect = DIALECTS[dialect]
         self._variation: Variation = variation
         self._max_steps = max_steps
+        self._limit: float = max_steps
+        self._on_failure: OnFailure = on_failure
         self._judge = judge
         self._rules = rules
         self._accounts = dict(accounts or {})
@@ -183,6 +201,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         except BrowserError:  # it may have died since; a new one is worth one try
             self._venue.abandon()
             goal = self._venue.enter(task)
+        self._limit = min(self._max_steps, outer_limit(self))
         self._episode = Episode(task, goal, self._venue.browser, self._presentation)
         text, info = self._episode.tell()
         return text, dict(info)
@@ -201,12 +220,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
         try:
             answer = episode.take(action, self.dialect)
             terminated = answer is not None or self._venue.settle()
-            truncated = not terminated and len(episode.turns) >= self._max_steps
+            truncated = not terminated and len(episode.turns) >= self._limit
             episode.is_over = terminated or truncated
             text, info = episode.tell()
             ending = self._evaluate(answer or "") if episode.is_over else {}
         except BrowserError as error:
-            return self._give_up(episode, last, str(error))
+            return self._give_up(episode, last, error)
         return text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
 
     def render(self) -> Any:
@@ -294,12 +313,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
             "verdicts": [verdict._asdict() for verdict in verdicts],
         }
 
-    def _give_up(self, episode: Episode, last: Seen, failure: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+    def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
         self._episode, self._lost = None, last
         self._venue.abandon()
+        if self._on_failure == "raise":
+            raise error
         text, info = episode.tell(last)
-        return text, nan, False, True, {**info, "failure": failure}
+        return text, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": str(error)}
 
 
 def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:

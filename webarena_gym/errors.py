@@ -5,6 +5,7 @@ WebArenaGymError
 ├── TaskError          a task or task file is unknown or malformed
 ├── WorldError         a world cannot be built, or its cache cannot be written
 ├── EvaluationError    an evaluator cannot do its work; never a score of 0
+├── RenderModeError    a way of rendering needs another browser; also a TypeError, after which Stable-Baselines3 renders nothing
 ├── SnapshotError      a snapshot does not fit the env that should restore it
 ├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
@@ -31,6 +32,13 @@ class WorldError(WebArenaGymError):
 
 class EvaluationError(WebArenaGymError):
     """An evaluator is broken or cannot decide; it must never pass as a score of 0."""
+
+
+class RenderModeError(WebArenaGymError, ValueError, TypeError):
+    """A way of rendering needs another browser.
+
+    A TypeError as well, since Stable-Baselines3's `make_vec_env` asks every env for "rgb_array" and does without after a TypeError.
+    """
 
 
 class SnapshotError(WebArenaGymError, ValueError):

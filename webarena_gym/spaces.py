@@ -23,7 +23,7 @@ def text_space(max_length: int) -> Text:
     return copy(_tables(max_length))
 
 
-def batch_space(space: Space[Any], count: int) -> Tuple[Any]:
+def batch_space(space: Space[Any], count: int) -> "Tuple[Any]":
     """Return what Gymnasium's function of this name does of a text space, with its large tables shared instead of copied."""
     seeds = deepcopy(space.np_random).integers(0, 10**8, count)
     batch = Tuple([copy(space) for _ in range(count)])

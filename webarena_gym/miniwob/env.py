@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from webarena_gym.browsers import Browser
-from webarena_gym.env import WebArenaLite
+from webarena_gym.env import MAX_STEPS, OnFailure, WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.history import History
 from webarena_gym.miniwob import pages
@@ -45,7 +45,7 @@ class MiniWobText(WebArenaLite):
     Args:
         tasks: what `reset` draws from: a name such as "click-test", or several; None for all (see `miniwob.tasks`).
         data_mode: "train" or "test", for the few tasks whose data have these two parts.
-        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window: as in `WebArenaLite`.
+        max_steps, history, observation, dialect, elements, render_mode, thoughts, header, window, on_failure: as in `WebArenaLite`.
 
     An episode ends when its page says so. The reward is 1.0 when the page gives all of its own, else 0.0;
     `info["raw_reward"]` is that of the page, without its discount for time. The pages' limits of some seconds do not hold: what
@@ -63,7 +63,7 @@ class MiniWobText(WebArenaLite):
         *,
         tasks: str | Sequence[str | Task] | None = None,
         data_mode: DataMode = "train",
-        max_steps: int = 15,
+        max_steps: int = MAX_STEPS,
         history: History = "compressed",
         observation: Style = "html",
         dialect: str = "webrl",
@@ -72,6 +72,7 @@ class MiniWobText(WebArenaLite):
         thoughts: bool = True,
         header: bool = True,
         window: int = 12_000,
+        on_failure: OnFailure = "nan",
     ) -> None:
         if data_mode not in ("train", "test"):
             raise ValueError(f"data_mode is {data_mode!r}; expected 'train' or 'test'")
@@ -88,6 +89,7 @@ class MiniWobText(WebArenaLite):
             thoughts=thoughts,
             header=header,
             window=window,
+            on_failure=on_failure,
         )
         self._venue = MiniWobVenue(self._make_browser, data_mode)
 

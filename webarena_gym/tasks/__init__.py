@@ -149,7 +149,9 @@ def find(task_id: str, variation: Variation = "content") -> Task:
 
 
 def select(tasks: str | Path | Sequence[str | Task], variation: Variation = "content") -> tuple[Task, ...]:
-    """Return the tasks of a file in WebArena's schema, or of a list of ids, which are drawn, and tasks. Raises TaskError."""
+    """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks. Raises TaskError."""
+    if isinstance(tasks, str) and _is_id(tasks) and not Path(tasks).exists():
+        return (find(tasks, variation),)
     if isinstance(tasks, str | Path):
         return read_tasks(tasks)
     chosen = tuple(task if isinstance(task, Task) else find(str(task), variation) for task in tasks)
@@ -179,6 +181,14 @@ def _parted(task_id: str) -> tuple[str, int, int]:
     """Return the template, the world and the number of a draw. Raises ValueError."""
     name, world, index = task_id.split("/")
     return name, int(world), int(index)
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text has the form of a task id; the template need not exist."""
+    try:
+        return "." in _parted(text)[0]
+    except ValueError:
+        return False
 
 
 class _Sampling:

@@ -9,8 +9,8 @@ import gymnasium
 from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError, ResetNeeded
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from webarena_gym.arguments import expect_between, expect_one_of
-from webarena_gym.env import WebArenaLite
+from webarena_gym.arguments import expect_between, expect_one_of, expect_positive
+from webarena_gym.env import MAX_STEPS, WebArenaLite
 from webarena_gym.errors import WorkerError
 from webarena_gym.spaces import batch_space
 from webarena_gym.vector.batches import Batch, batch
@@ -36,10 +36,11 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         step_timeout_s: after this time without an answer a worker counts as hung.
         context: "forkserver" or "spawn". The script that runs is not imported in the workers, so it needs no main guard.
         make_env: makes one env from the other keywords, for wrappers around each; takes what cloudpickle takes.
+        max_episode_steps: Gymnasium's limit of steps; the same as `max_steps`, and the smaller one counts.
         env_arguments: the keywords of `WebArenaLite`.
 
     A worker that dies, hangs or runs out of memory is replaced. Episodes that were in it are truncated with the reward NaN and
-    with `info["failure"]` to say why, and the next reset goes on with the task that would have come. What `set_attr` has set
+    with `info["failure"]` to say why (`on_failure="zero"` and "raise" are as for one env), and the next reset goes on with the task that would have come. What `set_attr` has set
     is not set again. An exception that an env raises is raised here, with the worker's traceback as a note.
 
     """
@@ -54,6 +55,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         step_timeout_s: float = 120.0,
         context: str = CONTEXTS[0],
         make_env: Callable[..., gymnasium.Env[str, str]] = WebArenaLite,
+        max_episode_steps: int | None = None,
         **env_arguments: Any,
     ) -> None:
         expect_between("num_envs", num_envs, 1)
@@ -64,6 +66,9 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         expect_one_of("context", context, CONTEXTS)
         if not step_timeout_s > 0:
             raise ValueError(f"step_timeout_s is {step_timeout_s!r}; expected a positive number of seconds")
+        if max_episode_steps is not None:
+            expect_positive("max_episode_steps", max_episode_steps)
+            env_arguments["max_steps"] = min(max_episode_steps, env_arguments.get("max_steps", MAX_STEPS))
         model = make_env(**env_arguments)
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # drawn once, here, and not by every env
@@ -79,7 +84,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         model.close()
         make = partial(make_env, **env_arguments)
         self._pool = Pool(make, num_envs, min(workers, num_envs), step_timeout_s, context)
-        self._episodes = Episodes(self._pool, num_envs, self.autoreset_mode)
+        self._episodes = Episodes(self._pool, num_envs, self.autoreset_mode, env_arguments.get("on_failure", "nan"))
 
     # Gymnasium's vector API.
 

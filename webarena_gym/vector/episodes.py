@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import inf, nan
+from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
 from gymnasium.error import AlreadyPendingCallError
 from gymnasium.vector import AutoresetMode
 
+from webarena_gym.env import FAILURE_REWARD, OnFailure
 from webarena_gym.errors import WorkerError
 from webarena_gym.vector.pool import Pool
 from webarena_gym.vector.workers import Answer, Command, Start
@@ -44,8 +45,9 @@ class Episodes(Sequence[Episode]):
     Each env does one thing at a time. What it came to is kept until it is asked for.
     """
 
-    def __init__(self, pool: Pool, num_envs: int, autoreset_mode: AutoresetMode) -> None:
+    def __init__(self, pool: Pool, num_envs: int, autoreset_mode: AutoresetMode, on_failure: OnFailure = "nan") -> None:
         self._pool = pool
+        self._on_failure: OnFailure = on_failure
         self._mode = autoreset_mode
         self._episodes = [Episode() for _ in range(num_envs)]
         self._under_way: dict[int, str] = {}  # by env, what it was told to do and has not done
@@ -185,14 +187,15 @@ class Episodes(Sequence[Episode]):
     def _begin(self, answer: Answer) -> None:
         """Take the answer to a reset: an episode begins, or cannot."""
         episode = self._episodes[answer.env]
+        result: Result | WorkerError
         if answer.outcome == "done":
             self._enter(answer.env, answer.value)
             result = Result(answer.value.observation, 0.0, False, False, answer.value.info)
         else:
             episode.is_over = True
             episode.random_state = None  # the next draw is another, lest one bad world is tried for ever
-            result = Result(episode.observation, nan, False, True, {"failure": answer.value})
-        if final := episode.final:
+            result = self._lost(episode.observation, {}, answer.value)
+        if isinstance(result, Result) and (final := episode.final):
             episode.final = None
             told = {"final_obs": final.observation, "final_info": final.info, **result.info}
             result = final._replace(observation=result.observation, info=told)
@@ -206,8 +209,19 @@ class Episodes(Sequence[Episode]):
     def _fail(self, env: int, failure: str) -> None:
         """End an episode through no fault of the agent, where it was last seen."""
         episode = self._episodes[env]
-        info = {key: value for key, value in episode.info.items() if key not in _JUDGEMENT} | {"failure": failure}
-        self._finish(env, Result(episode.observation, nan, False, True, info))
+        info = {key: value for key, value in episode.info.items() if key not in _JUDGEMENT}
+        result = self._lost(episode.observation, info, failure)
+        if isinstance(result, Result):
+            self._finish(env, result)
+        else:
+            episode.is_over = True
+            self._ready[env] = result
+
+    def _lost(self, observation: str, info: Mapping[str, Any], failure: str) -> Result | WorkerError:
+        """Return what becomes of an episode that is lost, or the error that its user wants in its place."""
+        if self._on_failure == "raise":
+            return WorkerError(failure)
+        return Result(observation, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": failure})
 
     def _finish(self, env: int, result: Result) -> None:
         """Take the outcome of a step."""

@@ -1,0 +1,204 @@
+"""What Gymnasium's own functions and wrappers, and libraries that call them, make of the env."""
+
+from math import isnan
+
+import gymnasium
+import numpy
+import pytest
+from gymnasium.wrappers import NormalizeReward, RecordEpisodeStatistics, TimeLimit
+
+from agents.sb3 import CandidateActions
+from tests.odd_envs import make_odd
+from tests.test_vector import TASKS
+from webarena_gym import tasks as suite
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import BrowserError, TaskError, WorkerError
+from webarena_gym.tasks import Expert
+
+WAIT = 'do(action="Wait")'
+
+
+def judged_task():
+    """A task that is done by acts alone, so that an episode which is cut off at the right moment has earned its reward."""
+    (task,) = suite.draw(["shopping.wish_list_add"], world_seed=1000, count=1)
+    return task
+
+
+def play(env, task):
+    env.reset(options={"task": task})
+    expert = Expert(task)
+    steps, over = [], False
+    while not over:
+        page = env.unwrapped
+        reply = expert.reply(page.page, page.observation)
+        if reply.startswith("exit"):
+            reply = WAIT
+        step = env.step(reply)
+        steps.append(step)
+        over = step[2] or step[3]
+    return steps
+
+
+def acts(task):
+    return sum(step.action.kind.name != "EXIT" for step in task.solution)
+
+
+@pytest.mark.parametrize(
+    "limited",
+    [
+        lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit),
+        lambda task, limit: gymnasium.make("WebArenaLite-v0", tasks=[task], max_steps=limit),
+        lambda task, limit: TimeLimit(WebArenaLite(tasks=[task]), limit),
+        lambda task, limit: TimeLimit(gymnasium.make("WebArenaLite-v0", tasks=[task], max_episode_steps=limit + 2), limit),
+    ],
+    ids=["make", "max_steps", "TimeLimit", "both"],
+)
+def test_an_episode_that_gymnasium_cuts_off_is_judged(limited):
+    task = judged_task()
+    env = limited(task, acts(task))
+    steps = play(env, task)
+    assert len(steps) == acts(task)
+    assert steps[-1][1:4] == (1.0, False, True)
+    assert steps[-1][4]["success"] is True
+    env.close()
+    short = limited(task, 1)
+    (only,) = play(short, task)
+    assert only[1:4] == (0.0, False, True)
+    assert only[4]["success"] is False
+    short.close()
+
+
+def test_the_smaller_limit_counts():
+    env = gymnasium.make("WebArenaLite-v0", tasks=TASKS, max_steps=2, max_episode_steps=5)
+    env.reset()
+    assert [env.step(WAIT)[3] for _ in range(2)] == [False, True]
+    env.close()
+
+
+def test_vector_envs_take_gymnasiums_limit():
+    envs = gymnasium.make_vec("WebArenaLite-v0", num_envs=2, workers=1, tasks=TASKS, max_episode_steps=2)
+    envs.reset(seed=1)
+    assert [envs.step([WAIT] * 2)[3].tolist() for _ in range(2)] == [[False] * 2, [True] * 2]
+    envs.close()
+    with pytest.raises(ValueError, match="max_episode_steps is 0"):
+        gymnasium.make_vec("WebArenaLite-v0", num_envs=1, tasks=TASKS, max_episode_steps=0)
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_gymnasiums_own_vector_envs_judge_what_they_cut_off(mode):
+    task = judged_task()
+    envs = gymnasium.make_vec(
+        "WebArenaLite-v0",
+        1,
+        vectorization_mode=mode,
+        tasks=[task],
+        max_episode_steps=1,
+        vector_kwargs={"shared_memory": False} if mode == "async" else {},
+    )
+    envs.reset(seed=1)
+    *_, truncated, infos = envs.step([WAIT])
+    assert truncated.tolist() == [True]
+    assert infos["_success"].tolist() == [True]
+    envs.close()
+
+
+def test_stable_baselines_makes_its_vector_envs():
+    env_util = pytest.importorskip("stable_baselines3.common.env_util", reason="pip install 'webarena-gym[baselines]'")
+    options = {"tasks": TASKS, "max_steps": 1, "elements": "label"}  # it asks for render_mode="rgb_array", and does without
+    envs = env_util.make_vec_env("WebArenaLite-v0", 2, env_kwargs=options, wrapper_class=CandidateActions)
+    assert envs.reset()["candidates"].shape[0] == 2
+    assert envs.step([0, 0])[2].tolist() == [True, True]
+    envs.close()
+
+
+# Episodes that are lost through no fault of the agent.
+
+
+def fail(env, monkeypatch):
+    """Let the browser of an env fail in its next step."""
+
+    def broken(*_):
+        raise BrowserError("the browser has gone")
+
+    monkeypatch.setattr(type(env.unwrapped._venue.browser), "page", broken)
+
+
+@pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])
+def test_a_lost_episode_ends_as_its_user_wants(on_failure, monkeypatch):
+    env = WebArenaLite(tasks=TASKS, on_failure=on_failure)
+    env.reset(seed=1)
+    with monkeypatch.context() as patch:
+        fail(env, patch)
+        if on_failure == "raise":
+            with pytest.raises(BrowserError, match="has gone"):
+                env.step(WAIT)
+        else:
+            _, reward, terminated, truncated, info = env.step(WAIT)
+            assert isnan(reward) == (on_failure == "nan")
+            assert (terminated, truncated, info["failure"]) == (False, True, "the browser has gone")
+            assert "success" not in info
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(WAIT)
+    env.reset()
+    assert env.step('exit(message="done")')[1] == 1.0
+    env.close()
+
+
+@pytest.mark.parametrize("on_failure", ["nan", "zero", "raise"])
+@pytest.mark.parametrize("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_lost_worker_ends_its_episodes_as_their_user_wants(on_failure, mode):
+    envs = gymnasium.make_vec(
+        "WebArenaLite-v0", 2, workers=2, tasks=TASKS, make_env=make_odd, on_failure=on_failure, autoreset_mode=mode
+    )
+    envs.reset(seed=1)
+    if on_failure == "raise":
+        with pytest.raises(WorkerError):
+            envs.step(["die", WAIT])
+        envs.reset(seed=1)
+    else:
+        _, rewards, _, truncated, infos = envs.step(["die", WAIT])
+        assert truncated.tolist() == [True, False]
+        assert isnan(rewards[0]) == (on_failure == "nan")
+        assert rewards[1] == 0.0
+        lost = infos["final_info"] if mode == "SameStep" else infos
+        assert lost["failure"][0]
+        if mode == "Disabled":
+            envs.reset(options={"reset_mask": numpy.array([True, False])})
+        elif mode == "NextStep":
+            envs.step([WAIT] * 2)
+    assert envs.step(['exit(message="done")'] * 2)[1].tolist() == [1.0, 1.0]
+    envs.close()
+
+
+def test_wrappers_that_add_rewards_up_outlive_a_lost_episode(monkeypatch):
+    env = NormalizeReward(RecordEpisodeStatistics(WebArenaLite(tasks=TASKS, on_failure="zero")))
+    env.reset(seed=1)
+    with monkeypatch.context() as patch:
+        fail(env, patch)
+        env.step(WAIT)
+    env.reset()
+    _, reward, *_, info = env.step('exit(message="done")')
+    assert reward > 0.0
+    assert info["episode"]["r"] == 1.0
+    env.close()
+
+
+# Tasks by id.
+
+
+def test_one_id_is_a_list_of_one_task():
+    env = gymnasium.make("WebArenaLite-v0", tasks="shopping.cart_add/1000/0")
+    assert [task.task_id for task in env.unwrapped.tasks] == ["shopping.cart_add/1000/0"]
+    env.close()
+
+
+@pytest.mark.parametrize("text", ["shopping.no_such/1000/0", "no.template/1/2"])
+def test_an_unknown_id_is_told_as_an_id(text):
+    with pytest.raises(TaskError, match=f"there is no task '{text}'"):
+        WebArenaLite(tasks=text)
+
+
+def test_a_path_stays_a_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(TaskError, match="cannot read the task file"):
+        WebArenaLite(tasks="folder.of/tasks/1")
