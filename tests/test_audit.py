@@ -4,7 +4,7 @@ import pytest
 
 from webarena_gym import audit as auditing
 from webarena_gym import tasks as suite
-from webarena_gym.audit import another, audit, imitate
+from webarena_gym.audit import another, audit, imitate, others
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
@@ -50,8 +50,8 @@ def drawn(monkeypatch):
         ]
         for name, pairs in blocks.items()
     }
-    monkeypatch.setattr(auditing, "templates", lambda: tasks)
-    monkeypatch.setattr(auditing, "_draws", lambda name, *_: tasks[name])
+    monkeypatch.setattr(others, "templates", lambda: tasks)
+    monkeypatch.setattr(others, "_draws", lambda name, *_: tasks[name])
     return tasks
 
 

@@ -1,0 +1,138 @@
+"""Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import get_context
+from typing import Literal
+
+from webarena_gym.actions import Action, Kind
+from webarena_gym.audit.findings import Findings as Findings
+from webarena_gym.audit.others import another as another
+from webarena_gym.audit.replays import earns, exit_with
+from webarena_gym.audit.replays import imitate as imitate
+from webarena_gym.audit.replays import replay as replay
+from webarena_gym.audit.replays import replay_on_both as replay_on_both
+from webarena_gym.env import WebArenaLite
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import Task
+
+MAX_STEPS = 60  # scrolling included
+_CHUNK = 8  # tasks that a process is given at a time
+_NOTHING = Action(Kind.WAIT)
+
+EXCEPTIONS: Mapping[str, str] = {}
+"""Templates for which another draw's solution may earn the reward, and why that is right."""
+
+
+def audit(
+    tasks: Iterable[Task],
+    *,
+    variation: Variation = "content",
+    browser: Literal["inprocess", "chromium"] = "inprocess",
+    jobs: int = 1,
+    on_progress: Callable[[int], None] = lambda _: None,
+) -> Findings:
+    """Replay every reference solution, and try to earn each reward without the work; `on_progress` is told the tasks done.
+
+    The tasks must have been drawn for the sites as `variation` builds them.
+
+    The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
+    can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
+    right one, and doing what solves another draw of the template in the same world. The result is the same for any number of
+    `jobs`, processes that share the work.
+
+    With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
+    same text, verdicts and reward on both.
+    """
+    chosen = list(tasks)
+    chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
+    findings = Findings()
+    with _workers(min(jobs, len(chunks))) as work:
+        for found in work(partial(_examine_all if browser == "inprocess" else _compare_all, variation=variation), chunks):
+            findings.add(found)
+            on_progress(findings.tasks)
+    return findings
+
+
+@contextmanager
+def _workers(count: int) -> Iterator[Callable[..., Iterable[Findings]]]:
+    """A `map` over that many processes; one works here."""
+    if count <= 1:
+        yield map
+    else:
+        with ProcessPoolExecutor(count, get_context("spawn")) as pool:
+            yield pool.map
+
+
+def _examine_all(tasks: Sequence[Task], variation: Variation) -> Findings:
+    findings = Findings()
+    patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
+    for task in tasks:
+        _examine(task, another(task, variation), patient, hasty, findings)
+    patient.close()
+    hasty.close()
+    return findings
+
+
+def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:
+    findings = Findings()
+    one = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS)
+    other = WebArenaLite(tasks=tasks, variation=variation, max_steps=MAX_STEPS, browser="chromium")
+    for task in tasks:
+        findings.tasks += 1
+        findings.templates.add(task.template)
+        findings.worlds.add(task.world_seed)
+        failure, difference = replay_on_both(one, other, task)
+        if failure:
+            findings.unsolved.append(f"{task.task_id}: {failure}")
+        else:
+            findings.solved += 1
+        if difference:
+            findings.different.append(f"{task.task_id}: {difference}")
+    one.close()
+    other.close()
+    return findings
+
+
+def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings) -> None:
+    """Try everything with one task, the solution of another among it, and note what is found."""
+    findings.tasks += 1
+    findings.templates.add(task.template)
+    findings.worlds.add(task.world_seed)
+    failure = replay(patient, task)
+    if failure:
+        findings.unsolved.append(f"{task.task_id}: {failure}")
+    else:
+        findings.solved += 1
+    if earns(hasty, task, _NOTHING):
+        findings.noop_rewarded.append(task.task_id)
+    if earns(hasty, task, exit_with("")):
+        findings.exit_rewarded.append(task.task_id)
+    if task.is_achievable and earns(hasty, task, exit_with("N/A")):
+        findings.na_rewarded.append(task.task_id)
+    earned = [answer for answer in _wrong_answers(task) if earns(hasty, task, exit_with(answer))]
+    if earned:
+        findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
+    if other is None:
+        findings.without_other.append(task.task_id)
+    elif imitate(patient, task, other):
+        excuse = EXCEPTIONS.get(task.template)
+        place = findings.excused if excuse else findings.other_rewarded
+        place.append(f"{task.task_id}: {excuse or f'by the solution of {other.task_id}'}")
+
+
+def _wrong_answers(task: Task) -> Iterator[str]:
+    """Yield the task's wrong answers, and answers that name one beside the right one, unless the right one holds it anyway."""
+    right = (task.solution[-1].action.argument or "") if task.solution else ""
+    for wrong in task.wrong_answers:
+        yield wrong
+        if right and wrong.lower() not in right.lower() and right.lower() not in wrong.lower():
+            yield from (
+                f"{wrong}/{right}",
+                f"{right} | {wrong}",
+                f"{wrong} {right}",
+                f"{right} or {wrong}",
+                f"{wrong} is {right}",
+            )

@@ -1,0 +1,50 @@
+"""What an audit finds, and how the findings of several processes come together."""
+
+from dataclasses import dataclass, field, fields
+
+_NO_FAULTS = ("excused", "without_other")
+
+
+@dataclass
+class Findings:
+    """What an audit found; each list holds `task id: reason` lines.
+
+    `different` are solutions that did not give the same on Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
+    for nothing else in their world, so that there was no other solution to try.
+    """
+
+    tasks: int = 0
+    solved: int = 0
+    templates: set[str] = field(default_factory=set)
+    worlds: set[int | None] = field(default_factory=set)
+    unsolved: list[str] = field(default_factory=list)
+    noop_rewarded: list[str] = field(default_factory=list)
+    exit_rewarded: list[str] = field(default_factory=list)
+    na_rewarded: list[str] = field(default_factory=list)
+    wrong_rewarded: list[str] = field(default_factory=list)
+    other_rewarded: list[str] = field(default_factory=list)
+    different: list[str] = field(default_factory=list)
+    excused: list[str] = field(default_factory=list)
+    without_other: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> dict[str, list[str]]:
+        """What must be mended, by kind."""
+        lists = (item.name for item in fields(self) if item.type == list[str])
+        return {name: getattr(self, name) for name in lists if name not in _NO_FAULTS}
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether every task is solved by its solution and by nothing else."""
+        return not any(self.faults.values())
+
+    def totals(self) -> dict[str, int]:
+        """Return all that was counted, by name."""
+        values = {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+
+    def add(self, other: "Findings") -> None:
+        """Take in what was found in other tasks."""
+        for item in fields(self):
+            own, more = getattr(self, item.name), getattr(other, item.name)
+            setattr(self, item.name, own | more if isinstance(own, set) else own + more)

@@ -1,0 +1,21 @@
+"""Other draws of a task's template, with other truths."""
+
+from functools import lru_cache
+
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import Task, draw, templates
+
+_OTHERS = (2, 12)  # draws of a template that are looked at for one with another truth: few, then more
+
+
+def another(task: Task, variation: Variation = "content") -> Task | None:
+    """Return another draw of the task's template in its world, with another truth; None when there is none."""
+    if task.template not in templates() or task.world_seed is None:
+        return None
+    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation))
+    return next((other for other in drawn if other.eval != task.eval), None)
+
+
+@lru_cache(maxsize=512)
+def _draws(template: str, world_seed: int, count: int, variation: Variation) -> list[Task]:
+    return draw([template], world_seed=world_seed, count=count, variation=variation)
