@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo test check bench peers suite clean
+.PHONY: install demo test test-lowest check bench peers suite clean
 
 install: $(READY)
 
@@ -12,21 +13,31 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,cluster,lora,verified,baselines,dev]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,cluster,lora,verified,baselines,dev,peers]'
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
 demo: install  ## reinforce the agent that ships, evaluate, report: five to seven minutes on two cores
 	$(BIN)/python -m agents.demo
 
-test: install
-	$(BIN)/python -m pytest -q
+test: install  ## all tests, on all cores
+	$(TEST)
+
+test-lowest: .venv-lowest/.ready  ## the env's own tests with the lowest versions that pyproject.toml declares
+	.venv-lowest/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b' tests/test_*.py)
+
+.venv-lowest/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet uv
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --compile-bytecode -e '.[chromium,verified,dev]'
+	.venv-lowest/bin/pip install --quiet --no-deps miniwob
+	touch $@
 
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -q
+	$(TEST)
 
 bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
 	$(BIN)/python -m benchmarks.env_speed
@@ -47,5 +58,5 @@ suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -16,6 +16,7 @@ from transformers.utils.logging import disable_progress_bar
 AGENT = "agent.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
+_SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
 class CheckpointError(Exception):
@@ -116,7 +117,19 @@ def checkpoints(run: Path) -> list[Checkpoint]:
 
 
 # What a run that goes on may change: it says how long, where and how fast, not what is learned.
-_MAY_CHANGE = {"out", "minutes", "updates", "save_every", "threads", "num_envs", "workers", "vllm", "save_samples", "preset"}
+_MAY_CHANGE = {
+    "out",
+    "minutes",
+    "updates",
+    "save_every",
+    "threads",
+    "processes",
+    "num_envs",
+    "workers",
+    "vllm",
+    "save_samples",
+    "preset",
+}
 _MAY_CHANGE |= {"tokens_per_pass", "sharing", "gradient_checkpointing"}
 _MAY_CHANGE |= {"cluster", "learners", "learner_restarts", "env_workers", "env_resource", "gpus"}
 
@@ -187,6 +200,12 @@ def find_model(source: str | Path) -> str | Path:
     if not found:
         raise CheckpointError(f"{path} holds neither a model (config.json) nor a checkpoint ({_PREFIX}...)")
     return found[-1].path
+
+
+def is_small(source: str | Path) -> bool:
+    """Whether a model's parameters take at most `_SMALL` bytes on disk. A name on the Hub counts as large."""
+    folder = Path(find_model(source))
+    return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL
 
 
 def agent_record(source: str | Path) -> dict[str, Any]:

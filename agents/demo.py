@@ -7,7 +7,6 @@ before and after in worlds that no training has seen. What it prints is what hap
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
@@ -15,7 +14,7 @@ from shutil import rmtree
 from agents import train_bc, train_grpo
 from agents.checkpoints import agent_record
 from agents.demonstrations import draw_tasks
-from agents.evaluate import Evaluation, EvaluationSettings, create_policy, evaluate, policy_defaults, table
+from agents.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
 from agents.metrics import read_metrics
 from agents.report import write_report
 from agents.report.sources import Sources
@@ -91,7 +90,9 @@ def run(settings: DemoSettings) -> None:
     env = EnvSettings(**{key: value for key, value in agent.items() if key in ENV_FIELDS})
     evaluations = {"random": _evaluate("random", tasks, env, settings)}
     evaluations[name] = _evaluate(str(model), tasks, env, settings)
-    train_grpo.train(train_grpo.GRPOSettings(model=str(model), out=grpo, minutes=settings.grpo_minutes, **shared, **agent))
+    train_grpo.train(
+        train_grpo.GRPOSettings(model=str(model), out=grpo, minutes=settings.grpo_minutes, processes=0, **shared, **agent)
+    )
     evaluations[f"{name}, then M-GRPO"] = _evaluate(str(grpo), tasks, env, settings)
     for policy, evaluation in evaluations.items():
         print(f"\n{policy}\n{table(evaluation)}")
@@ -111,9 +112,8 @@ def run(settings: DemoSettings) -> None:
 
 
 def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: DemoSettings) -> Evaluation:
-    chosen_settings = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed})
-    with closing(create_policy(chosen_settings)) as chosen:
-        evaluation = evaluate(chosen, tasks, env, seed=settings.seed)
+    chosen = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed, "processes": 0})
+    evaluation = evaluate_policy(chosen, tasks, env)
     settings.out.mkdir(parents=True, exist_ok=True)
     write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
     return evaluation

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,10 +17,12 @@ import torch
 from tqdm import tqdm
 
 from agents.checkpoints import agent_record, load_model
+from agents.checkpoints import is_small as is_small_model
 from agents.engines.chat import ChatPolicy
 from agents.engines.inprocess import InProcessEngine
 from agents.envs import create_envs
 from agents.intervals import Score, wilson
+from agents.players import Player, Players, process_count
 from agents.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.ranks import Ranks
@@ -29,6 +32,7 @@ from agents.trajectories import Trajectory, write_trajectories
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
+_SCRIPTED = ("expert", "random")
 _CHAT = "chat:"  # goes before the name of a model behind the chat protocol
 
 
@@ -65,7 +69,9 @@ class EvaluationSettings(EnvSettings):
     json: bool = False
     """print one JSON object on the last line"""
     threads: int = 0
-    """CPU threads; 0: torch's default"""
+    """CPU threads; 0: one where several processes play, else torch's default"""
+    processes: int = 1
+    """processes that play side by side on a CPU, each with the policy and one thread; 0: one for each core where the policy is small"""
 
 
 class Evaluation(NamedTuple):
@@ -95,10 +101,55 @@ def evaluate(
 ) -> Evaluation:
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
     envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
-    episodes = [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
     with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
-        trajectories = Collector(envs, policy, seed=seed).collect(episodes, on_finish=lambda _: bar.update())
+        trajectories = Collector(envs, policy, seed=seed).collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
+
+
+def evaluate_policy(
+    settings: EvaluationSettings, tasks: Sequence[Task], env: EnvSettings | None = None, *, quiet: bool = False
+) -> Evaluation:
+    """Play each task once with the policy that the settings name, in as many processes as they say, and score it.
+
+    Pages are shown as `env` says, by default as the settings do. The number of processes changes no reply but for the last bits
+    of what a model computes.
+    """
+    env, processes = env or settings, _process_count(settings, len(tasks))
+    if processes == 1:
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        with closing(create_policy(settings)) as policy:
+            return evaluate(
+                policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
+            )
+    num_envs = -(-settings.num_envs // processes)
+    make_player = partial(_make_player, settings, tasks, num_envs, env.env_arguments())
+    players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
+    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+        players.begin(_episodes(tasks, settings.seed))
+        finished: dict[int, Trajectory] = {}
+        for episode, trajectory in players.play():
+            finished[episode.number] = trajectory
+            bar.update()
+    return summarise(tasks, [finished[number] for number in range(len(tasks))])
+
+
+def _episodes(tasks: Sequence[Task], seed: int) -> list[Episode]:
+    return [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
+
+
+def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env_arguments: dict[str, Any]) -> Player:
+    return Player(create_envs(tasks, num_envs, **env_arguments), create_policy(settings))
+
+
+def _process_count(settings: EvaluationSettings, episodes: int) -> int:
+    """How many processes play. One for a chat model's server, for a GPU, and where threads or env workers are asked for."""
+    if settings.processes:
+        return settings.processes
+    if settings.threads or settings.workers or settings.policy.startswith(_CHAT) or torch.cuda.is_available():
+        return 1
+    is_small = settings.policy in _SCRIPTED or "algorithm" in agent_record(settings.policy) or is_small_model(settings.policy)
+    return process_count(0, episodes) if is_small else 1
 
 
 def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Evaluation:
@@ -138,7 +189,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 
 def policy_defaults(policy: str) -> dict[str, Any]:
     """Return the settings that go with a policy unless told else: those of its training, or for a chat model room to reason."""
-    if policy in ("expert", "random"):
+    if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
         return {"system": "think", "max_new_tokens": 1024, "temperature": None}
@@ -181,12 +232,10 @@ def table(evaluation: Evaluation) -> str:
 def main(arguments: Sequence[str]) -> None:
     """Evaluate as the command line says."""
     named = given(arguments, "--policy")
-    settings = parse_settings(EvaluationSettings, arguments, policy_defaults(named) if named else {})
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
+    defaults = {"processes": 0, **(policy_defaults(named) if named else {})}
+    settings = parse_settings(EvaluationSettings, arguments, defaults)
     tasks = choose_tasks(settings)
-    with closing(create_policy(settings)) as policy:
-        evaluation = evaluate(policy, tasks, settings, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers)
+    evaluation = evaluate_policy(settings, tasks)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
         write_trajectories(settings.save, evaluation.trajectories)

@@ -5,6 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from agents.players import Players
 from agents.rollouts import Collector, Place, group_episodes
 from agents.trajectories import Trajectory
 from webarena_gym.tasks import Task
@@ -88,7 +89,7 @@ class GroupStream:
 
     def __init__(
         self,
-        collector: Collector,
+        collector: Collector | Players,
         draw_task: Callable[[int], Task],
         load_weights: Callable[[int], None],
         settings: GroupSettings,

@@ -11,7 +11,7 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from agents import losses
-from agents.adapters import adapt
+from agents.adapters import adapt, is_adapted
 from agents.batches import Batch, Sample, Sharing, batch_logprobs, pack
 from agents.lessons import Lesson
 from agents.ranks import ALONE, Ranks, Weights, shard_like, whole
@@ -78,6 +78,12 @@ class Tokens(NamedTuple):
 Objective = Callable[[Tokens], losses.ClippedLoss]
 
 
+def checkpoint_activations(model: PreTrainedModel) -> None:
+    """Let a model compute activations again in the backward pass instead of keeping them."""
+    enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable  # its older name
+    enable({"use_reentrant": False})
+
+
 class Learner:
     """A model that learns from lessons. `reference` is the frozen model that the KL term holds on to.
 
@@ -102,13 +108,15 @@ class Learner:
             raise ValueError(f"correction is {settings.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
         if settings.lora_rank:
             adapt(model, settings.lora_rank)
+        elif is_adapted(model):
+            raise ValueError("the model has adapters, which learn on with --lora-rank, their rank; expected it, not 0")
         if settings.gradient_checkpointing:
-            model.activation_checkpointing_enable({"use_reentrant": False})
+            checkpoint_activations(model)
         dtype = getattr(torch, settings.dtype)
         self.model = deepcopy(model) if ranks.count > 1 and ranks.leads else model
         self._weights = Weights(model, ranks, dtype)
         if not self._weights.trained:
-            raise ValueError("the model has no trainable weights; one with adapters learns on with --lora-rank, their rank")
+            raise ValueError("the model has no trainable weights")
         self._reference = None if reference is None else Weights(reference, ranks, dtype)
         self.optimizer = torch.optim.AdamW(
             self._weights.trained, settings.learning_rate, betas=(0.9, settings.adam_beta2), weight_decay=settings.weight_decay

@@ -135,6 +135,7 @@ class LanguageModelPolicy:
     max_prompt_tokens: int = 8_000
     replied: int = 0
     generated_tokens: int = 0
+    cpu_s: float = 0.0  # spent in other processes; it samples in this one, or on a server
     _prompts: dict[int, Ids] = field(default_factory=dict)  # by slot, of what the engine has not answered
     _too_long: list[int] = field(default_factory=list)
 

@@ -124,11 +124,15 @@ class Collector:
         In "env" an env acts or is reset, or waits for its worker to do so; in "generation" its page is with the policy; in
         "queue" it waits for this collector or whoever drives it; "idle" it has no episode.
         """
+        spent_s = self.take_spent()
+        total = sum(spent_s.values()) or 1.0
+        return {place: spent / total for place, spent in spent_s.items()}
+
+    def take_spent(self) -> dict[Place, float]:
+        """Return the same in seconds of all envs together."""
         self._note_time()
-        total = sum(self._spent.values()) or 1.0
-        shares = {place: spent / total for place, spent in self._spent.items()}
-        self._spent = _nothing_spent()
-        return shares
+        spent_s, self._spent = self._spent, _nothing_spent()
+        return spent_s
 
     # Inside.
 

@@ -1,26 +1,31 @@
 """Runs of reinforcement: the settings and the loop that all trainers share, what samples, what was spent and played."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
+from agents.checkpoints import is_small, load_model
 from agents.engines import Engine
 from agents.engines.inprocess import InProcessEngine
 from agents.engines.vllm import VLLMEngine
+from agents.envs import create_envs
 from agents.groups import Batch, GroupSettings, GroupStream
 from agents.learner import UpdateSettings
 from agents.lessons import Lesson
 from agents.metrics import BAR, Metrics
+from agents.players import Player, Players, process_count
 from agents.policies import LanguageModelPolicy
-from agents.prompts import PromptEncoder, Style
+from agents.prompts import PromptEncoder, Style, system_prompt
 from agents.settings import EnvSettings, LengthSettings
+from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,8 +54,11 @@ class RunSettings(EnvSettings, UpdateSettings, GroupSettings, LengthSettings):
     """longest reply"""
     max_prompt_tokens: int = 4096
     """a longer prompt ends the episode with reward 0"""
+    processes: int = 1
+    """processes that play side by side on a CPU, each with a copy of the model and one thread; 0: one for each core where the
+    model is small; with more than one, equal runs differ in the last bits of what the model computes"""
     threads: int = 0
-    """CPU threads; 0: torch's default"""
+    """CPU threads that learn, and play with one process; 0: torch's default"""
     seed: int = 0
     """of the tasks and the sampling"""
 
@@ -69,15 +77,47 @@ def engine_factory(
     return partial(InProcessEngine, stop_ids=encoder.stop_ids, max_tokens=max_tokens, **sampling)
 
 
+def make_players(settings: RunSettings, source: str | Path, tasks: Sequence[Task]) -> Players | None:
+    """Return processes that play with copies of the model in `source`, or None where one process is to play alone.
+
+    Raises ValueError where several are asked for and cannot be.
+    """
+    alone = [name for name in ("vllm", "workers", "cluster", "lora_rank") if getattr(settings, name, None)] + ["advantages"] * (
+        getattr(settings, "advantages", "") == "forks"
+    )
+    if settings.processes > 1 and alone:
+        raise ValueError(f"processes is {settings.processes}; expected 1 with {alone[0]}={getattr(settings, alone[0])!r}")
+    episodes = settings.tasks_per_update * settings.group_size
+    can_share = not (alone or settings.threads or torch.cuda.is_available()) and is_small(source)
+    processes = settings.processes or (process_count(0, episodes) if can_share else 1)
+    if processes == 1:
+        return None
+    make_player = partial(_make_player, settings, source, tasks, -(-settings.num_envs // processes))
+    return Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
+
+
+def _make_player(settings: RunSettings, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
+    model, tokenizer = load_model(source)
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    engine = engine_factory(settings, encoder, temperature=settings.temperature, max_tokens=settings.tokens_per_pass)(model)
+
+    def load(parameters: dict[str, torch.Tensor], version: int) -> None:
+        model.load_state_dict(parameters)
+        engine.load(model, version)
+
+    envs = create_envs(tasks, num_envs, **settings.env_arguments())
+    return Player(envs, LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens), load)
+
+
 class Spending:
     """What a run has spent since it first began, so that methods can be compared at equal spending.
 
     `env_steps` are replies that were acted on, `generated_tokens` all tokens of replies, of whatever rollout; `trained_tokens` the
-    reply tokens that the policy was trained on, once for each pass; `cpu_minutes` the CPU time of this process, without those of
-    env workers and servers. `before` are the totals that a resumed run goes on from.
+    reply tokens that the policy was trained on, once for each pass; `cpu_minutes` the CPU time of this process and of players, without
+    those of env workers and servers. `before` are the totals that a resumed run goes on from.
     """
 
-    def __init__(self, policy: LanguageModelPolicy, before: Mapping[str, float]) -> None:
+    def __init__(self, policy: LanguageModelPolicy | Players, before: Mapping[str, float]) -> None:
         self._policy = policy
         self._before = dict(before)
         self._began_s = time.process_time()
@@ -94,7 +134,7 @@ class Spending:
             "env_steps": self._policy.replied,
             "generated_tokens": self._policy.generated_tokens,
             "trained_tokens": self._trained_tokens,
-            "cpu_minutes": (time.process_time() - self._began_s) / 60,
+            "cpu_minutes": (time.process_time() - self._began_s + self._policy.cpu_s) / 60,
         }
         return {name: self._before.get(name, 0) + value for name, value in now.items()}
 
@@ -108,7 +148,7 @@ Save = Callable[[int, dict[str, Any]], Path]
 
 def play_and_learn(
     settings: RunSettings,
-    policy: LanguageModelPolicy,
+    policy: LanguageModelPolicy | Players,
     stream: GroupStream,
     learn: Learn,
     save: Save,

@@ -32,7 +32,7 @@ from agents.policies import LanguageModelPolicy
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import RunSettings, engine_factory, play_and_learn
+from agents.runs import RunSettings, engine_factory, make_players, play_and_learn
 from agents.settings import given, parse_settings
 from webarena_gym.tasks import Task
 
@@ -98,6 +98,7 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
     engine = create_engine(model)
     envs = create_envs(tasks, settings.num_envs, workers=settings.workers, **settings.env_arguments())
     policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+    players = make_players(settings, last.path if last else settings.model, tasks)
 
     def learn(batch: Batch, update: int, progress: float) -> tuple[Lesson, dict[str, float]]:
         # What is random in an update comes from its number, so a resumed run draws the same.
@@ -109,14 +110,16 @@ def train(settings: BaselineSettings, tasks: Sequence[Task] | None = None) -> Pa
         return save_checkpoint(settings.out, update, model, tokenizer, trainer, record, settings.agent()).path
 
     stream = GroupStream(
-        Collector(envs, policy, seed=settings.seed),
+        players or Collector(envs, policy, seed=settings.seed),
         method.draw_task,
-        lambda version: engine.load(model, version),
+        lambda version: (players or engine).load(model, version),
         settings,
         begun=record["groups"],
     )
     with closing(envs):
-        return play_and_learn(settings, policy, stream, learn, save, title=settings.method, update=update, record=record)
+        return play_and_learn(
+            settings, players or policy, stream, learn, save, title=settings.method, update=update, record=record
+        )
 
 
 def create_method(
@@ -138,7 +141,8 @@ def create_method(
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; the model's own env settings are the defaults."""
     model = given(arguments, "--model")
-    print(train(parse_settings(BaselineSettings, arguments, agent_record(model) if model else {})))
+    defaults = {"processes": 0, **(agent_record(model) if model else {})}
+    print(train(parse_settings(BaselineSettings, arguments, defaults)))
 
 
 if __name__ == "__main__":

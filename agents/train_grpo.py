@@ -35,7 +35,7 @@ from agents.presets import PRESETS
 from agents.prompts import PromptEncoder, system_prompt
 from agents.ranks import Ranks
 from agents.rollouts import Collector
-from agents.runs import RunSettings, engine_factory, play_and_learn
+from agents.runs import RunSettings, engine_factory, make_players, play_and_learn
 from agents.samples import records, write_samples
 from agents.settings import given, parse_settings
 from agents.trajectories import Trajectory
@@ -46,7 +46,7 @@ from webarena_gym.tasks import Task
 class GRPOSettings(RunSettings, CreditSettings, ForkSettings, ClusterSettings):
     """Improve a model by reinforcement. A run that was killed goes on where its newest checkpoint left it.
 
-    On a CPU, with staleness 0 and no workers, equal runs end with equal weights, bit for bit, killed in between or not.
+    On a CPU, with staleness 0, no workers and `--processes 1`, equal runs end with equal weights, bit for bit, killed in between or not.
 
     `--preset paper` has WebAgent-R1's settings, `released` those of its released trainer, `dapo` and `gigpo` the objectives of
     these papers; the default, `small`, suits a small model on a CPU. How a model was used when it was trained here comes before a
@@ -94,17 +94,20 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, rates=record["rates"])
+    players = make_players(settings, last.path if last else settings.model, tasks) if ranks.count == 1 else None
     # What learns meanwhile is not to be sampled from in this process.
-    sampled = deepcopy(learner.model) if settings.overlap and not (settings.vllm or settings.cluster) else learner.model
+    is_apart = settings.overlap and not (players or settings.vllm or settings.cluster)
+    sampled = deepcopy(learner.model) if is_apart else learner.model
     engine = _create_engine(settings, sampled, encoder)
     envs = _create_envs(settings, tasks)
     policy = LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+    collector = players or Collector(envs, policy, seed=settings.seed)
 
     def load_weights(version: int) -> None:
         """Let the engine sample with what the model has learned."""
         if sampled is not learner.model:
             sampled.load_state_dict(learner.model.state_dict())
-        engine.load(sampled, version)
+        (players or engine).load(sampled, version)
 
     def learn(batch: Batch, update: int, progress: float) -> tuple[Lesson, dict[str, float]]:
         curriculum.note(batch.played)
@@ -121,11 +124,9 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
         record |= {"rates": curriculum.rates}
         return save_checkpoint(settings.out, update, learner.model, tokenizer, learner, record, settings.agent()).path
 
-    stream = GroupStream(
-        Collector(envs, policy, seed=settings.seed), curriculum.draw, load_weights, settings, begun=record["groups"]
-    )
+    stream = GroupStream(collector, curriculum.draw, load_weights, settings, begun=record["groups"])
     with closing(envs):
-        path = play_and_learn(settings, policy, stream, learn, save, title="M-GRPO", update=update, record=record)
+        path = play_and_learn(settings, players or policy, stream, learn, save, title="M-GRPO", update=update, record=record)
     learner.dismiss()
     return path
 
@@ -172,7 +173,7 @@ def _reference(settings: GRPOSettings) -> PreTrainedModel:
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; the model's own env settings and the preset's are the defaults."""
     preset, model = (given(arguments, option) for option in ("--preset", "--model"))
-    defaults = {**PRESETS.get(preset or "small", {}), **(agent_record(model) if model else {})}
+    defaults = {"processes": 0, **PRESETS.get(preset or "small", {}), **(agent_record(model) if model else {})}
     settings = parse_settings(GRPOSettings, arguments, defaults)
     if settings.cluster:
         fit(partial(train, settings), settings, settings.out)

@@ -111,7 +111,7 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
     assert {"lora" in name for name, value in again.named_parameters() if value.requires_grad} == {True}
     with pytest.raises(ValueError, match="adapters of rank 2"):
         adapt(again, 4)
-    with pytest.raises(ValueError, match=r"no trainable weights; one with adapters learns on with --lora-rank"):
+    with pytest.raises(ValueError, match="adapters, which learn on with --lora-rank"):
         Learner(load_model(tmp_path / "run")[0], UpdateSettings())
     (mean,) = {average(AverageSettings(models=(str(tmp_path / "run"),) * 2, out=tmp_path / "mean"))}
     assert torch.allclose(load_model(mean)[0](ids).logits, model(ids).logits, atol=1e-4)

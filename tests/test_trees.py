@@ -19,6 +19,7 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
+from agents.learner import checkpoint_activations
 from agents.trees import IMPLEMENTATION, block_mask, blocks_of, common, cut, grow, pairs, tree_inputs, why_not
 
 SIZES = {
@@ -142,7 +143,7 @@ def test_gradients_are_the_same_with_checkpointing():
     tree, gradients = tree_of(lists), []
     for checkpointing in (False, True):
         if checkpointing:
-            model.activation_checkpointing_enable({"use_reentrant": False})
+            checkpoint_activations(model)
         torch.cat(hidden(model, tree)).square().sum().backward()
         gradients.append([parameter.grad.clone() for parameter in model.base_model.parameters()])
         model.zero_grad()

@@ -150,11 +150,16 @@ def test_a_group_has_the_same_task_in_worlds_of_its_own():
 
 def test_wrappers_of_gymnasium_accept_it():
     with vector() as envs:
-        wrapped = DictInfoToList(RecordEpisodeStatistics(envs))
+        wrapped = RecordEpisodeStatistics(envs)
         wrapped.reset(seed=1)
         *_, infos = wrapped.step([DONE, LIST])
-        assert infos[0]["episode"]["r"] == 1.0
-        assert "episode" not in infos[1]
+        assert infos["episode"]["r"].tolist() == [1.0, 0.0]
+        assert infos["_episode"].tolist() == [True, False]
+    with vector() as envs:
+        listed = DictInfoToList(envs)
+        listed.reset(seed=1)
+        *_, lists = listed.step([DONE, LIST])
+        assert [info.get("success") for info in lists] == [True, None]
 
 
 def test_attributes_and_methods_of_the_envs_can_be_reached():

@@ -144,6 +144,8 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def close_extras(self, *, timeout: float | None = None, terminate: bool = False) -> None:  # noqa: ARG002 - Gymnasium's
         """End the workers in good order, or with `terminate` at once; either way none is left in the end."""
+        if not hasattr(self, "_pool"):  # old versions of Gymnasium close even what could not be made
+            return
         if terminate:
             self._pool.kill()
         self._pool.close()

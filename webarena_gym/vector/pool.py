@@ -143,7 +143,7 @@ class Pool:
         process = self._context.Process(
             target=serve, args=(commands, answers, self._make_env, dict(os.environ)), name="webarena-gym worker", daemon=True
         )
-        with _without_main_module():
+        with without_main_module():
             process.start()
         commands.close()
         answers.close()
@@ -238,7 +238,7 @@ def _widen(pipe: Connection) -> None:
 
 
 @contextmanager
-def _without_main_module() -> Iterator[None]:
+def without_main_module() -> Iterator[None]:
     """Hide the script that runs: multiprocessing would import it in every worker, with all that it imports and does."""
     hidden = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")

@@ -1,0 +1,163 @@
+"""Processes that play side by side: what one process plays, however many there are; errors and losses are told."""
+
+import os
+import signal
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+from agents import evaluate, train_baseline, train_grpo
+from agents.checkpoints import checkpoints
+from agents.engines.inprocess import InProcessEngine
+from agents.evaluate import EvaluationSettings, evaluate_policy
+from agents.metrics import read_metrics
+from agents.players import Player, PlayerError, Players, process_count
+from agents.policies import LanguageModelPolicy, ScriptedPolicy
+from agents.prompts import PromptEncoder
+from agents.rollouts import Collector, group_episodes
+from agents.train_baseline import BaselineSettings
+from agents.train_grpo import GRPOSettings
+from tests import tiny
+from webarena_gym import tasks as task_suite
+
+TASKS = tiny.tasks(6)
+EPISODES = [episode for number, task in enumerate(TASKS) for episode in group_episodes(task, number, 4)]
+
+
+def make_player(seed=0, num_envs=4):
+    model, tokenizer = tiny.tiny_model(seed)
+    encoder = PromptEncoder(tokenizer)
+    engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=8, temperature=1.0)
+
+    def load(parameters, version):
+        model.load_state_dict(parameters)
+        engine.load(model, version)
+
+    return Player(tiny.create_envs(TASKS, num_envs), LanguageModelPolicy(engine, encoder), load)
+
+
+def make_broken_player():
+    def blunder(_):
+        raise ZeroDivisionError("a blunder")
+
+    return Player(tiny.create_envs(TASKS, 2), ScriptedPolicy(blunder))
+
+
+def played(players, episodes=EPISODES):
+    players.begin(episodes)
+    return {episode.number: trajectory for episode, trajectory in players.play()}
+
+
+def texts(trajectories):
+    return {number: [(step.page, step.reply) for step in item.steps] for number, item in trajectories.items()}
+
+
+@pytest.fixture(scope="module")
+def alone():
+    player = make_player()
+    with closing(player.envs):
+        return played(Collector(player.envs, player.policy, seed=3))
+
+
+def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
+    model, _ = tiny.tiny_model(0)
+    with closing(Players(partial(make_player, 1), 3, num_envs=24, seed=3)) as players:
+        assert players.has_room
+        assert texts(played(players)) != texts(alone)  # of other parameters
+        before = players.replied, players.generated_tokens
+        players.load(model, 7)
+        trajectories = played(players)
+        assert sum(players.take_shares().values()) == pytest.approx(1.0)
+    assert texts(trajectories) == texts(alone)
+    for number, item in trajectories.items():
+        assert item.policy_version == 7
+        assert [step.response_ids for step in item.steps] == [step.response_ids for step in alone[number].steps]
+        for step, other in zip(item.steps, alone[number].steps, strict=True):
+            assert step.logprobs == pytest.approx(other.logprobs, abs=1e-4)
+    steps = [step for item in alone.values() for step in item.steps]
+    assert players.replied - before[0] == len(steps)
+    assert players.generated_tokens - before[1] == sum(len(step.response_ids) for step in steps)
+    assert players.cpu_s > 0
+
+
+def test_an_error_is_raised_with_its_traceback():
+    with closing(Players(make_broken_player, 1, num_envs=4)) as players:
+        with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
+            played(players)
+        assert "def blunder" in str(raised.value.__notes__) or "in blunder" in str(raised.value.__notes__)
+
+
+def test_a_process_that_is_lost_is_told():
+    with closing(Players(make_player, 2, num_envs=24)) as players:
+        played(players)
+        for process in players._processes:
+            os.kill(process.process.pid, signal.SIGKILL)
+        with pytest.raises(PlayerError, match="ended with status -9"):
+            played(players)
+
+
+def test_processes_are_as_many_as_there_is_work_for():
+    assert process_count(5, 1) == 5
+    assert process_count(0, 3) == 1
+    assert 1 <= process_count(0, 10_000) <= os.cpu_count()
+    with pytest.raises(ValueError, match="processes is 0"):
+        Players(make_player, 0, num_envs=1)
+
+
+def test_an_evaluation_is_the_same_in_several_processes():
+    tasks = task_suite.load("test")[:8]
+    settings = EvaluationSettings(policy="random", seed=5, max_steps=20)
+    one, other = (evaluate_policy(replace(settings, processes=count), tasks, quiet=True) for count in (1, 2))
+    assert one == other
+
+
+def test_small_policies_are_played_by_all_cores_unless_told_else(monkeypatch):
+    monkeypatch.setattr(evaluate, "process_count", lambda *_: 9)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    settings = EvaluationSettings(policy="expert", processes=0)
+    count = partial(evaluate._process_count, episodes=100)
+    assert count(settings) == 9
+    for changes in ({"threads": 2}, {"workers": 2}, {"policy": "chat:some-model"}):
+        assert count(replace(settings, **changes)) == 1
+    assert count(replace(settings, processes=3, threads=2)) == 3
+
+
+@pytest.fixture(scope="module")
+def model_folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    model, tokenizer = tiny.tiny_model()
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["grpo", "filtered_bc"])
+def test_training_on_several_processes(tmp_path, model_folder, kind):
+    shared = {"model": str(model_folder), "out": tmp_path, "updates": 2, "tasks_per_update": 2, "group_size": 2, "processes": 2}
+    shared |= {
+        "max_steps": 1,
+        "max_new_tokens": 4,
+        "templates": ("shopping.product_price",),
+        "worlds": (11,),
+        "per_template": 2,
+    }
+    if kind == "grpo":
+        train_grpo.train(GRPOSettings(**shared))
+    else:
+        train_baseline.train(BaselineSettings(method="filtered_bc", **shared))
+    assert checkpoints(tmp_path)[-1].update == 2
+    rows = read_metrics(tmp_path)
+    assert [row["rollouts"] for row in rows] == [4, 4]
+    assert rows[-1]["env_steps"] == 8
+    assert rows[-1]["lag"] == 0
+
+
+@pytest.mark.parametrize("changes", [{"workers": 2}, {"advantages": "forks"}, {"lora_rank": 2}])
+def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
+    with pytest.raises(ValueError, match="processes is 2; expected 1 with"):
+        train_grpo.train(
+            GRPOSettings(model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)
+        )
