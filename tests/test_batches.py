@@ -102,7 +102,7 @@ def test_packed_gradients_are_the_sum_of_each_sample_alone(model, sharing):
 some_ids = st.lists(st.integers(1, 3), min_size=1, max_size=6).map(tuple)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.lists(st.builds(Sample, some_ids, some_ids), min_size=1, max_size=8), st.integers(1, 60), st.randoms())
 def test_nothing_depends_on_order_padding_or_packing(found, max_tokens, rng):
     model = precise_model()

@@ -205,7 +205,7 @@ def wander(env, choices):
 CHOICES = st.lists(st.integers(0, 10_000), min_size=1, max_size=8)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(first=CHOICES, second=CHOICES)
 def test_envs_never_see_each_other_and_a_reset_restores_every_byte(first, second):
     one, other = (make(elements="label", max_steps=99) for _ in range(2))
@@ -226,7 +226,7 @@ def test_envs_never_see_each_other_and_a_reset_restores_every_byte(first, second
         env.close()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(before=CHOICES, after=CHOICES)
 def test_a_snapshot_continues_as_the_episode_did_any_number_of_times(before, after):
     env, fork = (make(elements="label", max_steps=99) for _ in range(2))

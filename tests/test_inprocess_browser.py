@@ -237,7 +237,7 @@ def act(browser, action):
     return ""
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.sampled_from(PATHS), st.lists(ACTIONS, max_size=15), st.lists(ACTIONS, max_size=8))
 def test_a_restored_browser_goes_on_the_same(path, before, after):
     first, second = started(), InProcessBrowser(make_network())

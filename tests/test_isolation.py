@@ -65,7 +65,7 @@ def begin(env, site, places, number):
 NUMBERS = st.integers(0, 10**9)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.tuples(NUMBERS, NUMBERS), st.lists(st.tuples(st.booleans(), NUMBERS), min_size=4, max_size=12))
 def test_an_env_sees_nothing_of_another(envs, site, places, starts, turns):
     *pair, alone = envs

@@ -185,6 +185,11 @@ def _audit(options: argparse.Namespace) -> int:
         f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
         f" by their reference solutions, in {seconds} s"
     )
+    for kind in ("right", "wrong"):
+        tried, accepted = totals[f"{kind}_wordings"], totals[f"{kind}_accepted"]
+        if tried:
+            held, taken = totals[f"held_out_{kind}_wordings"], totals[f"held_out_{kind}_accepted"]
+            print(f"{accepted} of {tried} {kind} wordings of answers are accepted; of the held-out half {taken} of {held}")
     for kind, found in findings.faults.items():
         for finding in found:
             print(f"  {kind.replace('_', ' ')}: {finding}")

@@ -14,6 +14,7 @@ from webarena_gym.audit.replays import earns, exit_with
 from webarena_gym.audit.replays import imitate as imitate
 from webarena_gym.audit.replays import replay as replay
 from webarena_gym.audit.replays import replay_on_both as replay_on_both
+from webarena_gym.audit.wordings import try_wordings
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
@@ -40,7 +41,7 @@ def audit(
 
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
     can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
-    right one, and doing what solves another draw of the template in the same world. The result is the same for any number of
+    right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the template in the same world. The result is the same for any number of
     `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
@@ -115,6 +116,7 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
     earned = [answer for answer in _wrong_answers(task) if earns(hasty, task, exit_with(answer))]
     if earned:
         findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
+    try_wordings(task, other, findings)
     if other is None:
         findings.without_other.append(task.task_id)
     elif imitate(patient, task, other):

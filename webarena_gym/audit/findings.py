@@ -10,13 +10,22 @@ class Findings:
     """What an audit found; each list holds `task id: reason` lines.
 
     `different` are solutions that did not give the same on Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
-    for nothing else in their world, so that there was no other solution to try.
+    for nothing else in their world, so that there was no other solution to try. Of the corpus of wordings it is counted how many
+    of each kind were tried and how many were accepted; `held_out_...` are those of its held-out half alone.
     """
 
     tasks: int = 0
     solved: int = 0
     templates: set[str] = field(default_factory=set)
     worlds: set[int | None] = field(default_factory=set)
+    right_wordings: int = 0
+    right_accepted: int = 0
+    wrong_wordings: int = 0
+    wrong_accepted: int = 0
+    held_out_right_wordings: int = 0
+    held_out_right_accepted: int = 0
+    held_out_wrong_wordings: int = 0
+    held_out_wrong_accepted: int = 0
     unsolved: list[str] = field(default_factory=list)
     noop_rewarded: list[str] = field(default_factory=list)
     exit_rewarded: list[str] = field(default_factory=list)
@@ -42,6 +51,13 @@ class Findings:
         """Return all that was counted, by name."""
         values = {item.name: getattr(self, item.name) for item in fields(self)}
         return {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+
+    def count_wording(self, is_held_out: bool, is_right: bool, is_accepted: bool) -> None:
+        """Count one wording that was judged."""
+        kind = "right" if is_right else "wrong"
+        for part in ("", "held_out_") if is_held_out else ("",):
+            for name, count in ((f"{part}{kind}_wordings", 1), (f"{part}{kind}_accepted", int(is_accepted))):
+                setattr(self, name, getattr(self, name) + count)
 
     def add(self, other: "Findings") -> None:
         """Take in what was found in other tasks."""

@@ -21,9 +21,12 @@ from webarena_gym.evaluators.outcome import Judge as Judge
 from webarena_gym.evaluators.outcome import Outcome as Outcome
 from webarena_gym.evaluators.outcome import Verdict as Verdict
 from webarena_gym.evaluators.outcome import View as View
+from webarena_gym.evaluators.outcome import answer_alone
 from webarena_gym.evaluators.outcome import no_scripts as no_scripts
 from webarena_gym.servers.placeholders import resolve as resolve
 from webarena_gym.servers.placeholders import resolve_all as resolve_all
+
+_BESIDE_THE_ANSWER = ("reference_url", "program_html", "state")
 
 RULES: Mapping[str, Callable[[Mapping[str, Any]], list[Check]]] = {
     "native": native.compile_checks,
@@ -45,6 +48,18 @@ def evaluate(
     if not verdicts:
         raise EvaluationError("the task has no checks, so nothing could earn its reward")
     return verdicts
+
+
+def is_right_answer(evaluation: Mapping[str, Any], intent: str, answer: str, judge: Judge | None = None) -> bool:
+    """Say whether an answer passes what the native rules ask of the answer; the page and the databases are not looked at.
+
+    Raises EvaluationError for a task that asks for no answer.
+    """
+    block = {key: value for key, value in evaluation.items() if key not in _BESIDE_THE_ANSWER} | {
+        "eval_types": ["string_match"]
+    }
+    checks = native.compile_checks(block)
+    return all(verdict.passed for check in checks for verdict in check(intent, answer_alone(answer), judge))
 
 
 def check(evaluation: Mapping[str, Any], rules: str = "native") -> None:

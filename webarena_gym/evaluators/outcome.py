@@ -1,10 +1,12 @@
 """What is judged and what a judgement looks like: the words that all sets of rules share."""
 
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+from lxml.html import Element
 
 from webarena_gym.answers import list_matches, matches
 from webarena_gym.errors import EvaluationError
@@ -69,6 +71,21 @@ def no_scripts(expression: str) -> Any:
     raise EvaluationError(
         f"{expression!r} is a script, which only a browser with scripts can answer; make the env with browser='chromium'"
     )
+
+
+def answer_alone(answer: str) -> Outcome:
+    """Return an outcome that has nothing but an answer: its page is blank, and neither pages nor databases can be opened."""
+
+    @contextmanager
+    def open_page(url: str) -> Iterator[View]:
+        raise EvaluationError(f"only the answer is judged; {url!r} cannot be opened")
+        yield
+
+    def database(site: str) -> sqlite3.Connection:
+        raise KeyError(site)
+
+    blank = Page("about:blank", "", Element("html"), (), 0)
+    return Outcome(answer, View(blank, no_scripts), open_page, database, {})
 
 
 def as_texts(value: Any, where: str) -> list[str]:

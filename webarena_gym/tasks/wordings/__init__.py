@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from jinja2 import StrictUndefined, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
 
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks.task import Task
@@ -55,7 +55,7 @@ def wordings_of(task: Task, half: Half, other: str | None = None) -> Iterator[Wo
             yield Wording(is_right, category, _environment().from_string(source).render(variables).strip())
         except (Skip, UndefinedError, IndexError, ZeroDivisionError):
             continue
-        except (TypeError, ValueError) as error:
+        except (SecurityError, TypeError, ValueError) as error:
             raise TaskError(f"{task.task_id}: the {half} wording {source!r} cannot be written out: {error}") from error
 
 

@@ -1,0 +1,7 @@
+"""`python -m webarena_gym` is the command `webarena-gym`."""
+
+import sys
+
+from webarena_gym.cli import main
+
+sys.exit(main())
