@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from jinja2 import StrictUndefined, UndefinedError
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SecurityError
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks.task import Task
