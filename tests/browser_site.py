@@ -60,6 +60,13 @@ second</textarea>
         <form id="first" action="/echo"><input id="e" name="e"><button type="button">X</button><button name="v" value="1">1</button>
         <button name="v" value="2">2</button><a id="link" href="/plain">L</a><textarea id="area" name="t"></textarea></form>
         <form id="here"><input id="f" name="f"></form>""",
+    "/keys": """<title>Keys</title><form><label>List <select id="list"><option id="apple">Apple<option id="banana">Banana
+        <option disabled>Blue<option id="cherry" selected>Cherry<option id="berry">berry<optgroup label="Out" disabled><option>Bad
+        </optgroup><option id="boat">Boat</select></label>
+        <input type="radio" name="r" id="one"><input type="radio" name="r" id="two" checked>
+        <input type="radio" name="r" id="three" disabled><input type="radio" name="r" id="four">
+        <details id="details"><summary id="summary">More</summary>text</details>
+        <input name="a"><input name="b"></form>""",
     "/strict": """<title>Strict</title><form action="/echo"><label>Full name <input id="full" name="full" required></label>
         <input type="email" id="mail" name="mail" placeholder="E-mail">
         <input type="number" id="number" name="number" min="1" max="5" step="0.5" aria-label="Amount">

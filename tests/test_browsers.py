@@ -1,6 +1,7 @@
 """The contract of `Browser`, run over every implementation."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from lxml.html import HtmlElement
 
 from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
-from webarena_gym.browsers import Browser
+from webarena_gym.browsers import Browser, strokes
 from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
@@ -469,13 +470,15 @@ class TestKeys:
         open_page(browser, "/implicit")
 
     def test_enter_without_a_button(self, browser):
-        type_text(browser, "b", "x", enter=True)
-        assert browser.page().title == "Implicit"
+        with pytest.raises(ActionError, match=r'"Enter" does nothing in input "b": a form is sent by its button'):
+            type_text(browser, "b", "x", enter=True)
+        assert (browser.page().title, node(browser, "b").get("value")) == ("Implicit", "x")
         type_text(browser, "a", "x y", enter=True)
         assert browser.page().url == HOME + "echo?a=x+y&c=on"
 
     def test_enter_with_a_disabled_button(self, browser):
-        type_text(browser, "d", "x", enter=True)
+        with pytest.raises(ActionError, match=r'"Enter" does nothing in input "d"'):
+            type_text(browser, "d", "x", enter=True)
         assert browser.page().title == "Implicit"
 
     def test_enter_presses_the_first_button(self, browser):
@@ -505,15 +508,136 @@ class TestKeys:
         browser.press("Enter", node(browser, "a"))
         assert browser.page().url == HOME + "echo?a=&c=on"
 
-    @pytest.mark.parametrize("key", ["Escape", "ArrowDown", "PageDown", "Control+A"])
-    def test_other_keys(self, browser, key):
-        browser.press(key)
+    @pytest.mark.parametrize("element_id", ["a", "area", "link"])
+    @pytest.mark.parametrize("key", ["Escape", "ArrowDown", "ArrowLeft", "PageDown", "Home", "F5", "Control+C", "Shift"])
+    def test_keys_that_do_nothing_say_so(self, browser, key, element_id):
+        with pytest.raises(ActionError, match=rf'the key "{re.escape(key)}" does nothing here: no element has the focus'):
+            browser.press(key)
+        with pytest.raises(ActionError, match=rf'the key "{re.escape(key)}" does nothing in'):
+            browser.press(key, node(browser, element_id))
         assert browser.page().title == "Implicit"
 
     @pytest.mark.parametrize("key", ["", "Any", "Hyper+A", "enter it"])
     def test_unknown_keys(self, browser, key):
         with pytest.raises(ActionError, match="key"):
             browser.press(key)
+
+
+class TestKeysInFields:
+    @pytest.mark.parametrize(
+        ("element_id", "key", "said"),
+        [
+            ("count", "t", 'takes a number such as 12.5, not "2t"'),
+            ("day", "1", "takes a date such as 2023-03-05"),
+            ("fixed", "x", "does nothing in input .*: it is read-only"),
+            ("fixed", "Backspace", "does nothing in input .*: it is read-only"),
+            ("colour", "Backspace", "does nothing in input .*: type its whole text"),
+            ("count", "ArrowUp", "does nothing in input .*: type its whole text"),
+            ("news", "x", "does nothing in input"),
+            ("red", " ", "does nothing in input"),
+            ("save", "x", "does nothing in button"),
+        ],
+    )
+    def test_what_a_field_does_not_take_is_told(self, browser, element_id, key, said):
+        open_page(browser, "/form")
+        with pytest.raises(ActionError, match=said):
+            browser.press(key, node(browser, element_id))
+        assert browser.page().title == "Form"
+        assert node(browser, "count").get("value") == "2"
+
+
+KEYS = ("ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Home", "End", "b", "z", " ", "Enter")
+
+
+class TestKeysThatChoose:
+    @pytest.fixture(autouse=True)
+    def form(self, browser):
+        open_page(browser, "/keys")
+
+    def state(self, browser):
+        root = browser.page().root
+        return [
+            each.get("id") for each in root.iter("option", "input") if "selected" in each.attrib or "checked" in each.attrib
+        ]
+
+    @pytest.mark.parametrize(
+        ("pressed", "chosen"),
+        [
+            (["ArrowDown"], "berry"),
+            (["ArrowUp"], "banana"),
+            (["ArrowRight"], "berry"),
+            (["ArrowLeft", "ArrowLeft"], "apple"),
+            (["Home"], "apple"),
+            (["End"], "boat"),
+            (["b"], "berry"),
+            (["B", "b"], "boat"),
+            (["b", "b", "b"], "banana"),
+        ],
+    )
+    def test_in_a_list(self, browser, pressed, chosen):
+        browser.press(pressed[0], node(browser, "list"))
+        for key in pressed[1:]:
+            browser.press(key)
+        assert self.state(browser) == [chosen, "two"]
+        assert browser.page().focused is node(browser, "list")
+
+    @pytest.mark.parametrize(
+        ("pressed", "chosen"), [(["ArrowDown"], "four"), (["ArrowUp"], "one"), (["ArrowRight", "ArrowDown"], "one")]
+    )
+    def test_in_a_group_of_radio_buttons(self, browser, pressed, chosen):
+        browser.press(pressed[0], node(browser, "two"))
+        for key in pressed[1:]:
+            browser.press(key)
+        assert self.state(browser) == ["cherry", chosen]
+        assert browser.page().focused is node(browser, chosen)
+
+    @pytest.mark.parametrize("key", ["z", " ", "Enter", "PageDown", "Escape"])
+    def test_what_chooses_nothing_says_so(self, browser, key):
+        with pytest.raises(ActionError, match=r"does nothing in select .*: choose an option by its text"):
+            browser.press(key, node(browser, "list"))
+        assert self.state(browser) == ["cherry", "two"]
+
+    def test_a_space_opens_and_closes_details(self, browser):
+        browser.press("Space", node(browser, "summary"))
+        assert "open" in node(browser, "details").attrib
+        browser.press(" ")
+        assert "open" not in node(browser, "details").attrib
+
+
+@needs.chromium
+@pytest.mark.parametrize("element_id", ["list", "two", "summary"])
+def test_real_keys_choose_the_same(element_id):
+    """What `strokes` says, held against Chromium's own keyboard, which no rule of ours is between."""
+    browser = ChromiumBrowser(make_network())
+    browser.start([HOME], {})
+    for key in KEYS:
+        open_page(browser, "/keys")
+        browser.hover(node(browser, element_id))
+        browser.run_script(f"document.getElementById('{element_id}').focus()")
+        focused = browser.page().focused
+        expected = strokes.picked(key, focused)
+        wanted = None if expected is None else expected.get("id")
+        does = True
+        try:
+            strokes.expect_effect(key, focused)
+        except ActionError:
+            does = False
+        before = browser.run_script(STATE)
+        press_really(browser, key)
+        after = browser.run_script(STATE)
+        assert (after != before) == does, key
+        if wanted:
+            assert wanted in after, key
+    browser.close()
+
+
+STATE = """[...document.querySelectorAll("option, input, details")].filter((each) => each.selected || each.checked || each.open)
+.map((each) => each.id).join()"""
+
+
+def press_really(browser, key):
+    keyboard = browser._tab.page.keyboard
+    browser._do(lambda _: keyboard.press(key))
 
 
 class TestValidity:

@@ -6,6 +6,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers import Browser
+from webarena_gym.browsers.forms import describe
 from webarena_gym.errors import ActionError
 
 
@@ -18,6 +19,8 @@ def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
     match action.kind:
         case Kind.CLICK:
             browser.click(element)
+            if element is not None and element.tag == "select":
+                raise ActionError(f"a click chooses nothing in {describe(element)}: select an option by its text")
         case Kind.RIGHT_CLICK:
             browser.right_click(element)
         case Kind.HOVER:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, rendering, submission, urls, validity
+from webarena_gym.browsers import forms, rendering, strokes, submission, urls, validity
 from webarena_gym.browsers.client import BLANK_URL, Client, Request
 from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument
@@ -155,22 +155,24 @@ class InProcessBrowser:
         self._choose(element, forms.find_option(element, option))
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
+        if not _is_known(key):
+            raise ActionError(f'unknown key "{key}"; keys are named as in Enter, Tab, Escape, ArrowDown, PageDown, Control+A')
         if element is not None:
             self._check_shown(element)
             self._focus_near(element)
         focused = self._document.focused
-        if key in {"Tab", "Shift+Tab"}:
+        strokes.expect_effect(key, focused)
+        if (picked := strokes.picked(key, focused)) is not None:
+            self._click(picked)
+        elif key in {"Tab", "Shift+Tab"}:
             self._move_focus(backwards=key != "Tab")
         elif key == "Enter":
             self._press_enter(focused)
-        elif key in {" ", "Space"} and focused is not None and forms.kind(focused) in forms.TICK_KINDS | forms.BUTTON_KINDS:
+        elif key in {" ", "Space"} and focused is not None and forms.kind(focused) not in forms.TYPEABLE_KINDS:
             self._click(focused)
-        elif key in {"Space", "Backspace"} or len(key) == 1:
-            if focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS:
-                held = forms.value(focused)
-                self._fill(focused, held[:-1] if key == "Backspace" else held + (" " if key == "Space" else key))
-        elif not _is_inert(key):
-            raise ActionError(f'unknown key "{key}"; keys are named as in Enter, Tab, Escape, ArrowDown, PageDown, Control+A')
+        elif focused is not None and (key in {"Space", "Backspace"} or len(key) == 1):
+            held = forms.value(focused)
+            self._fill(focused, held[:-1] if key == "Backspace" else held + (" " if key == "Space" else key))
 
     def _press_enter(self, focused: HtmlElement | None) -> None:
         if focused is None:
@@ -362,8 +364,8 @@ def _focused_at_first(document: Document) -> HtmlElement | None:
     return next((control for control in controls if "autofocus" in control.attrib), None)
 
 
-def _is_inert(key: str) -> bool:
-    """Return whether a key exists but does nothing here: a key of its own, or one with a modifier such as Control+A."""
-    *modifiers, last = key.split("+")
-    known = last in _INERT_KEYS | _FUNCTION_KEYS or (bool(modifiers) and (len(last) == 1 or last in _EDITING_KEYS))
+def _is_known(key: str) -> bool:
+    """Return whether a key exists: a key of its own, or one with a modifier such as Control+A."""
+    *modifiers, last = [key] if len(key) == 1 else key.split("+")
+    known = last in _INERT_KEYS | _FUNCTION_KEYS | _EDITING_KEYS or len(last) == 1
     return known and all(modifier in _MODIFIERS for modifier in modifiers)

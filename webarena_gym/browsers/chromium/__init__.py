@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms
+from webarena_gym.browsers import forms, strokes
 from webarena_gym.browsers.chromium import refusals
 from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
@@ -53,6 +53,7 @@ class ChromiumBrowser:
     ) -> None:
         self._driver = SHARED.acquire(headless=headless)
         self._context = Context(self._driver, network, hosts, viewport, (strict, windowed), records=records)
+        self._windowed = windowed
         self._seen: View | None = None
         self._closed = False
 
@@ -131,10 +132,23 @@ class ChromiumBrowser:
             focusable = next((part for part in around if forms.is_focusable(part)), None)
             if focusable is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
+        focused = self._look().page.focused
+        if not self._tab.is_scripted and not self._windowed:
+            strokes.expect_effect(key, focused)
+            if focused is not None and (picked := strokes.picked(key, focused)) is not None:
+                self._pick(focused, picked)
+                return
         if key == "Enter":
-            refusals.check_implicit_submission(self._look().page.focused)
+            refusals.check_implicit_submission(focused)
         page = self._tab.page
         self._do(lambda _: page.keyboard.press(key))
+
+    def _pick(self, focused: HtmlElement, picked: HtmlElement) -> None:
+        """Choose an option of the focused list, or another radio button of the focused one's group."""
+        if picked.tag == "option":
+            self._choose(focused, picked)
+        else:
+            self._use(picked, lambda handle: handle.click(timeout=ACTION_MS), "click")
 
     def go_back(self) -> None:
         self._travel(-1, "there is no earlier page in this tab to go back to")
