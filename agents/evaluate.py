@@ -192,7 +192,7 @@ def policy_defaults(policy: str) -> dict[str, Any]:
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
-        return {"system": "think", "max_new_tokens": 1024, "temperature": None}
+        return {"system": "env", "max_new_tokens": 1024, "temperature": None}
     known = {item.name for item in fields(EvaluationSettings)}  # those of train_sb3 note more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 

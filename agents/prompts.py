@@ -1,14 +1,34 @@
-"""Prompts: the system prompts, and chat messages as token ids."""
+"""Prompts: the system prompts, and chat messages as token ids.
+
+The style "env" is what the env itself tells agents (`webarena_gym.actions.instructions`), and follows the package. An agent is used
+with the system prompt that it was trained with, so the texts of the styles "act" and "think" stay as they are, grammar included.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.batches import Ids
-from webarena_gym.actions import DIALECTS
+from webarena_gym.actions import DIALECTS, instructions
+from webarena_gym.actions.dialect import Naming
 
-Style = Literal["none", "act", "think"]
+Style = Literal["none", "act", "think", "env"]
 
+_GRAMMAR = """\
+do(action="Click", element="<element>"): Click an element.
+do(action="Right Click", element="<element>"): Click with the right mouse button.
+do(action="Hover", element="<element>"): Move the mouse over an element.
+do(action="Type", argument="<text>", element="<element>"): Replace the content of a field with the text; does not press Enter.
+do(action="Search", argument="<text>", element="<element>"): Replace the content of a field with the text and press Enter.
+do(action="Select Dropdown Option", argument="<option>", element="<element>"): Choose the option with that text from a drop-down list.
+do(action="Scroll Up"): Show the part of the page above.
+do(action="Scroll Down"): Show the part of the page below.
+do(action="Press Enter"): Press Enter in the focused field.
+do(action="Switch Tab", argument="<index>"): Go to the tab with that index; the first is 0.
+do(action="Wait"): Do nothing.
+go_backward(): Return to the previous page.
+go_forward(): Undo go_backward().
+exit(message="<answer>"): End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for."""
 _TASK = """You use a website for a person who has given you a task. Each turn shows you the current page as simplified HTML; \
 earlier pages may be left out. Answer each turn with exactly one action:
 
@@ -31,21 +51,32 @@ _NAMING = {
 }
 
 
-def system_prompt(style: Style, *, elements: str = "id") -> str:
-    """Return the instructions that go before the conversation; empty for "none".
+def system_prompt(style: Style, *, elements: Naming = "id") -> str:
+    """Return the instructions that go before the conversation; empty for "none", for "env" those that the env itself gives.
 
     >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
     (True, False, '')
     """
     if style == "none":
         return ""
-    task = _TASK.format(grammar=DIALECTS["webrl"].grammar(), naming=_NAMING[elements])
+    if style == "env":
+        return instructions(DIALECTS["webrl"].naming_by(elements))
+    task = _TASK.format(grammar=_GRAMMAR, naming=_NAMING[elements])
     return task + (_THINK if style == "think" else _ACT)
+
+
+def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
+    """Return a chat with this system message in the place of its own; without one if it is empty."""
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, *(message for message in messages if message["role"] != "system")]
 
 
 @dataclass(frozen=True)
 class PromptEncoder:
-    """Turns messages into the token ids that a model reads, and its response back into text."""
+    """Turns messages into the token ids that a model reads, and its response back into text.
+
+    `system` goes before each conversation in the place of the env's own system message; empty for none.
+    """
 
     tokenizer: Any
     system: str = ""
@@ -62,9 +93,8 @@ class PromptEncoder:
 
     def encode_all(self, conversations: Sequence[Sequence[Mapping[str, object]]]) -> list[Ids]:
         """Return the prompt ids of each conversation, ready for the assistant's turn."""
-        before = [{"role": "system", "content": self.system}] if self.system else []
         texts = [
-            self.tokenizer.apply_chat_template([*before, *messages], add_generation_prompt=True, tokenize=False)
+            self.tokenizer.apply_chat_template(told(messages, self.system), add_generation_prompt=True, tokenize=False)
             for messages in conversations
         ]
         return [tuple(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]] if texts else []

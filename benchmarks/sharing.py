@@ -14,7 +14,7 @@ from agents import small
 from agents.batches import Sample, Sharing, batch_logprobs, pack
 from agents.demonstrations import Demonstration, draw_tasks
 from agents.policies import ExpertReplies, RandomReplies, Request
-from agents.prompts import PromptEncoder
+from agents.prompts import PromptEncoder, told
 from agents.train_bc import encode
 from benchmarks.timing import middle, say, timed
 from webarena_gym.tasks import Task
@@ -64,7 +64,7 @@ def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
             while not over:
                 choose = expert if info["step"] < lost_at else wild
                 reply = choose(Request(0, env.unwrapped, info, rng.randrange(2**31)))
-                steps.append(Demonstration(task.task_id, tuple(info["messages"]), reply))
+                steps.append(Demonstration(task.task_id, tuple(told(info["messages"], "")), reply))
                 _, _, terminated, truncated, info = env.step(reply)
                 over = terminated or truncated
     env.close()

@@ -1,6 +1,6 @@
-"""The tables of results in the documents, written from the result files: `python -m benchmarks.tables`.
+"""The tables in the documents, written from the result files and from the package: `python -m benchmarks.tables`.
 
-A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in README.md or docs/results.md, and is not edited by hand.
+A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand.
 """
 
 import argparse
@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.playing import RESULTS
+from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
+from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "results.md")
+DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "actions.md", ROOT / "docs" / "results.md")
 # WebAgent-R1, arXiv 2505.16421, tables 2 and 3: success in per cent on WebArena-Lite's 165 tasks.
 _PAPER_MAIN = {"bc": "20.0 %", "mgrpo": "33.9 %"}  # Qwen2.5-3B
 _PAPER_METHODS = {"filtered_bc": "23.0", "awr": "28.5", "digirl": "30.3", "webrl": "42.4"}  # Llama-3.1-8B, from 20.6 of BC
@@ -206,8 +208,57 @@ def leaderboard() -> str:
     )
 
 
+def actions() -> str:
+    """Return every action with an example in each dialect that can express it."""
+    rows = [(str(kind), *(_example(kind, dialect) for dialect in DIALECTS.values())) for kind in Kind]
+    return _table(("action", *DIALECTS), rows)
+
+
+def webrl() -> str:
+    """Return the actions of the webrl dialect."""
+    return _forms("webrl")
+
+
+def webarena() -> str:
+    """Return the actions of the webarena dialect."""
+    return _forms("webarena")
+
+
+def browsergym() -> str:
+    """Return the actions of the browsergym dialect."""
+    return _forms("browsergym")
+
+
+def _forms(name: str) -> str:
+    dialect = DIALECTS[name]
+    rows = [
+        (f"`{dialect.syntax.signature(form)}`", form.meaning, f"`{dialect.example(form)}`", f"`{form.name}`")
+        for form in dialect.forms
+    ]
+    return _table(("action", "what it does", "example", "as a tool"), rows)
+
+
+def _example(kind: Kind, dialect: Dialect) -> str:
+    """Return an action as a dialect writes it, "" where it cannot."""
+    examples = {each.placeholder: each.example for form in DIALECTS["webrl"].forms for each in form.parameters}
+    arguments = {
+        Kind.SELECT: examples["option"], Kind.SWITCH_TAB: examples["index"], Kind.PRESS: "Enter",
+        Kind.GOTO: "http://shop.test/", Kind.EXIT: examples["answer"],
+    }  # fmt: skip
+    argument = arguments.get(kind, examples["text"]) if kind in NEEDS_ARGUMENT else None
+    try:
+        written = dialect.format(Action(kind, "12" if kind in NEEDS_ELEMENT else None, argument))
+    except ValueError:
+        return ""
+    return f"`{written.strip('`')}`"
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    table.__name__: table for table in (learning, methods, baselines, variants, ablations, interactions, searches, leaderboard)
+    table.__name__: table
+    for table in (
+        *(learning, methods, baselines, variants, ablations, interactions, searches, leaderboard),
+        *(actions, webrl, webarena, browsergym),
+    )
 }
 
 

@@ -17,6 +17,9 @@ PAGES = {
     "entities in attributes": '<a href="/?a=1&amp;b=2&copy=3" title="a &quot;b&quot; &lt;c&gt;">x</a><input value="&lt;&amp;&gt;">',
     "white space": "<p>  a \n\t b  <span> c </span>d<span>e</span> </p><pre>  keep\n  this  </pre><p> </p>",
     "text area": "<textarea aria-label=T>\n\nfirst &amp;\n  second</textarea><textarea aria-label=U></textarea>",
+    "text area of several lines": "<textarea aria-label=T>\r\n  one\r\n\r\n\ttwo &lt;b>\rthree\n\n</textarea> <button>Go</button>"
+    "<table><tr><td>x <textarea aria-label=U>a\nb \\n</textarea></td><td>y</td></tr></table><h2>h <textarea>c\n d</textarea></h2>"
+    "<textarea aria-label=V>" + "line\n" * 200 + "</textarea>",
     "text area with tags": "<textarea aria-label=T><b>bold</b> <a href=/x>no link</a></textarea>",
     "select groups": """<label>Size <select><optgroup label=Small><option>S<option selected>M<optgroup label=Big><option>L
         <option disabled>XL</select></label>""",

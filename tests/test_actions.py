@@ -1,12 +1,17 @@
 """Every dialect reads what it writes, accepts what models really write, and refuses the rest with a reason."""
 
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.growth import LONGER, grows_too_fast
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
+from webarena_gym.actions.dialect import MAX_REASON
 from webarena_gym.errors import ActionError
+from webarena_gym.texts import MAX_ERROR, MAX_REPLY
 
 WEBRL = DIALECTS["webrl"]
 TAGS = ("</think>", "<answer>")  # they say where in a reply its action stands, so no action can hold them
@@ -46,7 +51,12 @@ def test_webrl_finds_the_action_behind_thoughts_and_in_fences(action, thought):
         assert WEBRL.parse(f"```python\n{written}\n```") == action
 
 
-@given(actions([kind for kind in Kind if kind is not Kind.RIGHT_CLICK], st.integers(0, 999).map(str), WORDS))
+NUMBERED = st.builds("{} [{}]".format, WORDS, st.integers(2, 9)) | st.builds(
+    "{} [{}] [{}]".format, WORDS, *[st.integers(2, 9)] * 2
+)
+
+
+@given(actions([kind for kind in Kind if kind is not Kind.RIGHT_CLICK], st.integers(0, 999).map(str) | WORDS | NUMBERED, WORDS))
 def test_webarena_reads_what_it_writes(action):
     assert DIALECTS["webarena"].parse(DIALECTS["webarena"].format(action)) == action
 
@@ -79,6 +89,9 @@ def test_browsergym_reads_what_it_writes(action):
         ("exit()", Action(Kind.EXIT, argument="")),
         ('exit("$5.00")', Action(Kind.EXIT, argument="$5.00")),
         ('exit(message="one\ntwo")', Action(Kind.EXIT, argument="one\ntwo")),
+        (r'exit(message="caf\u00e9 \ud83d\ude00 \xe9 \U0001F600")', Action(Kind.EXIT, argument="café 😀 é 😀")),
+        (r'exit(message="a\ud83d")', Action(Kind.EXIT, argument="a\N{REPLACEMENT CHARACTER}")),
+        (r'exit(message="C:\users \\u00e9 \x \U00110000")', Action(Kind.EXIT, argument=r"C:\users \u00e9 \x \U00110000")),
         ('<think>do(action="Wait")?</think><answer>exit(message="do(x)")</answer>', Action(Kind.EXIT, argument="do(x)")),
     ],
 )
@@ -204,3 +217,116 @@ def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
             silent.append(kind)
     assert {"webrl": 4, "webarena": 1, "browsergym": 1}[dialect.name] == len(silent)
     assert all(line.strip() for line in dialect.grammar().splitlines())
+
+
+EVERY = pytest.mark.parametrize(
+    "dialect", [each.naming_by(way) for each in DIALECTS.values() for way in ("id", "label")], ids=str
+)
+
+
+def refusal(dialect, reply):
+    """Return why a reply is refused, None where it is read."""
+    try:
+        dialect.parse(reply)
+    except ActionError as error:
+        return str(error)
+    return None
+
+
+def assert_lists_the_forms(dialect, said):
+    examples = [dialect.example(form) for form in dialect.forms]
+    assert said.splitlines()[-len(examples) :] == examples
+    assert len(said) <= MAX_REASON + 100 + sum(len(example) + 1 for example in examples) <= MAX_ERROR
+
+
+def misspelt(dialect):
+    """Yield replies that are nearly actions: with an argument too few or too many, or with one of another name or type."""
+    for form in dialect.forms:
+        values = {each.name: dialect.example_of(each) or each.default for each in form.parameters}
+        for each in form.parameters:
+            others = {name: value for name, value in values.items() if name != each.name}
+            if each.default is None:
+                yield dialect.syntax.spell(form.name, others)
+            if dialect.name != "webarena":
+                yield dialect.syntax.spell(form.name, others | {"wrong": "x"})
+            if each.type == "number" or each.choices:
+                yield dialect.syntax.spell(form.name, values | {each.name: "soon"})
+        if form.kind not in (Kind.EXIT, Kind.SEARCH, Kind.SELECT) or dialect.name != "webarena":
+            yield dialect.syntax.spell(form.name, values | {"more": "x"})
+        yield dialect.syntax.spell(f"un{form.name}", values)
+
+
+@EVERY
+def test_the_examples_of_a_dialect_are_its_actions(dialect):
+    for form in dialect.forms:
+        assert dialect.parse(dialect.example(form)).kind is form.kind
+
+
+@EVERY
+def test_what_is_nearly_an_action_is_refused_with_all_the_forms(dialect):
+    # These two have one argument that may be left out, whatever it is.
+    lenient = {'noop("soon")', 'report_infeasible("soon")', "noop(soon)"}
+    for reply in misspelt(dialect):
+        said = refusal(dialect, reply)
+        assert said is not None or reply in lenient or reply.startswith("type "), reply
+        if said is not None:
+            assert_lists_the_forms(dialect, said)
+
+
+@EVERY
+@pytest.mark.parametrize("other", DIALECTS.values(), ids=DIALECTS)
+def test_the_actions_of_another_dialect_are_refused_with_all_the_forms(dialect, other):
+    for form in other.forms:
+        said = refusal(dialect, other.example(form))
+        if said is None:  # the two write it alike
+            assert dialect.parse(other.example(form)).kind is form.kind
+        else:
+            assert_lists_the_forms(dialect, said)
+
+
+@EVERY
+@given(reply=st.text(max_size=80) | st.sampled_from([reply for reply, _ in MALFORMED]))
+def test_any_refusal_lists_all_the_forms(dialect, reply):
+    said = refusal(dialect, reply)
+    assert said is None or assert_lists_the_forms(dialect, said) is None
+
+
+@EVERY
+@pytest.mark.parametrize("piece", ["x", "do(", "do(action='", "exit() ", "click [1]\n", "```", "click(1, ", "'", "[", "\\"])
+def test_errors_stay_short_however_long_the_reply(dialect, piece):
+    for length in (MAX_REPLY, MAX_REPLY + 1, 3 * MAX_REPLY):
+        said = refusal(dialect, (piece * length)[:length])
+        assert said is not None
+        assert_lists_the_forms(dialect, said)
+        assert ("expected at most 100,000" in said) == (length > MAX_REPLY)
+
+
+OPENINGS = {
+    "webrl": ("", 'do(action="Type", argument="', "exit('", "do("),
+    "webarena": ("", "click [", "```type [1] [", "stop "),
+    "browsergym": ("", 'fill("1", "', "noop(", "click('"),
+}
+PIECES = ("'", '"', "\\", "(", ")", "[", "]", ",", "=", "#", "`", "```", " ", "\n", "a", "<answer>", "</think>", "u0041")
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+def test_replies_of_any_pieces_are_read_in_linear_time(dialect):
+    own = [dialect.example(dialect.forms[0]), dialect.forms[0].name + " ", f"{dialect.forms[-1].name}("]
+    singles = [(opening, piece, MAX_REPLY // LONGER) for opening, piece in product(OPENINGS[dialect.name], [*PIECES, *own])]
+    pairs = [(opening, one + other, 1_000) for opening, one, other in product(OPENINGS[dialect.name], PIECES, [*PIECES, *own])]
+    for opening, piece, length in [*singles, *pairs]:
+
+        def make(size, opening=opening, piece=piece):
+            return opening + piece * ((size - len(opening)) // len(piece))
+
+        assert not grows_too_fast(lambda reply: refusal(dialect, reply), make, length), (opening, piece)
+
+
+@pytest.mark.parametrize("opening", ['do(action="Type", argument="', 'exit("'])
+@pytest.mark.parametrize("piece", ['"', '" ', "\\"])
+def test_the_reader_itself_is_linear_far_beyond_the_longest_reply(opening, piece):
+    def read(text):
+        with pytest.raises(ActionError):
+            WEBRL.syntax.read(text)
+
+    assert not grows_too_fast(read, lambda length: opening + piece * (length // len(piece)), length=50_000)

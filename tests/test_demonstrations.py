@@ -135,7 +135,7 @@ def test_the_conversation_is_the_env_s_own(thoughts):
     _, info = env.reset(seed=0, options={"task": tasks[0]})
     shown = demonstrate(tasks, expert_thoughts="short", thoughts=thoughts)
     for step in shown:
-        seen.append(info["messages"])
+        seen.append(info["messages"][1:])
         info = env.step(step.reply)[4]
     assert [list(step.messages) for step in shown] == seen
     assert info["success"]

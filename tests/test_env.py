@@ -10,10 +10,13 @@ from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests import needs
 from webarena_gym.env import CHARSET, WebArenaLite
 from webarena_gym.errors import ServerError, SnapshotError, TaskError
+from webarena_gym.observation import visible_text
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer, at_url, state
+from webarena_gym.texts import MAX_ERROR
 
 WORLD = 0
 CART = "SELECT count(*) FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = 1"
@@ -124,8 +127,8 @@ def test_actions_act(env):
     assert env.step("go_forward()")[4]["url"] == "http://shop.test/wishlist/"
     _, _, _, _, info = env.step('do(action="Search", argument="lamp", element="Search entire store")')
     assert info["url"].startswith("http://shop.test/catalogsearch/result/?q=lamp")
-    assert [message["role"] for message in info["messages"]] == ["user", "assistant"] * 4 + ["user"]
-    assert info["messages"][0]["content"].endswith("Round 0\n\n** Simplified html **")
+    assert [message["role"] for message in info["messages"]] == ["system", *["user", "assistant"] * 4, "user"]
+    assert info["messages"][1]["content"].endswith("Round 0\n\n** Simplified html **")
 
 
 def test_tabs_and_urls_in_the_other_dialects():
@@ -397,7 +400,95 @@ def test_the_other_histories(history):
     _, *_, info = env.step('do(action="Click", element="0")')
     _, *_, info = env.step('do(action="Click", element="3")')
     assert first["page"] != info["page"]
-    kept = first["page"] in info["messages"][0]["content"]
+    system, *chat = info["messages"]
+    kept = first["page"] in chat[0]["content"]
     assert kept == (history == "full")
-    assert len(info["messages"]) == (5 if history == "full" else 1)
+    assert len(chat) == (5 if history == "full" else 1)
+    assert system == {"role": "system", "content": env.unwrapped.system_prompt}
+    env.close()
+
+
+REPLIES = st.one_of(
+    st.text(max_size=200),
+    st.builds(
+        "{}{}{}".format,
+        st.sampled_from(["", 'do(action="Type", argument="', 'do(action="Search", argument="', 'do(action="Click", element="', "exit(", "<think>"]),
+        st.builds(str.__mul__, st.sampled_from(["a", "x ", "]\n", "'", "\\", "\U0010ffff", "do("]), st.sampled_from([1, 999, 20_000, 99_900, 250_000])),
+        st.sampled_from(["", '")', '", element="1")', '", element="Search entire store")']),
+    ),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("history", ["compressed", "full", "none"])
+@settings(max_examples=15, deadline=None)
+@given(replies=st.lists(REPLIES, max_size=14), dialect=st.sampled_from(["webrl", "webarena", "browsergym"]))
+def test_whatever_is_replied_the_observation_is_in_its_space_and_is_what_the_messages_say(history, replies, dialect):
+    env = WebArenaLite(tasks=[LOOK], history=history, dialect=dialect, max_steps=99)
+    seen, info = env.reset(seed=0)
+    for reply in replies:
+        assert env.observation_space.contains(seen)
+        assert seen == "\n\n".join(message["content"] for message in info["messages"][1:])
+        assert len(info["action_error"]) <= MAX_ERROR
+        assert len(info["page"]) < 20_000, "a page, and the error above it"
+        seen, _, terminated, _, info = env.step(reply)
+        if terminated:
+            break
+    assert env.observation_space.contains(seen)
+    env.close()
+
+
+def test_twelve_replies_of_the_greatest_length_fit():
+    env = make(max_steps=20)
+    env.reset()
+    for number in range(12):
+        seen, *_, info = env.step((str(number) * 99_999)[:99_999])
+    assert env.observation_space.contains(seen)
+    assert "earlier rounds are left out]" in info["messages"][1]["content"]
+    assert info["messages"][-2]["content"] == "1" * 99_999
+    env.close()
+
+
+def test_a_reply_that_is_too_long_does_nothing_and_is_kept_in_part():
+    env = make()
+    _, before = env.reset()
+    reply = click("0") + " " * 100_000
+    _, reward, terminated, truncated, info = env.step(reply)
+    assert (reward, terminated, truncated, info["url"]) == (0.0, False, False, before["url"])
+    assert "the reply has 100,031 characters; expected at most 100,000" in info["action_error"]
+    assert info["messages"][-2]["content"].startswith(click("0"))
+    assert info["messages"][-2]["content"].endswith("characters were cut]")
+    assert 99_900 < len(info["messages"][-2]["content"]) <= 100_000
+    env.close()
+
+
+def sorting_list(env):
+    """Go to a page with a drop-down list, and return its id and what is chosen there."""
+    env.step("goto [http://shop.test/catalogsearch/result/?q=lamp]")
+    nodes = env.unwrapped.observation.nodes
+    address = next(address for address, node in nodes.items() if node.element.tag == "select")
+    return address, nodes[address].element
+
+
+def chosen(select):
+    return [visible_text(option) for option in select.iter("option") if "selected" in option.attrib]
+
+
+@pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
+def test_a_list_can_be_used_with_keys_and_a_click_says_that_it_chooses_nothing(browser):
+    env = make(dialect="webarena", browser=browser, max_steps=99)
+    env.reset()
+    assert "no element has the focus" in env.step("press [t]")[4]["action_error"]
+    address, select = sorting_list(env)
+    before = chosen(select)
+    info = env.step(f"click [{address}]")[4]
+    assert "a click chooses nothing in select" in info["action_error"]
+    assert " focused" in info["page"], "the click has brought the focus, for keys"
+    texts = [visible_text(option) for option in select.iter("option")]
+    for key in ("ArrowDown", texts[-1][0]):
+        info = env.step(f"press [{key}]")[4]
+        assert info["action_error"] == ""
+        now = chosen(env.unwrapped.observation.nodes[address].element)
+        assert now != before
+        before = now
+    assert "does nothing" in env.step("press [Escape]")[4]["action_error"]
     env.close()

@@ -72,7 +72,7 @@ def test_who_looks_behind_the_page_cannot_play_envs_in_other_processes(policy):
 
 def test_a_chat_model_is_named_by_its_protocol():
     settings = evaluate.EvaluationSettings(policy="chat:some/model:tag", **evaluate.policy_defaults("chat:some/model:tag"))
-    assert (settings.system, settings.max_new_tokens, settings.temperature) == ("think", 1024, None)
+    assert (settings.system, settings.max_new_tokens, settings.temperature) == ("env", 1024, None)
     with closing(evaluate.create_policy(settings)) as policy:
         assert isinstance(policy, ChatPolicy)
         assert "some/model:tag" in policy.name

@@ -4,7 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webarena_gym import history
 from webarena_gym.history import PLACEHOLDER, Turn, as_text, compress
+from webarena_gym.texts import cut
 
 TURNS = st.lists(st.builds(Turn, st.text(max_size=20), st.text(max_size=20)), max_size=6)
 THINKING = Turn("<h1>One</h1>", "<think>Two?</think>\n<answer>go_backward()</answer>")
@@ -42,3 +44,45 @@ def test_the_chat_of_a_step_is_a_prefix_of_the_next_but_for_the_newest_page(goal
     assert chat[:-1] == longer[: len(chat) - 1]
     assert [turn.reply for turn in turns] == [message["content"] for message in chat if message["role"] == "assistant"]
     assert chat[-1]["content"].endswith(page)
+
+
+LIMITS = {"MAX_OBSERVATION": 2_000, "MAX_PAGE": 900, "MAX_GOAL": 200, "MAX_REPLY": 300}
+LONG = st.sampled_from(["", "a", "b" * 90, "c" * 301, "d" * 5_000, "</think>" * 200, "<answer>" * 200])
+
+
+@pytest.fixture(scope="module")
+def small_limits():
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in LIMITS.items():
+            patch.setattr(history, name, value)
+        yield
+
+
+@given(
+    goal=LONG,
+    turns=st.lists(st.builds(Turn, LONG, LONG), max_size=40),
+    page=LONG,
+    mode=st.sampled_from(["compressed", "full", "none"]),
+    thoughts=st.booleans(),
+)
+def test_a_chat_stays_within_its_limit_and_says_what_is_missing(small_limits, goal, turns, page, mode, thoughts):
+    chat = compress(goal, turns, page, mode, thoughts=thoughts)
+    text = as_text(chat)
+    assert len(text) <= LIMITS["MAX_OBSERVATION"]
+    assert all(message["content"] in text for message in chat)
+    kept = sum(message["role"] == "assistant" for message in chat)
+    assert chat[-1]["content"].split("\n\n")[-1] == cut(page, LIMITS["MAX_PAGE"])
+    assert f"Round {len(turns)}\n\n" in chat[-1]["content"]
+    missing = len(turns) - kept if mode != "none" else 0
+    assert (f"[{missing} earlier rounds are left out]" in chat[0]["content"]) == (missing > 0)
+    assert ("characters were cut]" in text) >= (len(goal) > LIMITS["MAX_GOAL"] or len(page) > LIMITS["MAX_PAGE"])
+    numbers = [int(message["content"].split("Round ")[1].split("\n")[0]) for message in chat if message["role"] == "user"]
+    assert numbers == list(range(len(turns) - kept, len(turns) + 1))
+
+
+def test_the_newest_rounds_stay(small_limits):
+    turns = [Turn("p", f"reply {number} " + "x" * 200) for number in range(30)]
+    chat = compress("G", turns, "P")
+    assert chat[-2]["content"] == turns[-1].reply
+    assert chat[0]["content"].startswith("Task Instruction: G\n\n[")
+    assert 3 < len(chat) < 30

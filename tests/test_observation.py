@@ -31,7 +31,8 @@ Good bags, for you & me &lt;b>
 <tr><th>Order</th><th>Link</th></tr>
 <tr><td>1</td><td><a id="8">View</a> now</td></tr>
 <select id="9" label="Qty"><option>1</option><option selected>2</option></select> <input id="10" label="Gift" type="checkbox" checked>
-<textarea id="11" label="note">one two</textarea>
+<textarea id="11" label="note">one
+two</textarea>
 <a id="12">inner</a>
 <img alt="A photo">"""
 

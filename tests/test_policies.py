@@ -1,10 +1,14 @@
+import hashlib
+from pathlib import Path
 from random import Random
 
 import pytest
+from transformers import AutoTokenizer
 
+from agents.checkpoints import agent_record
 from agents.engines.inprocess import InProcessEngine
 from agents.policies import ExpertReplies, LanguageModelPolicy, RandomReplies, Request, ScriptedPolicy
-from agents.prompts import PromptEncoder
+from agents.prompts import PromptEncoder, system_prompt, told
 from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
@@ -98,3 +102,50 @@ def test_closing_closes_the_engine():
     policy.close()
     with pytest.raises(RuntimeError, match="closed"):
         policy.ask([Request(0, None, messages("Round"))])
+
+
+def digest(value):
+    return hashlib.sha256(value.encode()).hexdigest()
+
+
+# What agents were trained with is what they are used with, so these may not change.
+@pytest.mark.parametrize(
+    ("style", "elements", "expected"),
+    [
+        ("act", "id", "1ecf8e46ed76d2b13ca78f0870ca25ca17561b7c80be9b3da89c17ea74862a45"),
+        ("act", "label", "d8126c3b681b1acb5eb67a1c3cf8afb532f81c27f660c49480d3088000c47880"),
+        ("think", "id", "29b4439595bc3d737952744d26594c150c7813cb998c478727377e685a25c228"),
+        ("think", "label", "0a39cb7712cfac6a74d9f35846ae47e080d57c4825f37c8589cd51066cd1a2eb"),
+    ],
+)
+def test_recorded_system_prompts_stay_as_they_are(style, elements, expected):
+    assert digest(system_prompt(style, elements=elements)) == expected
+
+
+CHAT = [
+    {"role": "user", "content": "Task Instruction: Add the Blue Bag to the wish list.\n\nRound 0\n\n** Simplified html **"},
+    {"role": "assistant", "content": 'do(action="Click", element="Blue Bag")'},
+    {
+        "role": "user",
+        "content": "Round 1\n\nURL: http://shop.test/blue-bag.html\n<h1>Blue Bag</h1>\n<a>Add to Wish List</a> $3.00",
+    },
+]
+
+
+@pytest.mark.parametrize("name", ["starter", "cloned"])
+def test_shipped_agents_read_the_tokens_that_they_were_trained_with(name, env):
+    folder = Path("agents/checkpoints") / name
+    encoder = PromptEncoder(AutoTokenizer.from_pretrained(folder), system_prompt(agent_record(folder)["system"]))
+    for before in ([], [{"role": "system", "content": "What the env says."}]):
+        (ids,) = encoder.encode_all([[*before, *CHAT]])
+        assert digest(repr(ids)) == "44f60a81e8cc2a0bd00e41c976027456691004105d33a13f251c6ba75b8033de"
+    text, info = env.reset(seed=0)
+    (ids,) = encoder.encode_all([info["messages"]])
+    assert encoder.tokenizer.decode(ids) == f"<|user|>{text}<|assistant|>"
+
+
+def test_the_env_s_own_system_prompt_is_a_style(env):
+    assert system_prompt("env", elements="label") == env.system_prompt
+    _, info = env.reset(seed=0)
+    assert told(info["messages"], env.system_prompt) == info["messages"]
+    assert told(info["messages"], "") == info["messages"][1:]

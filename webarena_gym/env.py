@@ -11,7 +11,7 @@ import gymnasium
 import numpy
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import DIALECTS
+from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.arguments import expect_no_layout, expect_one_of, expect_plain, expect_positive
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.episode import Episode
@@ -28,7 +28,7 @@ from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
 from webarena_gym.spaces import CHARSET as CHARSET
-from webarena_gym.spaces import MAX_OBSERVATION, MAX_REPLY, text_space
+from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space
 from webarena_gym.tasks import Task
 from webarena_gym.time_limits import outer_limit
 from webarena_gym.venues import EmbeddedVenue, Venue, outcome
@@ -135,9 +135,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         for task in self._tasks:
             check(task.eval, rules)
         self.observation_space = text_space(MAX_OBSERVATION)
-        self.action_space = text_space(MAX_REPLY)
         self.render_mode = render_mode
-        self.dialect = DIALECTS[dialect]
+        self.dialect = DIALECTS[dialect].naming_by(elements)
+        self.action_space = reply_space(self.dialect)
         self._variation: Variation = variation
         self._max_steps = max_steps
         self._limit: float = max_steps
@@ -158,6 +158,18 @@ class WebArenaLite(gymnasium.Env[str, str]):
             self._venue = ServerVenue(lambda own: maker.for_servers(own | hosts), addresses, accounts=self._accounts)
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
+
+    # What an agent must know.
+
+    @property
+    def system_prompt(self) -> str:
+        """What an agent is told before it begins: its actions with examples, and the rule for answers."""
+        return self._presentation.system_prompt(self.dialect)
+
+    @property
+    def action_schema(self) -> list[dict[str, Any]]:
+        """The actions as OpenAI's `tools`, with JSON Schemas; `webarena_gym.actions.reply_of` makes a reply of a call."""
+        return tools(self.dialect)
 
     # The state of the episode, for experts, searches and viewers.
 
@@ -202,7 +214,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             self._venue.abandon()
             goal = self._venue.enter(task)
         self._limit = min(self._max_steps, outer_limit(self))
-        self._episode = Episode(task, goal, self._venue.browser, self._presentation)
+        self._episode = Episode(task, goal, self._venue.browser, self._presentation, self.dialect)
         text, info = self._episode.tell()
         return text, dict(info)
 
@@ -218,7 +230,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
         last = episode.look()
         try:
-            answer = episode.take(action, self.dialect)
+            answer = episode.take(action)
             terminated = answer is not None or self._venue.settle()
             truncated = not terminated and len(episode.turns) >= self._limit
             episode.is_over = terminated or truncated
@@ -276,6 +288,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             snapshot.goal,
             self._venue.browser,
             self._presentation,
+            self.dialect,
             list(snapshot.turns),
             snapshot.top,
             snapshot.action_error,

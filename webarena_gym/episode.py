@@ -13,6 +13,7 @@ from webarena_gym.observation import scrolled
 from webarena_gym.presentation import Presentation, Seen
 from webarena_gym.spaces import within_charset
 from webarena_gym.tasks import Task
+from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
 
 
 class Info(TypedDict):
@@ -21,7 +22,7 @@ class Info(TypedDict):
     goal: str
     url: str
     page: str  # the newest page as text, without history
-    messages: list[Message]  # the chat that leads to the next reply, with history compressed
+    messages: list[Message]  # the chat that leads to the next reply: the system prompt, then what the observation says
     step: int  # steps taken in this episode
     action_error: str  # why the last action did nothing; empty when it was fine
     task_id: str
@@ -51,6 +52,7 @@ class Episode:
     goal: str
     browser: Browser
     presentation: Presentation
+    dialect: Dialect
     turns: list[Turn] = field(default_factory=list)
     top: int = 0  # the first line of the page that is shown
     action_error: str = ""
@@ -66,8 +68,9 @@ class Episode:
     def tell(self, last: Seen | None = None) -> tuple[str, Info]:
         """Return the observation and the info of this moment, or, where nothing can be seen, with what was seen last."""
         seen = last or self.look()
-        messages = self.presentation.chat(self.goal, self.turns, seen.text)
-        return as_text(messages), {
+        chat = self.presentation.chat(self.goal, self.turns, seen.text)
+        messages: list[Message] = [{"role": "system", "content": self.presentation.system_prompt(self.dialect)}, *chat]
+        return as_text(chat), {
             "goal": self.goal,
             "url": seen.page.url,
             "page": seen.text,
@@ -77,22 +80,22 @@ class Episode:
             "task_id": self.task.task_id,
         }
 
-    def take(self, reply: str, dialect: Dialect) -> str | None:
+    def take(self, reply: str) -> str | None:
         """Do what a reply says. Returns the answer with which it exits, None when it does not.
 
-        A malformed or impossible action changes nothing but `action_error`. Raises BrowserError.
+        A malformed, too long or impossible action changes nothing but `action_error`. Raises BrowserError.
         """
-        self.turns.append(Turn(self.look().text, within_charset(reply)))
+        self.turns.append(Turn(self.look().text, within_charset(cut(reply, MAX_REPLY))))
         self.action_error = ""
         answer: str | None = None
         try:
-            action = dialect.parse(reply)
+            action = self.dialect.parse(reply)
             if action.kind is Kind.EXIT:
                 answer = action.argument or ""
             else:
                 self._act(action)
         except ActionError as error:
-            self.action_error = str(error)
+            self.action_error = cut(within_charset(str(error)), MAX_ERROR)
         self._seen = None
         return answer
 

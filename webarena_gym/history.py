@@ -8,15 +8,18 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypedDict
 
 from webarena_gym.actions.replies import answer_part
+from webarena_gym.texts import MAX_GOAL, MAX_OBSERVATION, MAX_PAGE, MAX_REPLY, cut
 
 History = Literal["compressed", "none", "full"]
 PLACEHOLDER = "** Simplified html **"
+_BREAK = "\n\n"
+_HEAD = 100  # characters of a message besides goal and page, and of what parts it from the next, at most
 
 
 class Message(TypedDict):
     """One chat message."""
 
-    role: Literal["user", "assistant"]
+    role: Literal["system", "user", "assistant"]
     content: str
 
 
@@ -33,32 +36,41 @@ def compress(
     r"""Return the chat that leads to the next reply; the last message holds the newest page whole.
 
     `mode` is "compressed" (placeholders for earlier pages), "full" (earlier pages whole) or "none" (the newest page alone).
-    Without `thoughts`, past replies keep only the part that holds the action.
+    Without `thoughts`, past replies keep only the part that holds the action. As one text, the chat has at most MAX_OBSERVATION characters:
+    a goal, a page or a reply that is too long is cut and says so, and the first message says how many of the earliest rounds found
+    no room.
 
     >>> chat = compress("Buy milk", [Turn("<a>Milk</a>", 'do(action="Click", element="Milk")')], "<h1>Milk</h1>")
     >>> [message["content"] for message in chat]  # doctest: +NORMALIZE_WHITESPACE
     ['Task Instruction: Buy milk\n\nRound 0\n\n** Simplified html **', 'do(action="Click", element="Milk")',
      'Round 1\n\n<h1>Milk</h1>']
     """
+    instruction, newest = f"Task Instruction: {cut(goal, MAX_GOAL)}", cut(page, MAX_PAGE)
+    room = MAX_OBSERVATION - len(instruction) - len(newest) - 2 * _HEAD
+    rounds: list[tuple[str, str]] = []  # what was shown and said, the latest first
+    for turn in reversed(turns if mode != "none" else ()):
+        shown = cut(turn.page, MAX_PAGE) if mode == "full" else PLACEHOLDER
+        reply = cut(turn.reply if thoughts else answer_part(turn.reply), MAX_REPLY)
+        room -= len(shown) + len(reply) + _HEAD
+        if room < 0:
+            break
+        rounds.append((shown, reply))
+    missing = len(turns) - len(rounds) if mode != "none" else 0
+    if missing:
+        instruction += f"{_BREAK}[{missing} earlier rounds are left out]"
     messages: list[Message] = []
-    if mode != "none":
-        for number, turn in enumerate(turns):
-            shown = turn.page if mode == "full" else PLACEHOLDER
-            messages.append(_user(goal, number, shown, first=number == 0))
-            messages.append({"role": "assistant", "content": turn.reply if thoughts else answer_part(turn.reply)})
-    messages.append(_user(goal, len(turns), page, first=not messages))
+    for number, (shown, reply) in enumerate(reversed(rounds), missing):
+        messages.append({"role": "user", "content": f"Round {number}{_BREAK}{shown}"})
+        messages.append({"role": "assistant", "content": reply})
+    messages.append({"role": "user", "content": f"Round {len(turns)}{_BREAK}{newest}"})
+    messages[0] = {"role": "user", "content": f"{instruction}{_BREAK}{messages[0]['content']}"}
     return messages
 
 
 def as_text(messages: Sequence[Message]) -> str:
-    r"""Write a chat as one text, for agents that read plain observations.
+    r"""Write a chat as one text, for agents that read plain observations; without what a system message says.
 
     >>> as_text([{"role": "user", "content": "Round 0"}, {"role": "assistant", "content": "go_backward()"}])
     'Round 0\n\ngo_backward()'
     """
-    return "\n\n".join(message["content"] for message in messages)
-
-
-def _user(goal: str, number: int, page: str, *, first: bool) -> Message:
-    instruction = f"Task Instruction: {goal}\n\n" if first else ""
-    return {"role": "user", "content": f"{instruction}Round {number}\n\n{page}"}
+    return _BREAK.join(message["content"] for message in messages if message["role"] != "system")

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
+from webarena_gym.actions import Dialect, instructions
 from webarena_gym.arguments import expect_one_of, expect_positive
 from webarena_gym.history import History, Message, Turn, compress
 from webarena_gym.observation import Elements, Observation, Style, observe
 from webarena_gym.page import Page
-from webarena_gym.spaces import MAX_OBSERVATION, within_charset
+from webarena_gym.spaces import within_charset
+from webarena_gym.texts import MAX_PAGE, cut
 
 Viewport = Literal["window", "layout"]
 
@@ -49,12 +51,16 @@ class Presentation:
             style=self.observation,
             bbox=self.bbox,
             header=self.header,
-            window=MAX_OBSERVATION if self.viewport == "layout" else self.window,
+            window=MAX_PAGE if self.viewport == "layout" else self.window,
             top=top,
         )
         text = f"Action error: {action_error}\n{seen.text}" if action_error else seen.text
-        return Seen(page, seen, within_charset(text))
+        return Seen(page, seen, cut(within_charset(text), MAX_PAGE))
+
+    def system_prompt(self, dialect: Dialect) -> str:
+        """Return what an agent is told before it begins."""
+        return instructions(dialect, self.observation)
 
     def chat(self, goal: str, turns: Sequence[Turn], text: str) -> list[Message]:
-        """Return the chat that leads to the next reply; `text` is the newest page."""
+        """Return the chat that leads to the next reply, without a system message; `text` is the newest page."""
         return compress(goal, turns, text, self.history, thoughts=self.thoughts)

@@ -7,8 +7,11 @@ from typing import Any
 
 from gymnasium.spaces import Space, Text, Tuple
 
-MAX_OBSERVATION = 1_000_000  # characters
-MAX_REPLY = 100_000  # characters
+from webarena_gym.actions import Dialect
+from webarena_gym.actions.forms import Parameter
+from webarena_gym.texts import MAX_OBSERVATION as MAX_OBSERVATION
+from webarena_gym.texts import MAX_REPLY as MAX_REPLY
+
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 _RANGES = ((" ", "~"), ("\xa0", "\ud7ff"), ("\ue000", "\ufffd"), ("\U0001f000", "\U0001faff"))
@@ -16,11 +19,62 @@ CHARSET = frozenset(chr(code) for first, last in _RANGES for code in range(ord(f
 """What observations and actions are made of; any other character of a page is shown as U+FFFD."""
 
 _OUTSIDE_CHARSET = re.compile(f"[^{''.join(f'{first}-{last}' for first, last in _RANGES)}\n\t\r]")
+_WORDS = ("red", "shoes", "lamp", "12", "order", "My Account")
 
 
-def text_space(max_length: int) -> Text:
+class TextSpace(Text):
+    """Texts over CHARSET, up to a length. Copies share its large tables, but not its random numbers."""
+
+    def __init__(self, max_length: int) -> None:
+        super().__init__(max_length, min_length=0, charset=CHARSET)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "TextSpace":
+        other = copy(self)
+        other._np_random = deepcopy(self._np_random, memo)  # noqa: SLF001 - it is of this class
+        return other
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.min_length}, {self.max_length}, charset of {len(CHARSET)} characters)"
+
+
+class ReplySpace(TextSpace):
+    """All replies that an env takes. A sample is a well-formed action of its dialect, chosen uniformly among its forms."""
+
+    dialect: Dialect
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """Return an action with values of its parameters; with a mask or a probability, what Gymnasium's Text does."""
+        if mask is not None:
+            return str(super().sample(mask))
+        if probability is not None:
+            return str(super().sample(probability=probability))
+        form = self.dialect.forms[self.np_random.integers(len(self.dialect.forms))]
+        return self.dialect.syntax.spell(form.name, {each.name: self._value(each) for each in form.parameters})
+
+    def _value(self, parameter: Parameter) -> str:
+        """Return a value of a parameter; what it names need not be on a page."""
+        if parameter.choices:
+            return str(self.np_random.choice(parameter.choices))
+        if parameter.type == "integer" or (parameter.type == "element" and self.dialect.naming == "id"):
+            return str(self.np_random.integers(30))
+        if parameter.type == "number":
+            return str(self.np_random.choice((-480, 480)))
+        if parameter.placeholder in ("url", "key"):
+            return parameter.example
+        return " ".join(self.np_random.choice(_WORDS, self.np_random.integers(1, 4)))
+
+
+def text_space(max_length: int) -> TextSpace:
     """Return a space of texts over CHARSET; all spaces of one length share their tables, but not their random numbers."""
-    return copy(_tables(max_length))
+    space: TextSpace = copy(_made(TextSpace, max_length))
+    return space
+
+
+def reply_space(dialect: Dialect) -> ReplySpace:
+    """Return the space of an env's actions, whose samples are written in a dialect."""
+    space: ReplySpace = copy(_made(ReplySpace, MAX_REPLY))
+    space.dialect = dialect
+    return space
 
 
 def batch_space(space: Space[Any], count: int) -> "Tuple[Any]":
@@ -37,6 +91,6 @@ def within_charset(text: str) -> str:
 
 
 @cache
-def _tables(max_length: int) -> Text:
+def _made(kind: type[TextSpace], max_length: int) -> Any:
     """Return a space to copy: its tables take a tenth of a second to make."""
-    return Text(max_length, min_length=0, charset=CHARSET)
+    return kind(max_length)

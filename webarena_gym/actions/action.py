@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
 
 class Kind(StrEnum):
@@ -50,21 +49,3 @@ class Action:
             raise ValueError(f"a {self.kind} needs an element")
         if self.kind in NEEDS_ARGUMENT and self.argument is None:
             raise ValueError(f"a {self.kind} needs an argument")
-
-
-class Dialect(Protocol):
-    """A way to write actions."""
-
-    name: str
-
-    def parse(self, reply: str) -> Action:
-        """Return the one action in a model's reply. Raises ActionError when there is none, several, or a malformed one."""
-        ...
-
-    def format(self, action: Action) -> str:
-        """Write an action; `parse` gives it back. Raises ValueError for a kind that the dialect cannot express."""
-        ...
-
-    def grammar(self) -> str:
-        """Return the list of actions, one a line, for a prompt."""
-        ...

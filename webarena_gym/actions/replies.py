@@ -1,6 +1,7 @@
 """What a model's reply holds besides its action: thoughts, answer tags, code fences, calls with quoted arguments."""
 
 import re
+import sys
 from collections.abc import Collection
 from typing import NamedTuple
 
@@ -8,7 +9,10 @@ from webarena_gym.errors import ActionError
 
 _COMMENT = re.compile(r"[ \t]*#.*")
 _KEYWORD = re.compile(r"\s*([A-Za-z_]\w*)\s*=(?!=)\s*")
+_BLANKS = re.compile(r"\s*")
 _BARE = re.compile(r"[^\s,()\[\]'\"]+")
+_MARK = re.compile(r"[\\'\"]")
+_CODE = re.compile(r"x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "'": "'", "\\": "\\"}
 
 
@@ -38,8 +42,8 @@ def find_calls(text: str, names: Collection[str]) -> list[Call]:
     head = re.compile(rf"(?<![\w.])({'|'.join(names)})\s*\(")
     calls, position = [], 0
     while match := head.search(text, position):
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        if line_start >= position and _COMMENT.match(text, line_start, match.start()):
+        newline = text.rfind("\n", position, match.start())
+        if (newline >= 0 or position == 0) and _COMMENT.match(text, newline + 1, match.start()):
             position = _line_end(text, match.start())
             continue
         call, position = _scan_call(text, match)
@@ -78,9 +82,12 @@ def _scan_call(text: str, head: re.Match[str]) -> tuple[Call, int]:
 
 
 def _skip_blanks(text: str, position: int) -> int:
-    while position < len(text) and text[position].isspace():
-        position += 1
-    return position
+    blanks = _BLANKS.match(text, position)
+    return blanks.end() if blanks else position
+
+
+def _ends_value(text: str, position: int) -> bool:
+    return position == len(text) or text[position] in ",)"
 
 
 def _scan_value(text: str, position: int, name: str) -> tuple[str, int]:
@@ -97,17 +104,33 @@ def _scan_string(text: str, position: int, name: str) -> tuple[str, int]:
     """Scan a quoted string. A quote that is not followed by ',' or ')' belongs to the text, as models forget to escape."""
     quote, start, out = text[position], position, []
     position += 1
-    while position < len(text):
-        character = text[position]
-        if character == "\\" and text[position + 1 : position + 2] in _ESCAPES:
-            out.append(_ESCAPES[text[position + 1]])
-            position += 2
-        elif character == quote and text[_skip_blanks(text, position + 1) :][:1] in (",", ")", ""):
-            return "".join(out), position + 1
-        else:
+    while mark := _MARK.search(text, position):
+        out.append(text[position : mark.start()])
+        position = mark.end()
+        if mark[0] == "\\":
+            character, position = _unescape(text, position)
             out.append(character)
-            position += 1
+        elif mark[0] == quote and _ends_value(text, _skip_blanks(text, position)):
+            return _joined("".join(out)), position
+        else:
+            out.append(mark[0])
     raise ActionError(f"the quote opened in {name}(... {text[start : start + 20]!r} is never closed")
+
+
+def _unescape(text: str, position: int) -> tuple[str, int]:
+    r"""Return what a backslash before `position` stands for, and where it ends; a backslash where it is no escape."""
+    short = _ESCAPES.get(text[position : position + 1])
+    if short is not None:
+        return short, position + 1
+    code = _CODE.match(text, position)
+    if code is not None and (number := int(code[0][1:], 16)) <= sys.maxunicode:
+        return chr(number), code.end()
+    return "\\", position
+
+
+def _joined(text: str) -> str:
+    """Return the text with the characters that JSON writes as two codes, and U+FFFD for half a character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def quoted(text: str) -> str:

@@ -1,135 +1,156 @@
 """WebArena's dialect: `click [12]`, `type [12] [text] [1]`, `stop [answer]`."""
 
 import re
+from collections.abc import Mapping, Sequence
 
 from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.replies import answer_part, only
+from webarena_gym.actions.forms import Form, Parameter, answer, element, key, option, tab_index, text, url
+from webarena_gym.actions.replies import only
 from webarena_gym.errors import ActionError
 
-_GRAMMAR = """\
-click [id]: Click an element.
-type [id] [content] [press_enter_after=0|1]: Replace the content of a field; presses Enter after it unless the last is 0.
-hover [id]: Move the mouse over an element.
-select [id] [option]: Choose the option with that text from a drop-down list.
-press [key_comb]: Press a key, such as Enter.
-scroll [direction=down|up]: Show another part of the page.
-new_tab: Open an empty tab.
-tab_focus [tab_index]: Go to the tab with that index; the first is 0.
-close_tab: Close the current tab.
-goto [url]: Open a URL.
-go_back: Return to the previous page.
-go_forward: Undo go_back.
-stop [answer]: End the task with an answer; "N/A" if it cannot be done, empty if none was asked for."""
-
-_FENCED = re.compile(r"```(.*?)```", re.DOTALL)
-_VERBS = (
-    "click|type|hover|select|press|scroll|new_tab|tab_focus|page_focus|close_tab|page_close|goto|go_back|go_forward|stop|noop"
+_ID = element("id")._replace(placeholder="id")
+_ENTER = Parameter(
+    "press_enter_after", "press_enter_after=0|1", "whether to press Enter after it", "1", choices=("0", "1"), default="1"
 )
-_LINE = re.compile(rf"^({_VERBS})\b(?:[ \t]*(\[.*\]))?[ \t]*$", re.DOTALL)
-_BARE = {
-    "new_tab": Kind.NEW_TAB,
-    "close_tab": Kind.CLOSE_TAB,
-    "page_close": Kind.CLOSE_TAB,
-    "go_back": Kind.GO_BACKWARD,
-    "go_forward": Kind.GO_FORWARD,
-    "noop": Kind.WAIT,
-}
-_PATTERNS: dict[str, re.Pattern[str]] = {
-    "type": re.compile(r"\[(.*?)\][ \t]*\[(.*?)\](?:[ \t]*\[(?:press_enter_after=)?([01])\])?", re.DOTALL),
-    "select": re.compile(r"\[(.*?)\][ \t]*\[(.*)\]", re.DOTALL),
-}
+_DIRECTION = Parameter("direction", "direction=down|up", "which way to move", "down", choices=("down", "up"))
+_ALIASES = {"page_focus": "tab_focus", "page_close": "close_tab", "noop": "noop"}
+_FENCE = "```"
+_FENCED = re.compile(r"```(.*?)```", re.DOTALL)
+_BRACKET = re.compile(r"[\[\]]")
+_BETWEEN = re.compile(r"\][ \t]*\[")
+_ENTERED = re.compile(r"\][ \t]*\[(?:press_enter_after=)?([01])\]$")
 
 
-class WebArenaDialect:
-    """Reads and writes WebArena's dialect. `select` is ours; there, drop-down lists cannot be used."""
+class WebArena:
+    """Reads an action in a code fence or on a line of its own. `select` is ours; there, drop-down lists cannot be used."""
 
     name = "webarena"
+    forms = (
+        Form(Kind.CLICK, "click", (_ID,), "Click an element."),
+        Form(
+            Kind.SEARCH,
+            "type",
+            (_ID, text("content")._replace(placeholder="content"), _ENTER),
+            "Replace the content of a field; presses Enter after it unless the last is 0.",
+        ),
+        Form(Kind.HOVER, "hover", (_ID,), "Move the mouse over an element."),
+        Form(Kind.SELECT, "select", (_ID, option("option")), "Choose the option with that text from a drop-down list."),
+        Form(Kind.PRESS, "press", (key("key_comb"),), "Press a key, such as Enter, in the focused element."),
+        Form(Kind.SCROLL_DOWN, "scroll", (_DIRECTION,), "Show another part of the page."),
+        Form(Kind.NEW_TAB, "new_tab", (), "Open an empty tab."),
+        Form(Kind.SWITCH_TAB, "tab_focus", (tab_index("tab_index"),), "Go to the tab with that index; the first is 0."),
+        Form(Kind.CLOSE_TAB, "close_tab", (), "Close the current tab."),
+        Form(Kind.GOTO, "goto", (url("url"),), "Open a URL."),
+        Form(Kind.GO_BACKWARD, "go_back", (), "Return to the previous page."),
+        Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_back."),
+        Form(
+            Kind.EXIT, "stop", (answer("answer"),), 'End the task with an answer; "N/A" if it cannot be done, empty if none was asked for.'
+        ),
+    )  # fmt: skip
 
-    def parse(self, reply: str) -> Action:
-        """Return the one action in a model's reply, in a code fence or on a line of its own. Raises ActionError.
-
-        >>> WebArenaDialect().parse("In summary, the next action I will perform is ```type [5] [red shoes] [1]```")
-        Action(kind=<Kind.SEARCH: 'Search'>, element='5', argument='red shoes')
-        """
-        text = answer_part(reply)
-        candidates = [part.strip() for part in _FENCED.findall(text)] or _split_lines(text)
+    def read(self, text: str) -> Action:
+        candidates = [part.strip() for part in _FENCED.findall(text)]
         written = [part for part in candidates if _LINE.match(part)]
+        if not written:
+            candidates = _split_lines(text) or candidates
+            written = [part for part in candidates if _LINE.match(part)]
         if not written and candidates:
-            raise ActionError(f"cannot read {candidates[-1][:80]!r}; expected one of\n{_GRAMMAR}")
+            raise ActionError(f"cannot read {candidates[-1][:80]!r}")
         only(written)
         match = _LINE.match(written[0])
         assert match is not None
-        return _build(match.group(1), match.group(2) or "", written[0])
+        return _build(match.group(1), match.group(2) or "", written[0][:80])
 
-    def format(self, action: Action) -> str:
-        """Write an action, fenced; raises ValueError for kinds that the dialect has not.
+    def write(self, action: Action) -> str:
+        text = _spelled(*_parts(action))
+        return text if _FENCE in text else f"{_FENCE}{text}{_FENCE}"
 
-        >>> WebArenaDialect().format(Action(Kind.EXIT, argument="42"))
-        '```stop [42]```'
-        """
-        element, argument = action.element, action.argument
-        match action.kind:
-            case Kind.CLICK | Kind.HOVER:
-                text = f"{action.kind.lower()} [{element}]"
-            case Kind.TYPE:
-                text = f"type [{element}] [{argument}] [0]"
-            case Kind.SEARCH:
-                text = f"type [{element}] [{argument}] [1]"
-            case Kind.SELECT:
-                text = f"select [{element}] [{argument}]"
-            case Kind.PRESS if element is None:
-                text = f"press [{argument}]"
-            case Kind.SCROLL_UP | Kind.SCROLL_DOWN:
-                text = f"scroll [{'up' if action.kind is Kind.SCROLL_UP else 'down'}]"
-            case Kind.SWITCH_TAB:
-                text = f"tab_focus [{argument}]"
-            case Kind.GOTO:
-                text = f"goto [{argument}]"
-            case Kind.EXIT:
-                text = f"stop [{argument}]"
-            case Kind.RIGHT_CLICK | Kind.PRESS:
-                raise ValueError(f"the webarena dialect cannot express {action}")
-            case _:
-                text = next(verb for verb, kind in _BARE.items() if kind is action.kind)
-        return f"```{text}```"
+    def spell(self, name: str, values: Mapping[str, str]) -> str:
+        form = _FORMS.get(name)
+        known = [] if form is None else [values[each.name] for each in form.parameters if each.name in values]
+        return _spelled(name, known if len(known) == len(values) else [*values.values()])
 
-    def grammar(self) -> str:
-        """Return the list of actions, one a line, for a prompt."""
-        return _GRAMMAR
+    def signature(self, form: Form) -> str:
+        return _spelled(form.name, [parameter.placeholder for parameter in form.parameters])
+
+
+_FORMS = {form.name: form for form in WebArena.forms}
+_VERBS = "|".join((*_FORMS, *_ALIASES))
+_LINE = re.compile(rf"^({_VERBS})\b(?:[ \t]*(\[.*\]))?[ \t]*$", re.DOTALL)
+_START = re.compile(rf"^(?:{_VERBS})\b", re.MULTILINE)
 
 
 def _split_lines(text: str) -> list[str]:
     """Lines that begin with a verb, each with the lines that continue its brackets."""
-    starts = [match.start() for match in re.finditer(rf"^(?:{_VERBS})\b", text, re.MULTILINE)]
+    starts = [match.start() for match in _START.finditer(text)]
     return [text[start:end].strip() for start, end in zip(starts, [*starts, len(text)][1:], strict=True)]
 
 
+def _spelled(name: str, values: Sequence[str]) -> str:
+    return " ".join([name, *(f"[{value}]" for value in values)])
+
+
+def _parts(action: Action) -> tuple[str, list[str]]:
+    """Return the verb of an action and what stands in its brackets. Raises ValueError for what cannot be expressed."""
+    match action.kind:
+        case Kind.TYPE | Kind.SEARCH:
+            return "type", [action.element or "", action.argument or "", "0" if action.kind is Kind.TYPE else "1"]
+        case Kind.SCROLL_UP | Kind.SCROLL_DOWN:
+            return "scroll", ["up" if action.kind is Kind.SCROLL_UP else "down"]
+        case Kind.WAIT:
+            return "noop", []
+        case Kind.PRESS if action.element is not None:
+            pass
+        case kind if form := next((form for form in WebArena.forms if form.kind is kind), None):
+            return form.name, [value for value in (action.element, action.argument) if value is not None]
+    raise ValueError(f"the webarena dialect cannot express {action}")
+
+
 def _build(verb: str, rest: str, written: str) -> Action:
-    if verb in _BARE:
-        return Action(_BARE[verb])
-    if verb in _PATTERNS:
-        match = _PATTERNS[verb].fullmatch(rest)
-        if match is None:
-            raise ActionError(f"cannot read {written!r}; expected {verb} [id] [text]")
-        element, argument = match.group(1).strip(), match.group(2)
+    """Return the action of a verb and its brackets, which stand in `rest`."""
+    verb = _ALIASES.get(verb, verb)
+    if verb in ("type", "select"):
+        name, value = _pair(verb, rest, written)
         if verb == "select":
-            return Action(Kind.SELECT, element, argument)
-        return Action(Kind.TYPE if match.group(3) == "0" else Kind.SEARCH, element, argument)
-    value = rest[1:-1]
-    if not rest and verb != "stop":
-        raise ActionError(f"cannot read {written!r}; expected {verb} [...]")
-    match verb:
-        case "click" | "hover":
-            return Action(Kind.CLICK if verb == "click" else Kind.HOVER, value.strip())
-        case "press":
-            return Action(Kind.PRESS, argument=value.strip())
-        case "tab_focus" | "page_focus":
-            return Action(Kind.SWITCH_TAB, argument=value.strip())
-        case "goto":
-            return Action(Kind.GOTO, argument=value.strip())
-        case "scroll":
-            direction = value.strip().lower().removeprefix("direction=")
-            if direction not in ("up", "down"):
-                raise ActionError(f"cannot scroll {value!r}; expected up or down")
-            return Action(Kind.SCROLL_UP if direction == "up" else Kind.SCROLL_DOWN)
-    return Action(Kind.EXIT, argument=value)
+            return Action(Kind.SELECT, name, value[1:-1])
+        entered = _ENTERED.search(value)
+        content = value[1 : entered.start() if entered else -1]
+        return Action(Kind.TYPE if entered and entered[1] == "0" else Kind.SEARCH, name, content)
+    if verb == "noop" or not _FORMS[verb].parameters:
+        if rest.strip("[] \t"):
+            raise ActionError(f"cannot read {written!r}; {verb} takes nothing")
+        return Action(Kind.WAIT if verb == "noop" else _FORMS[verb].kind)
+    if verb == "stop":
+        return Action(Kind.EXIT, argument=rest[1:-1])
+    if not rest or 0 < _end_of_first(rest) < len(rest):
+        raise ActionError(f"cannot read {written!r}; {verb} takes one [...]")
+    value = rest[1:-1].strip()
+    if verb == "scroll":
+        direction = value.lower().removeprefix("direction=")
+        if direction not in ("up", "down"):
+            raise ActionError(f"cannot scroll {value!r}; expected up or down")
+        return Action(Kind.SCROLL_UP if direction == "up" else Kind.SCROLL_DOWN)
+    kind = _FORMS[verb].kind
+    return Action(kind, value) if _FORMS[verb].parameters[0].type == "element" else Action(kind, argument=value)
+
+
+def _pair(verb: str, rest: str, written: str) -> tuple[str, str]:
+    """Return what stands in the first brackets, and all that follows them, which begins with a bracket. Raises ActionError.
+
+    Brackets inside the first belong to it where they are balanced, as in `[Part [2] [3]] [x]`; else the first `] [` parts the two.
+    """
+    end = _end_of_first(rest)
+    between = (_BETWEEN.match(rest, end - 1) if end else None) or _BETWEEN.search(rest)
+    if between is None:
+        raise ActionError(f"cannot read {written!r}; {verb} takes an element and a text, each in brackets")
+    return rest[1 : between.start()].strip(), rest[between.end() - 1 :]
+
+
+def _end_of_first(rest: str) -> int:
+    """Return where the first brackets end, those inside them left out; 0 if they never do."""
+    depth = 0
+    for mark in _BRACKET.finditer(rest):
+        depth += 1 if mark[0] == "[" else -1
+        if depth == 0:
+            return mark.end()
+    return 0

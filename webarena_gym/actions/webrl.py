@@ -1,75 +1,53 @@
 """The dialect of WebRL, VisualAgentBench and WebAgent-R1: `do(action="Click", element="12")`, `exit(message="...")`."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
 
 from webarena_gym.actions.action import Action, Kind
-from webarena_gym.actions.replies import Call, answer_part, find_calls, only, quoted
+from webarena_gym.actions.forms import Form, answer, element, option, tab_index, text
+from webarena_gym.actions.replies import Call, find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
-
-class _Form(NamedTuple):
-    """One line of the table: how an action is written, and what it does."""
-
-    kind: Kind
-    pattern: str  # a call; <argument> and <element> are the fields it needs
-    meaning: str
-
-
-_FORMS = (
-    _Form(Kind.CLICK, 'do(action="Click", element="<element>")', "Click an element."),
-    _Form(Kind.RIGHT_CLICK, 'do(action="Right Click", element="<element>")', "Click with the right mouse button."),
-    _Form(Kind.HOVER, 'do(action="Hover", element="<element>")', "Move the mouse over an element."),
-    _Form(
-        Kind.TYPE,
-        'do(action="Type", argument="<text>", element="<element>")',
-        "Replace the content of a field with the text; does not press Enter.",
-    ),
-    _Form(
-        Kind.SEARCH,
-        'do(action="Search", argument="<text>", element="<element>")',
-        "Replace the content of a field with the text and press Enter.",
-    ),
-    _Form(
-        Kind.SELECT,
-        'do(action="Select Dropdown Option", argument="<option>", element="<element>")',
-        "Choose the option with that text from a drop-down list.",
-    ),
-    _Form(Kind.SCROLL_UP, 'do(action="Scroll Up")', "Show the part of the page above."),
-    _Form(Kind.SCROLL_DOWN, 'do(action="Scroll Down")', "Show the part of the page below."),
-    _Form(Kind.PRESS, 'do(action="Press Enter")', "Press Enter in the focused field."),
-    _Form(Kind.SWITCH_TAB, 'do(action="Switch Tab", argument="<index>")', "Go to the tab with that index; the first is 0."),
-    _Form(Kind.WAIT, 'do(action="Wait")', "Do nothing."),
-    _Form(Kind.GO_BACKWARD, "go_backward()", "Return to the previous page."),
-    _Form(Kind.GO_FORWARD, "go_forward()", "Undo go_backward()."),
-    _Form(
-        Kind.EXIT,
-        'exit(message="<answer>")',
-        'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.',
-    ),
-)
-_NAMES = {
-    **{form.kind.lower(): form.kind for form in _FORMS if form.pattern.startswith("do(")},
-    "press enter": Kind.PRESS,
-    "go backward": Kind.GO_BACKWARD,
-    "go forward": Kind.GO_FORWARD,
+_ANSWERED = 'End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for.'
+_TITLES: dict[Kind, str] = {
+    kind: "Press Enter" if kind is Kind.PRESS else str(kind)
+    for kind in Kind
+    if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.GO_BACKWARD, Kind.GO_FORWARD, Kind.EXIT}
 }
-del _NAMES["press"]
-_FIELDS = {form.kind: tuple(field for field in ("argument", "element") if f"{field}=" in form.pattern) for form in _FORMS}
+_KINDS: dict[str, Kind] = {title.lower(): kind for kind, title in _TITLES.items()}
+_KINDS |= {"go backward": Kind.GO_BACKWARD, "go forward": Kind.GO_FORWARD}
 _HEADS = ("do", "exit", "go_backward", "go_forward")
 
 
-class WebRLDialect:
-    """Reads and writes the webrl dialect, leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
+def _do(kind: Kind, meaning: str, *parameters: str) -> Form:
+    make = {
+        "element": element("element"), "text": text("argument"), "option": option("argument"), "index": tab_index("argument"),
+    }  # fmt: skip
+    return Form(kind, _TITLES[kind].lower().replace(" ", "_"), tuple(make[name] for name in parameters), meaning)
+
+
+class WebRL:
+    """Reads leniently: fences, answer tags, int ids, single quotes, blanks and newlines."""
 
     name = "webrl"
+    forms = (
+        _do(Kind.CLICK, "Click an element.", "element"),
+        _do(Kind.RIGHT_CLICK, "Click with the right mouse button.", "element"),
+        _do(Kind.HOVER, "Move the mouse over an element.", "element"),
+        _do(Kind.TYPE, "Replace the content of a field with the text; does not press Enter.", "text", "element"),
+        _do(Kind.SEARCH, "Replace the content of a field with the text and press Enter.", "text", "element"),
+        _do(Kind.SELECT, "Choose the option with that text from a drop-down list.", "option", "element"),
+        _do(Kind.SCROLL_UP, "Show the part of the page above."),
+        _do(Kind.SCROLL_DOWN, "Show the part of the page below."),
+        _do(Kind.PRESS, "Press Enter in the focused field."),
+        _do(Kind.SWITCH_TAB, "Go to the tab with that index; the first is 0.", "index"),
+        _do(Kind.WAIT, "Do nothing."),
+        Form(Kind.GO_BACKWARD, "go_backward", (), "Return to the previous page."),
+        Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_backward()."),
+        Form(Kind.EXIT, "exit", (answer("message"),), _ANSWERED),
+    )
 
-    def parse(self, reply: str) -> Action:
-        """Return the one action in a model's reply. Raises ActionError.
-
-        >>> WebRLDialect().parse("<think>Search.</think><answer>do(action='Click', element=12)</answer>")
-        Action(kind=<Kind.CLICK: 'Click'>, element='12', argument=None)
-        """
-        calls = find_calls(answer_part(reply), _HEADS)
+    def read(self, text: str) -> Action:
+        calls = find_calls(text, _HEADS)
         only([f"{call.name}({call.keywords.get('action', '')})" for call in calls])
         call = calls[0]
         if call.name == "exit":
@@ -77,32 +55,28 @@ class WebRLDialect:
         if call.name != "do":
             _arguments(call, ())
             return Action(Kind.GO_BACKWARD if call.name == "go_backward" else Kind.GO_FORWARD)
-        return _parse_do(call)
+        return _read_do(call)
 
-    def format(self, action: Action) -> str:
-        """Write an action; raises ValueError for kinds that the dialect has not.
+    def write(self, action: Action) -> str:
+        form = _FORMS.get(action.kind)
+        if form is None or (action.kind is Kind.PRESS and (action.argument != "Enter" or action.element is not None)):
+            raise ValueError(f"the webrl dialect cannot express {action}")
+        return self.spell(
+            form.name,
+            {each.name: (action.element if each.name == "element" else action.argument) or "" for each in form.parameters},
+        )
 
-        >>> WebRLDialect().format(Action(Kind.TYPE, element="5", argument="red shoes"))
-        'do(action="Type", argument="red shoes", element="5")'
-        """
-        match action.kind:
-            case Kind.EXIT:
-                return f"exit(message={quoted(action.argument or '')})"
-            case Kind.GO_BACKWARD:
-                return "go_backward()"
-            case Kind.GO_FORWARD:
-                return "go_forward()"
-            case Kind.PRESS if action.argument == "Enter" and action.element is None:
-                return 'do(action="Press Enter")'
-            case Kind.PRESS | Kind.GOTO | Kind.NEW_TAB | Kind.CLOSE_TAB:
-                raise ValueError(f"the webrl dialect cannot express {action}")
-        values = {"argument": action.argument, "element": action.element}
-        fields = "".join(f", {field}={quoted(values[field] or '')}" for field in _FIELDS[action.kind])
-        return f"do(action={quoted(action.kind)}{fields})"
+    def spell(self, name: str, values: Mapping[str, str]) -> str:
+        given = [f"{key}={quoted(value)}" for key, value in values.items()]
+        if name in _HEADS[1:]:
+            return f"{name}({', '.join(given)})"
+        return f"do({', '.join([f'action={quoted(_titled(name))}', *given])})"
 
-    def grammar(self) -> str:
-        """Return the list of actions, one a line, for a prompt."""
-        return "\n".join(f"{form.pattern}: {form.meaning}" for form in _FORMS)
+    def signature(self, form: Form) -> str:
+        return self.spell(form.name, {parameter.name: f"<{parameter.placeholder}>" for parameter in form.parameters})
+
+
+_FORMS = {form.kind: form for form in WebRL.forms}
 
 
 def _arguments(call: Call, allowed: tuple[str, ...]) -> dict[str, str]:
@@ -116,24 +90,23 @@ def _arguments(call: Call, allowed: tuple[str, ...]) -> dict[str, str]:
     return arguments
 
 
-def _parse_do(call: Call) -> Action:
+def _read_do(call: Call) -> Action:
     arguments = _arguments(call, ("action", "argument", "element"))
     name = " ".join(arguments.pop("action", "").split()).lower()
-    kind = _NAMES.get(name)
+    kind = _KINDS.get(name)
     if kind is None:
-        expected = ", ".join(_pretty(known) for known in _NAMES)
-        raise ActionError(f"there is no action {name!r}; expected one of {expected}")
-    fields = _FIELDS.get(kind, ())
+        raise ActionError(f"there is no action {name!r}")
+    fields = [parameter.name for parameter in _FORMS[kind].parameters]
     for field in fields:
         if field not in arguments:
-            raise ActionError(f"{_pretty(name)} needs {field}=; it is missing")
+            raise ActionError(f"{name.title()} needs {field}=; it is missing")
     for field in arguments:
         if field not in fields and arguments[field].strip():
-            raise ActionError(f"{_pretty(name)} takes no {field}; got {arguments[field]!r}")
+            raise ActionError(f"{name.title()} takes no {field}; got {arguments[field]!r}")
     if kind is Kind.PRESS:
         return Action(kind, argument="Enter")
     return Action(kind, **{field: arguments[field] for field in fields})
 
 
-def _pretty(name: str) -> str:
-    return name.title()
+def _titled(name: str) -> str:
+    return name.replace("_", " ").title()

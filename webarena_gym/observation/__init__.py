@@ -21,9 +21,13 @@ from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
 from webarena_gym.observation.walk import Node, write
 from webarena_gym.page import Page
+from webarena_gym.texts import cut
 
 Style = Literal["html", "axtree"]
 
+_MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
+_MAX_NOTICES = 10
+_MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
 _SUFFIX = re.compile(r"(.*?)\s*\[(\d+)\]")
 
 
@@ -57,12 +61,15 @@ class Observation:
         if same:
             return self.nodes[same[0]]
         if not self.nodes:
-            raise ActionError(f"there is no element {wanted!r}; the page has no interactive elements")
+            raise ActionError(f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; the page has no interactive elements")
         if wanted.isdigit() and all(address.isdigit() for address in self.nodes):
-            raise ActionError(f"there is no element {wanted!r}; the ids on this page are 0 to {len(self.nodes) - 1}")
+            raise ActionError(
+                f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; the ids on this page are 0 to {len(self.nodes) - 1}"
+            )
         containing = [address for address in self.nodes if lowered and lowered in address.lower()]
         if len(containing) == 1:
             return self.nodes[containing[0]]
+        wanted = cut(wanted, _MAX_ADDRESS)
         problem = f"the label {wanted!r} is ambiguous" if containing else f"there is no element {wanted!r}"
         nearest = containing[:5] or difflib.get_close_matches(wanted, self.nodes, n=5, cutoff=0.3) or list(self.nodes)[:5]
         raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
@@ -135,7 +142,9 @@ def _header(page: Page, style: Style) -> list[str]:
         marks = ("*" if index == page.active_tab else "" for index in range(len(page.tabs)))
         tabs = (f"[{index}]{mark} {tab.title}" for index, (mark, tab) in enumerate(zip(marks, page.tabs, strict=True)))
         parts.append("Tabs: " + " | ".join(tabs))
-    parts += [f"Browser: {notice}" for notice in page.notices]
+    parts += [f"Browser: {notice}" for notice in page.notices[:_MAX_NOTICES]]
+    if len(page.notices) > _MAX_NOTICES:
+        parts.append(f"Browser: {len(page.notices) - _MAX_NOTICES} more notices")
     if style == "axtree":
         parts.append(f"RootWebArea '{page.title}'")
-    return parts
+    return [cut(part, _MAX_HEAD) for part in parts]

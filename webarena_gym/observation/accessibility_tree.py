@@ -2,7 +2,7 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import BUTTON_TYPES, clean, controls, field_value, options, visible_text
+from webarena_gym.observation.reading import BUTTON_TYPES, clean, controls, options, visible_text, written_value
 from webarena_gym.observation.walk import Walk
 
 _ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
@@ -49,9 +49,9 @@ class AxTreeWriter:
             if role in ("checkbox", "radio"):
                 properties.append(f"checked: {str('checked' in attributes).lower()}")
             elif kind != "password":
-                properties.append(f"value: '{clean(field_value(element))}'")
+                properties.append(f"value: '{_one_line(written_value(element))}'")
         else:
-            role = attributes.get("role") or {"a": "link"}.get(tag, "button")
+            role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
         properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
         if element is self._focused:
             properties.append("focused: True")
@@ -85,3 +85,8 @@ class AxTreeWriter:
 
     def _indent(self) -> str:
         return "\t" * (self._depth + 1)
+
+
+def _one_line(value: str) -> str:
+    r"""Return a value on one line, as each node has one: a line break is written \n, and in such a value a backslash \\."""
+    return value.replace("\\", "\\\\").replace("\n", "\\n") if "\n" in value else value

@@ -6,6 +6,7 @@ from lxml.html import HtmlElement
 
 MAX_TEXT = 500  # characters of one piece of text
 SPACE = re.compile(r"\s+")
+_LINE_BREAK = re.compile(r"\r\n?")
 
 SKIPPED = frozenset(
     {"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"}
@@ -128,8 +129,19 @@ def label_text(label: HtmlElement) -> str:
 
 
 def field_value(element: HtmlElement) -> str:
-    """Return the live value of a text field."""
-    return (element.text or "") if element.tag == "textarea" else element.attrib.get("value", "")
+    """Return the live value of a text field; the line breaks of a textarea are those of HTML's API value, line feeds."""
+    if element.tag != "textarea":
+        value: str = element.attrib.get("value", "")
+        return value
+    return _LINE_BREAK.sub("\n", element.text or "")
+
+
+def written_value(element: HtmlElement, limit: int = MAX_TEXT) -> str:
+    """Return the value of a text field as it is shown: on one line, or where it has several lines, as it is; cut at `limit`."""
+    value = field_value(element).rstrip()
+    if "\n" not in value:
+        return clean(value, limit)
+    return value if len(value) <= limit else value[: limit - 3].rstrip() + "..."
 
 
 def options(element: HtmlElement) -> list[tuple[str, bool]]:

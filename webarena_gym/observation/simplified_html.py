@@ -12,6 +12,7 @@ from webarena_gym.observation.reading import (
     is_control,
     is_hidden,
     options,
+    written_value,
 )
 from webarena_gym.observation.walk import Walk
 
@@ -72,7 +73,7 @@ class HtmlWriter:
                 )
                 written += "</select>"
             elif tag == "textarea":
-                written = f"<{opening}>{clean(field_value(element)).replace('<', '&lt;')}</textarea>"
+                written = f"<{opening}>{written_value(element).replace('<', '&lt;')}</textarea>"
             else:
                 written = f"<{opening}>"
         else:
@@ -82,6 +83,8 @@ class HtmlWriter:
         if self._line and not self._line[-1].endswith((" ", ">")):
             self._line.append(" ")
         self._line.append(written + " ")
+        if "\n" in written and not self._depth:
+            self.flush()
 
     def heading(self, element: HtmlElement, walk: Walk) -> None:
         self._enclose(element, walk)
@@ -109,7 +112,7 @@ class HtmlWriter:
         line = "".join(self._line).strip()
         self._line.clear()
         if line:
-            self.lines.append(line)
+            self.lines += line.split("\n")
 
     def _state(self, element: HtmlElement) -> list[str]:
         written = []
@@ -124,7 +127,7 @@ class HtmlWriter:
         if not _STATES.isdisjoint(element.keys()):
             written += [flag for flag in _FLAGS if flag in element.attrib]
             if element.tag not in FIELDS and element.get("aria-expanded"):
-                written.append(f'aria-expanded="{_attribute(element.get("aria-expanded"))}"')
+                written.append(f'aria-expanded="{_attribute(clean(element.get("aria-expanded")))}"')
         if element is self._focused:
             written.append("focused")
         if self._bbox and "data-bbox" in element.attrib:

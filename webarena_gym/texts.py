@@ -1,0 +1,23 @@
+"""How long the texts may be that an env gives and takes, and how they are cut: nobody shall take a part for the whole."""
+
+MAX_OBSERVATION = 1_000_000  # characters
+MAX_REPLY = 100_000
+MAX_PAGE = 500_000
+MAX_GOAL = 100_000
+MAX_ERROR = 2_000
+
+
+def cut(text: str, limit: int) -> str:
+    """Return the text, or where it is longer than `limit` characters, its beginning and how much of it is missing.
+
+    >>> cut("Search results for lamp", 23), cut("Search results for lamp lamp lamp", 30)
+    ('Search results for lamp', 'Searc [28 characters were cut]')
+    """
+    if len(text) <= limit:
+        return text
+    kept = max(limit - len(_mark(len(text))), 0)
+    return (text[:kept] + _mark(len(text) - kept))[:limit]
+
+
+def _mark(count: int) -> str:
+    return f" [{count:,} characters were cut]"
