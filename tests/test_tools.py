@@ -48,7 +48,7 @@ def meant(dialect, form, arguments):
         case "browsergym", "scroll":
             return Action(Kind.SCROLL_UP if float(given["delta_y"]) < 0 else Kind.SCROLL_DOWN)
         case "browsergym", "noop":
-            return Action(Kind.WAIT)
+            return Action(Kind.WAIT, argument=given.get("wait_ms"))
         case "browsergym", "report_infeasible":
             return Action(Kind.EXIT, argument="N/A")
         case "webarena", "scroll":

@@ -37,7 +37,8 @@ class Action:
     """One thing to do.
 
     `element` is an id or a label as the observation shows it. `argument` is the text to type, the option to choose, the key
-    to press, the index of the tab, the URL to open, or the message to leave with.
+    to press, the index of the tab, the URL to open, the message to leave with, or how many milliseconds to wait, which may be
+    left open.
     """
 
     kind: Kind

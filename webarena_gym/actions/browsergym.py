@@ -1,5 +1,6 @@
 """BrowserGym's dialect: `click('12')`, `fill('12', 'text')`, `send_msg_to_user('answer')`."""
 
+import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 
@@ -8,12 +9,13 @@ from webarena_gym.actions.forms import Form, Parameter, answer, element, key, op
 from webarena_gym.actions.replies import find_calls, only, quoted
 from webarena_gym.errors import ActionError
 
+_NUMBER = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
 _BID = element("bid")
 _DOWN = 480  # pixels
 _BUTTON = Parameter("button", "button", "the mouse button", choices=("left", "right"), default="left")
 _ACROSS = Parameter("delta_x", "delta_x", "pixels to the right; pages scroll up and down only", "0", type="number")
 _DOWNWARDS = Parameter("delta_y", "delta_y", "pixels; down is positive", str(_DOWN), type="number")
-_WAITED = Parameter("wait_ms", "wait_ms", "milliseconds", type="number", default="1000")
+_WAITED = Parameter("wait_ms", "wait_ms", "milliseconds", type="integer", default="")
 _REASON = Parameter("reason", "reason", "why the task cannot be done", "there is no such product", default="")
 
 
@@ -76,6 +78,8 @@ class BrowserGym:
                 return f"scroll(0, {_DOWN})"
             case Kind.SWITCH_TAB:
                 return f"tab_focus({action.argument})"
+            case Kind.WAIT:
+                return f"noop({action.argument or ''})"
         form = next(form for form in self.forms if form.kind is action.kind)
         given = [value for value in (action.element, action.argument) if value is not None]
         return f"{form.name}({', '.join(map(quoted, given))})"
@@ -118,14 +122,20 @@ def _click(bid: str, button: str) -> Action:
     return Action(Kind.CLICK if button == "left" else Kind.RIGHT_CLICK, bid)
 
 
+def _wait(wait_ms: str) -> Action:
+    if wait_ms and not _NUMBER.fullmatch(wait_ms):
+        raise ActionError(f"noop() takes a number of milliseconds, got {wait_ms!r}")
+    return Action(Kind.WAIT, argument=wait_ms or None)
+
+
 _BUILT: Mapping[str, Callable[..., Action]] = {
     "click": _click,
     "clear": lambda bid: Action(Kind.TYPE, bid, ""),
     "scroll": _scroll,
-    "noop": lambda wait_ms: Action(Kind.WAIT),  # noqa: ARG005
+    "noop": _wait,
     "report_infeasible": lambda reason: Action(Kind.EXIT, argument="N/A"),  # noqa: ARG005
 }
 
 
 def _default(parameter: Parameter) -> str:
-    return str(parameter.default) if parameter.type == "number" else repr(parameter.default)
+    return "None" if parameter.type == "integer" else repr(parameter.default)

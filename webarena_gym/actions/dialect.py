@@ -54,6 +54,9 @@ class Dialect:
     syntax: Syntax
     naming: Naming = "id"
 
+    def __str__(self) -> str:
+        return f"{self.name} by {self.naming}"
+
     @property
     def name(self) -> str:
         """The dialect's name among DIALECTS."""

@@ -1,7 +1,7 @@
 """WebArena's dialect: `click [12]`, `type [12] [text] [1]`, `stop [answer]`."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from webarena_gym.actions.action import Action, Kind
 from webarena_gym.actions.forms import Form, Parameter, answer, element, key, option, tab_index, text, url
@@ -97,7 +97,7 @@ def _parts(action: Action) -> tuple[str, list[str]]:
             return "type", [action.element or "", action.argument or "", "0" if action.kind is Kind.TYPE else "1"]
         case Kind.SCROLL_UP | Kind.SCROLL_DOWN:
             return "scroll", ["up" if action.kind is Kind.SCROLL_UP else "down"]
-        case Kind.WAIT:
+        case Kind.WAIT if action.argument is None:
             return "noop", []
         case Kind.PRESS if action.element is not None:
             pass
@@ -110,6 +110,9 @@ def _build(verb: str, rest: str, written: str) -> Action:
     """Return the action of a verb and its brackets, which stand in `rest`."""
     verb = _ALIASES.get(verb, verb)
     if verb in ("type", "select"):
+        groups = _groups(rest)
+        if len(groups) > 3 or (len(groups) == 3 and not (verb == "type" and _ENTERED.search(rest))):
+            raise ActionError(f"cannot read {written!r}; {verb} takes fewer [...]")
         name, value = _pair(verb, rest, written)
         if verb == "select":
             return Action(Kind.SELECT, name, value[1:-1])
@@ -122,7 +125,7 @@ def _build(verb: str, rest: str, written: str) -> Action:
         return Action(Kind.WAIT if verb == "noop" else _FORMS[verb].kind)
     if verb == "stop":
         return Action(Kind.EXIT, argument=rest[1:-1])
-    if not rest or 0 < _end_of_first(rest) < len(rest):
+    if not rest or len(_groups(rest)) > 1:
         raise ActionError(f"cannot read {written!r}; {verb} takes one [...]")
     value = rest[1:-1].strip()
     if verb == "scroll":
@@ -139,18 +142,31 @@ def _pair(verb: str, rest: str, written: str) -> tuple[str, str]:
 
     Brackets inside the first belong to it where they are balanced, as in `[Part [2] [3]] [x]`; else the first `] [` parts the two.
     """
-    end = _end_of_first(rest)
+    end = next(_ends(rest), 0)
     between = (_BETWEEN.match(rest, end - 1) if end else None) or _BETWEEN.search(rest)
     if between is None:
         raise ActionError(f"cannot read {written!r}; {verb} takes an element and a text, each in brackets")
     return rest[1 : between.start()].strip(), rest[between.end() - 1 :]
 
 
-def _end_of_first(rest: str) -> int:
-    """Return where the first brackets end, those inside them left out; 0 if they never do."""
+def _groups(rest: str) -> list[str]:
+    """Return what stands in each of the brackets that a text is made of; empty if they are not balanced, or not all of it."""
+    start, found = 0, []
+    for end in _ends(rest):
+        group = rest[start:end].lstrip(" \t")
+        if not group.startswith("["):
+            return []
+        found.append(group[1:-1])
+        start = end
+    return found if start == len(rest) else []
+
+
+def _ends(rest: str) -> Iterator[int]:
+    """Yield where brackets end that are inside no others, until one closes that was not opened."""
     depth = 0
     for mark in _BRACKET.finditer(rest):
         depth += 1 if mark[0] == "[" else -1
         if depth == 0:
-            return mark.end()
-    return 0
+            yield mark.end()
+        elif depth < 0:
+            return

@@ -59,7 +59,8 @@ class WebRL:
 
     def write(self, action: Action) -> str:
         form = _FORMS.get(action.kind)
-        if form is None or (action.kind is Kind.PRESS and (action.argument != "Enter" or action.element is not None)):
+        is_other_key = action.kind is Kind.PRESS and (action.element, action.argument) != (None, "Enter")
+        if form is None or is_other_key or (action.kind is Kind.WAIT and action.argument is not None):
             raise ValueError(f"the webrl dialect cannot express {action}")
         return self.spell(
             form.name,
