@@ -243,7 +243,7 @@ def _example(kind: Kind, dialect: Dialect) -> str:
     examples = {each.placeholder: each.example for form in DIALECTS["webrl"].forms for each in form.parameters}
     arguments = {
         Kind.SELECT: examples["option"], Kind.SWITCH_TAB: examples["index"], Kind.PRESS: "Enter",
-        Kind.GOTO: "http://shop.test/", Kind.EXIT: examples["answer"],
+        Kind.GOTO: "http://shop.test/", Kind.EXIT: examples["answer"], Kind.DRAG: "34",
     }  # fmt: skip
     argument = arguments.get(kind, examples["text"]) if kind in NEEDS_ARGUMENT else None
     try:

@@ -62,6 +62,30 @@ PAGES = {
     "progress": "<progress value=3 max=10>3</progress><meter value=2>2</meter><output>out</output><time>now</time>",
     "ruby": "<ruby>漢<rp>(</rp><rt>kan</rt><rp>)</rp></ruby><abbr title=World>W</abbr><sub>2</sub><sup>3</sup>",
     "editable": "<div contenteditable=true>edit me</div><div role=textbox tabindex=0>box</div>",
+    "states": """<div role=checkbox aria-checked=mixed tabindex=0>Tick</div><button aria-pressed=false>Bold</button>
+        <div role=tab aria-selected=true>One</div><div role=slider aria-label=Level aria-valuenow=40 aria-valuetext="40 %"></div>
+        <button aria-disabled=true>Off</button><button aria-expanded=false>Menu</button>""",
+    "sorted": """<table><tr><th aria-sort=ascending><a href=/n>Name</a><th aria-sort=descending>Price \u2193<th aria-sort=none>Id
+        <tr><td>a<td>1<td>2</table>""",
+    "values beside names": """<button aria-label=Cart>3</button><a href=/ aria-label=Inbox>(12)</a><button aria-label=Close>x</button>
+        <div role=combobox aria-label=Country tabindex=0>Peru</div><button aria-haspopup=listbox aria-label=Sort>Newest</button>
+        <div contenteditable aria-label=Note>Call Ann</div><b id=city>City</b><div role=textbox aria-labelledby=city>Ulm</div>
+        <a href=/ aria-label="Page 2">2</a>""",
+    "icons": """<a href=/cart/><i class=icon></i></a><a href="/p?sort=price"><span></span></a><a href=/x.html title=Ex></a>
+        <a href=/y><svg><title>Why</title><path d=M0></path></svg></a><a href=/z><i aria-label=Zed></i></a><a href=/><img src=data:></a>
+        <button><i class="fa fa-trash"></i></button><button name=send><svg class=i></svg></button><a href=javascript:void(0) id=more></a>
+        <button value=7></button><a href=mailto:ann@b.test></a><a href=https://b.test/></a><a href=#top></a>""",
+    "boxes behind labels": """<input type=checkbox hidden id=a checked><label for=a>One</label><label><input type=radio name=r
+        style="display: none"><i></i> Two</label><span hidden><input type=radio name=r id=b></span><label for=b>Three</label>
+        <label for=b>again</label><label tabindex=0><input type=file hidden> Upload</label><label>See <a href=/x>this</a>
+        <input type=checkbox hidden></label><label><input hidden> no box</label><p hidden><label for=a>gone</label></p>""",
+    "groups that are disabled": """<fieldset disabled><legend><input aria-label=L><button>L2</button></legend><input aria-label=A>
+        <fieldset><legend><select aria-label=B><option>b</select></legend><textarea aria-label=C></textarea></fieldset>
+        <legend><button>D</button></legend><a href=/x>Link</a></fieldset><fieldset><input aria-label=E disabled></fieldset>""",
+    "places for the Tab key": """<div tabindex=0>Go <b>on</b></div><div tabindex=-1>no</div><section tabindex=0><a href=/x>in</a></section>
+        <div tabindex=0>"""
+    + "many words " * 20
+    + """</div><p draggable=true>Drag</p><table><tr tabindex=0><td>x<td>y</table>""",
     "dialog": "<dialog><p>closed <a href=/d>no</a></p></dialog><dialog open><p>open <a href=/o>yes</a></p></dialog>",
 }
 """A body by the name of what is awkward about it."""

@@ -8,7 +8,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 from webarena_gym.evaluators import Outcome, View, no_scripts
 
 
-class _QuietHandler(WSGIRequestHandler):
+class QuietHandler(WSGIRequestHandler):
     def log(self, *_):
         pass
 
@@ -16,7 +16,7 @@ class _QuietHandler(WSGIRequestHandler):
 @contextmanager
 def serving(app):
     """Serve a WSGI application on a free port; give its base URL, without a last slash."""
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=_QuietHandler)
+    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -1,5 +1,6 @@
 """Every dialect reads what it writes, accepts what models really write, and refuses the rest with a reason."""
 
+import json
 from itertools import product
 
 import pytest
@@ -34,7 +35,7 @@ def actions(kinds, elements, arguments):
     return st.sampled_from(kinds).flatmap(build)
 
 
-WEBRL_KINDS = [kind for kind in Kind if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB}]
+WEBRL_KINDS = [kind for kind in Kind if kind not in {Kind.GOTO, Kind.NEW_TAB, Kind.CLOSE_TAB, Kind.DRAG}]
 
 
 @given(actions(WEBRL_KINDS, TEXT, TEXT))
@@ -56,7 +57,13 @@ NUMBERED = st.builds("{} [{}]".format, WORDS, st.integers(2, 9)) | st.builds(
 )
 
 
-@given(actions([kind for kind in Kind if kind is not Kind.RIGHT_CLICK], st.integers(0, 999).map(str) | WORDS | NUMBERED, WORDS))
+@given(
+    actions(
+        [kind for kind in Kind if kind not in {Kind.RIGHT_CLICK, Kind.DRAG}],
+        st.integers(0, 999).map(str) | WORDS | NUMBERED,
+        WORDS,
+    )
+)
 def test_webarena_reads_what_it_writes(action):
     assert DIALECTS["webarena"].parse(DIALECTS["webarena"].format(action)) == action
 
@@ -193,6 +200,8 @@ def test_webarena_refuses_others(reply):
         ("scroll(0, -200.5)", Action(Kind.SCROLL_UP)),
         ("noop()", Action(Kind.WAIT)),
         ("noop(3000)", Action(Kind.WAIT, argument="3000")),
+        ("noop(wait_ms='0.5')", Action(Kind.WAIT, argument="0.5")),
+        ("drag_and_drop('7', to_bid='12')", Action(Kind.DRAG, "7", "12")),
         ("report_infeasible('no such page')", Action(Kind.EXIT, argument="N/A")),
         ("press('3', 'Enter')", Action(Kind.PRESS, "3", "Enter")),
     ],
@@ -211,12 +220,36 @@ def test_browsergym_accepts_its_forms(reply, expected):
         "fill('1', v='x')",
         "noop() noop()",
         "noop(-1)",
+        "noop('soon')",
         "noop(1e9)",
+        "drag_and_drop('1')",
     ],
 )
 def test_browsergym_refuses_others(reply):
     with pytest.raises(ActionError):
         DIALECTS["browsergym"].parse(reply)
+
+
+@given(TEXT.filter(bool))
+@pytest.mark.parametrize("dialect", ["webrl", "browsergym"])
+def test_characters_may_be_written_by_their_codes_as_in_json_and_python(dialect, text):
+    """JSON writes all but ASCII as four digits, or twice four; Python as two, four or eight."""
+    as_python = "".join(
+        f"\\x{ord(each):02x}" if ord(each) < 256 else f"\\u{ord(each):04x}" if ord(each) < 65536 else f"\\U{ord(each):08X}"
+        for each in text
+    )
+    for written in (json.dumps(text)[1:-1].replace("\\b", "\\u0008").replace("\\f", "\\u000c"), as_python):
+        reply = f'do(action="Type", argument="{written}", element="1")' if dialect == "webrl" else f'fill("1", "{written}")'
+        assert DIALECTS[dialect].parse(reply) == Action(Kind.TYPE, "1", text)
+
+
+@pytest.mark.parametrize("written", [r"C:\users\xavier", r"\u12", r"\U00110000 \ud"])
+def test_what_is_no_code_stays_as_it_is(written):
+    assert WEBRL.parse(f'do(action="Type", argument="{written}", element="1")') == Action(Kind.TYPE, "1", written)
+
+
+def test_half_a_character_is_shown_as_unknown():
+    assert WEBRL.parse(r'do(action="Type", argument="a\ud83d", element="1")').argument == "a\N{REPLACEMENT CHARACTER}"
 
 
 @given(st.integers(0, 999_999).map(str))
@@ -244,7 +277,7 @@ def test_what_a_dialect_cannot_say_is_a_value_error(dialect):
             dialect.format(action)
         except ValueError:
             silent.append(kind)
-    assert {"webrl": 4, "webarena": 1, "browsergym": 1}[dialect.name] == len(silent)
+    assert {"webrl": 5, "webarena": 2, "browsergym": 1}[dialect.name] == len(silent)
     assert all(line.strip() for line in dialect.grammar().splitlines())
 
 

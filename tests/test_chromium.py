@@ -158,7 +158,7 @@ def test_layout_decides_what_can_be_used():
 
 def test_without_layout_a_covered_element_says_so_when_it_is_clicked(browser):
     browser.goto(HOME + "layout")
-    assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "button", "Under"}
+    assert set(observe(browser.page(), elements="label").nodes) == {"Plain", "Ghost", "thin", "Under"}
     with pytest.raises(ActionError, match="covers"):
         press(browser, "Under")
 

@@ -280,8 +280,8 @@ def test_a_tab_that_there_is_not_is_told(env, tab):
     [
         ({"split": "nonsense"}, "split is 'nonsense'"),
         ({"hosts": "tiles.test:80"}, "hosts is the text 'tiles.test:80'"),
-        ({"hosts": ["tiles.test:80"]}, "accounts and hosts are for real servers"),
-        ({"accounts": {"shopping": None}}, "accounts and hosts are for real servers"),
+        ({"hosts": ["tiles.test:80"]}, "accounts, logins and hosts are for real servers"),
+        ({"accounts": {"shopping": None}}, "accounts, logins and hosts are for real servers"),
     ],
 )
 def test_options_that_would_do_nothing_are_refused(options, told):

@@ -194,3 +194,78 @@ def test_any_tree_can_be_observed_in_every_way(html):
     )
     assert all(seen == first for seen in others)
     assert len(set(first)) == len(first)
+
+
+STATES = st.sampled_from(
+    ["aria-checked", "aria-pressed", "aria-selected", "aria-expanded", "aria-valuenow", "aria-valuetext"]
+)  # fmt: skip
+USED = st.sampled_from(
+    ["<button {}>", "<a href=/x {}>", "<div role=checkbox {}>", "<span tabindex=0 {}>", "<li onclick=x() {}>"]
+)
+
+
+@given(USED, st.dictionaries(STATES, st.sampled_from(["true", "false", "mixed", "7", "7 of 9"]), min_size=1))
+def test_the_state_of_a_widget_is_shown_in_both_styles(opening, states):
+    attributes = " ".join(f"{name}='{value}'" for name, value in states.items())
+    document = page(f"<body>{opening.format(attributes)}Widget")
+    lines = [observe(document, style=style).text.splitlines()[-1] for style in ("html", "axtree")]
+    for name, value in states.items():
+        assert f'{name}="{value}"' in lines[0]
+        assert f"{name.removeprefix('aria-')}: {value}" in lines[1]
+
+
+@pytest.mark.parametrize(
+    ("markup", "shown"),
+    [
+        ("<button aria-label=Cart>3</button>", '<button id="0" value="3">Cart</button>'),
+        ("<a href=/ aria-label=Total>$4.50</a>", '<a id="0" value="$4.50">Total</a>'),
+        ("<div role=combobox aria-label=Land>Peru</div>", '<div id="0" value="Peru">Land</div>'),
+        ("<button aria-haspopup=menu aria-label=Sort>Newest</button>", '<button id="0" value="Newest">Sort</button>'),
+        ("<button aria-label='Page 2'>2</button>", '<button id="0">Page 2</button>'),
+        ("<button aria-label='Delete Ann'>Delete member</button>", '<button id="0">Delete Ann</button>'),
+        ("<a href=/ aria-label=Up>\u25b2</a>", '<a id="0">Up</a>'),
+        ("<p id=p>City</p><div role=textbox aria-labelledby='p q'>Ulm</div>", 'City\n<div id="0" value="Ulm">City</div>'),
+    ],
+)
+def test_what_a_widget_holds_is_shown_beside_a_name_that_hides_it(markup, shown):
+    assert observe(page(f"<body>{markup}"), header=False).text == shown
+    assert ("value: '" in observe(page(f"<body>{markup}"), style="axtree").text) == ("value=" in shown)
+
+
+@pytest.mark.parametrize("order", ["ascending", "descending"])
+def test_the_order_of_a_table_is_shown_once(order):
+    table = f"<table><tr><th aria-sort={order}>{{}}<th aria-sort=none>B<tr><td>1<td>2</table>"
+    assert observe(page(table.format("A")), header=False).text.startswith(f'<tr><th aria-sort="{order}">A</th><th>B</th></tr>')
+    assert f"sorted: {order}" in observe(page(table.format("A")), style="axtree").text
+    for arrow in "\u2191\u2193\u25b2\u25bc\u2195":
+        assert order not in observe(page(table.format(f"A {arrow}"))).text
+
+
+@pytest.mark.parametrize(
+    ("markup", "name"),
+    [
+        ("<a href=/cart/ title=Basket aria-label=Cart></a>", "Cart"),
+        ("<a href=/cart/ title=Basket></a>", "Basket"),
+        ("<a href=/cart/><i title=Basket class=icon></i></a>", "Basket"),
+        ("<a href=/cart/><i aria-label=Basket></i></a>", "Basket"),
+        ("<a href=/cart/><img alt=Basket></a>", "Basket"),
+        ("<a href=/cart/><svg><title>Basket</title></svg></a>", "Basket"),
+        ("<a href=/shop/cart/><i class=icon></i></a>", "cart"),
+        ("<a href='/shop/my%20cart.html'></a>", "my cart"),
+        ("<a href='?sort=price'></a>", "?sort=price"),
+        ("<a href='https://shop.test/'></a>", "shop.test"),
+        ("<a href='#'><i class='fa fa-bars'></i></a>", "fa fa-bars"),
+        ("<a href='javascript:void(0)' id=menu></a>", "menu"),
+        ("<button name=delete><i></i></button>", "delete"),
+        ("<button><i></i></button>", "button"),
+    ],
+)
+def test_what_has_no_text_is_named_by_the_best_that_there_is(markup, name):
+    assert list(observe(page(f"<body>{markup}"), elements="label").nodes) == [name]
+
+
+def test_a_part_of_the_page_that_can_be_used_keeps_its_text():
+    words = " ".join(f"word{number}" for number in range(60))
+    text = observe(page(f"<body><div tabindex=0><p>{words}</p><p>end</p></div>"), header=False).text
+    assert text.splitlines()[1:] == [words, "end"]
+    assert text.startswith('<div id="0">word0 word1')

@@ -49,6 +49,8 @@ def meant(dialect, form, arguments):
             return Action(Kind.SCROLL_UP if float(given["delta_y"]) < 0 else Kind.SCROLL_DOWN)
         case "browsergym", "noop":
             return Action(Kind.WAIT, argument=given.get("wait_ms"))
+        case "browsergym", "drag_and_drop":
+            return Action(Kind.DRAG, given["from_bid"], given["to_bid"])
         case "browsergym", "report_infeasible":
             return Action(Kind.EXIT, argument="N/A")
         case "webarena", "scroll":

@@ -10,8 +10,8 @@ from webarena_gym.browsers.forms import describe
 from webarena_gym.errors import ActionError
 
 
-def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
-    """Do one action, of any kind but scrolling and leaving; `element` is what it names on the page.
+def act(browser: Browser, action: Action, element: HtmlElement | None, target: HtmlElement | None = None) -> None:
+    """Do one action, of any kind but scrolling and leaving; `element` and `target` are what it names on the page.
 
     Raises ActionError for what the page does not allow.
     """
@@ -25,6 +25,8 @@ def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
             browser.right_click(element)
         case Kind.HOVER:
             browser.hover(element)
+        case Kind.DRAG:
+            browser.drag(element, target)
         case Kind.TYPE | Kind.SEARCH:
             browser.type(element, argument, enter=action.kind is Kind.SEARCH)
         case Kind.SELECT:
@@ -44,7 +46,7 @@ def act(browser: Browser, action: Action, element: HtmlElement | None) -> None:
         case Kind.GO_FORWARD:
             browser.go_forward()
         case Kind.WAIT:
-            browser.wait()
+            browser.wait(float(argument) if argument else None)
         case _:
             raise ValueError(f"{action.kind} is not done by a browser")
 

@@ -25,6 +25,7 @@ from webarena_gym.page import Page
 from webarena_gym.presentation import Presentation, Seen, Viewport
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
+from webarena_gym.servers.logins import Login, read_logins
 from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
 from webarena_gym.spaces import CHARSET as CHARSET
@@ -67,9 +68,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
         rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
             (WebAgent-R1) do; or "verified" for the task file of the package webarena-verified, on real servers.
-        accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
         on_failure: what a step does when the browser itself fails: "nan" (truncate with the reward NaN), "zero" (with the reward 0.0,
             for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]` says why in the first two cases.
+        accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
+        logins: how one signs in to real servers that are not WebArena's own applications, by site (see `servers.logins.Login`).
         hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
@@ -105,6 +107,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         rules: str = "native",
         on_failure: OnFailure = "nan",
         accounts: Mapping[str, Account] | None = None,
+        logins: Mapping[str, Login] | None = None,
         hosts: Iterable[str] = (),
     ) -> None:
         self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
@@ -120,8 +123,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if isinstance(hosts, str):
             raise ValueError(f"hosts is the text {hosts!r}; expected a list of texts such as 'tiles.example:80'")  # noqa: TRY004 - as of other arguments
         hosts = frozenset(hosts)
-        if sites is None and (accounts or hosts):
-            raise ValueError("accounts and hosts are for real servers: give sites=, or neither of them")
+        if sites is None and (accounts or logins or hosts):
+            raise ValueError("accounts, logins and hosts are for real servers: give sites=, or none of them")
         expect_positive("max_steps", max_steps)
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
@@ -155,7 +158,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
             addresses = read_addresses(None if sites == "environment" else sites)
             if rules == "verified":
                 expect_plain(addresses)
-            self._venue = ServerVenue(lambda own: maker.for_servers(own | hosts), addresses, accounts=self._accounts)
+            self._venue = ServerVenue(
+                lambda own: maker.for_servers(own | hosts), addresses, accounts=self._accounts, logins=read_logins(logins)
+            )
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
 

@@ -9,7 +9,7 @@ from webarena_gym.actions import Action, Dialect, Kind
 from webarena_gym.browsers import Browser
 from webarena_gym.errors import ActionError
 from webarena_gym.history import Message, Turn, as_text
-from webarena_gym.observation import scrolled
+from webarena_gym.observation import Observation, scrolled
 from webarena_gym.presentation import Presentation, Seen
 from webarena_gym.spaces import within_charset
 from webarena_gym.tasks import Task
@@ -103,12 +103,23 @@ class Episode:
         page, observation, _ = self.look()
         if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
             down = action.kind is Kind.SCROLL_DOWN
-            if self.presentation.viewport == "layout":
-                self.browser.scroll(down=down)
-            else:
-                self.top = scrolled(observation, down=down)
+            self._scroll(observation, down=down)
             return
-        act(self.browser, action, None if action.element is None else observation.element(action.element))
+        element = None if action.element is None else observation.element(action.element)
+        act(self.browser, action, element, observation.element(action.argument or "") if action.kind is Kind.DRAG else None)
         after = self.browser.page()
         if (after.url, after.active_tab) != (page.url, page.active_tab):
             self.top = 0
+
+    def _scroll(self, observation: Observation, *, down: bool) -> None:
+        """Move the window over the text; at its end, the browser's own over the page, which may load more."""
+        if self.presentation.viewport == "layout":
+            self.browser.scroll(down=down)
+            return
+        top = scrolled(observation, down=down)
+        if top == self.top:
+            self.browser.scroll(down=down, to_end=True)
+            now = self.presentation.show(self.browser.page(), self.top, "").observation
+            if down and now.total > observation.total:
+                top = scrolled(now, down=True)
+        self.top = top

@@ -19,10 +19,10 @@ class Page:
     """The active tab's document, with its live state, and the tab strip.
 
     `root` is the document as it is now, not as it was sent: what was typed stands in `value` (the text, for a textarea), what
-    is ticked has `checked`, what is chosen has `selected`. Its elements are the handles that `Browser` methods take, and are
-    valid until the next call of a method that acts. Readers must not change the tree. `notices` is what the browser itself had
-    to say since the last action: dialogs, downloads, pages that take too long. In `readings`, readers may keep what they have
-    made of the tree: whoever shows the same tree in the same state hands it on.
+    is ticked has `checked`, what is chosen has `selected`, and what something around it disables has `disabled`. Its elements are
+    the handles that `Browser` methods take, and are valid until the next call of a method that acts. Readers must not change the
+    tree. `notices` is what the browser itself had to say since the last action: dialogs, downloads, pages that take too long. In
+    `readings`, readers may keep what they have made of the tree: whoever shows the same tree in the same state hands it on.
     """
 
     url: str

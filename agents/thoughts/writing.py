@@ -17,6 +17,7 @@ _DONE: Mapping[Kind, str] = {
     Kind.CLICK: "clicked {element}",
     Kind.RIGHT_CLICK: "clicked {element} with the right button",
     Kind.HOVER: "moved over {element}",
+    Kind.DRAG: "dragged {element} to {argument}",
     Kind.TYPE: "filled in {element}",
     Kind.SEARCH: "searched for {argument}",
     Kind.SELECT: "chose {argument} in {element}",

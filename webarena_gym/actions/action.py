@@ -10,6 +10,7 @@ class Kind(StrEnum):
     CLICK = "Click"
     RIGHT_CLICK = "Right Click"
     HOVER = "Hover"
+    DRAG = "Drag"
     TYPE = "Type"
     SEARCH = "Search"  # type, then press Enter
     SELECT = "Select Dropdown Option"
@@ -26,9 +27,9 @@ class Kind(StrEnum):
     EXIT = "Exit"
 
 
-NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.TYPE, Kind.SEARCH, Kind.SELECT})
+NEEDS_ELEMENT = frozenset({Kind.CLICK, Kind.RIGHT_CLICK, Kind.HOVER, Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT})
 NEEDS_ARGUMENT = frozenset(
-    {Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT},
+    {Kind.DRAG, Kind.TYPE, Kind.SEARCH, Kind.SELECT, Kind.PRESS, Kind.SWITCH_TAB, Kind.GOTO, Kind.EXIT},
 )
 
 
@@ -37,8 +38,8 @@ class Action:
     """One thing to do.
 
     `element` is an id or a label as the observation shows it. `argument` is the text to type, the option to choose, the key
-    to press, the index of the tab, the URL to open, the message to leave with, or how many milliseconds to wait, which may be
-    left open.
+    to press, the element to drop on, the index of the tab, the URL to open, the message to leave with, or how many milliseconds
+    to wait, which may be left open.
     """
 
     kind: Kind

@@ -29,6 +29,7 @@ class BrowserGym:
         Form(Kind.TYPE, "clear", (_BID,), "Empty a field."),
         Form(Kind.SELECT, "select_option", (_BID, option("options")), "Choose an option."),
         Form(Kind.HOVER, "hover", (_BID,), "Move the mouse over an element."),
+        Form(Kind.DRAG, "drag_and_drop", (element("from_bid"), element("to_bid")), "Drag an element, and drop it on another."),
         Form(Kind.PRESS, "press", (_BID, key("key_comb")), "Press a key in an element."),
         Form(Kind.PRESS, "keyboard_press", (key("key"),), "Press a key in the focused element."),
         Form(Kind.SCROLL_DOWN, "scroll", (_ACROSS, _DOWNWARDS), "Show another part of the page; down is positive."),
@@ -38,7 +39,7 @@ class BrowserGym:
         Form(Kind.NEW_TAB, "new_tab", (), "Open an empty tab."),
         Form(Kind.CLOSE_TAB, "tab_close", (), "Close the current tab."),
         Form(Kind.SWITCH_TAB, "tab_focus", (tab_index("index"),), "Go to a tab; the first is 0."),
-        Form(Kind.WAIT, "noop", (_WAITED,), "Do nothing."),
+        Form(Kind.WAIT, "noop", (_WAITED,), "Wait so long, ten seconds at most; without a number, until the page changes."),
         Form(Kind.EXIT, "send_msg_to_user", (answer("text")._replace(default=None),), "Answer, and end the task."),
         Form(Kind.EXIT, "report_infeasible", (_REASON,), "End a task that cannot be done."),
     )
@@ -131,6 +132,7 @@ def _wait(wait_ms: str) -> Action:
 _BUILT: Mapping[str, Callable[..., Action]] = {
     "click": _click,
     "clear": lambda bid: Action(Kind.TYPE, bid, ""),
+    "drag_and_drop": lambda from_bid, to_bid: Action(Kind.DRAG, from_bid, to_bid),
     "scroll": _scroll,
     "noop": _wait,
     "report_infeasible": lambda reason: Action(Kind.EXIT, argument="N/A"),  # noqa: ARG005

@@ -40,7 +40,7 @@ class WebRL:
         _do(Kind.SCROLL_DOWN, "Show the part of the page below."),
         _do(Kind.PRESS, "Press Enter in the focused field."),
         _do(Kind.SWITCH_TAB, "Go to the tab with that index; the first is 0.", "index"),
-        _do(Kind.WAIT, "Do nothing."),
+        _do(Kind.WAIT, "Wait until the page changes, some seconds at most."),
         Form(Kind.GO_BACKWARD, "go_backward", (), "Return to the previous page."),
         Form(Kind.GO_FORWARD, "go_forward", (), "Undo go_backward()."),
         Form(Kind.EXIT, "exit", (answer("message"),), _ANSWERED),

@@ -83,12 +83,23 @@ class Browser(Protocol):
         """Close the active tab; the one before it becomes active. Closing the only tab leaves a blank one."""
         ...
 
-    def scroll(self, *, down: bool) -> None:
-        """Move the window over the page by two thirds of its height. Raises BrowserError for a browser without layout."""
+    def scroll(self, *, down: bool, to_end: bool = False) -> None:
+        """Move the window over the page by two thirds of its height. Raises BrowserError for a browser without layout.
+
+        `to_end` moves it to the page's end, or its beginning, where pages load more; a browser without layout does nothing then.
+        """
         ...
 
-    def wait(self) -> None:
-        """Let the page come to rest."""
+    def wait(self, for_ms: float | None = None) -> None:
+        """Wait as a person does: until the page has changed by itself and come to rest, or nothing has for some seconds.
+
+        `for_ms` is a number of milliseconds to wait instead, of which there is an upper limit; 0 lets the page come to rest
+        alone. Where nothing can be due, as on a page without scripts, no time passes.
+        """
+        ...
+
+    def drag(self, element: HtmlElement, target: HtmlElement) -> None:
+        """Drag an element with the mouse and drop it on another. Raises ActionError where no script could notice."""
         ...
 
     def screenshot(self) -> bytes:

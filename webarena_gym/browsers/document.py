@@ -189,6 +189,7 @@ def parse(html: bytes) -> HtmlElement:
         root = etree.fromstring(b"<html><head></head><body></body></html>", _PARSER)
     _end_head(root)
     _set_initial_state(root.iter("textarea", "select", "input"))
+    _disable_groups(root)
     return root
 
 
@@ -219,6 +220,14 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
             if earlier is not None:
                 del earlier.attrib["checked"]
             ticked[group] = control
+
+
+def _disable_groups(root: HtmlElement) -> None:
+    """Mark the controls that a disabled fieldset disables."""
+    if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
+        for control in root.iter("input", "select", "textarea", "button"):
+            if "disabled" not in control.attrib and forms.is_disabled(control):
+                control.set("disabled", "")
 
 
 def _select_one(select: HtmlElement) -> None:

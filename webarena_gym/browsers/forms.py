@@ -89,6 +89,19 @@ def is_hidden(element: HtmlElement) -> bool:
     return False
 
 
+def is_out_of_reach(element: HtmlElement) -> bool:
+    """Return whether nobody can click an element: it is hidden, and no label that is shown ticks it."""
+    if not is_hidden(element):
+        return False
+    by_label = element.tag == "input" and kind(element) in TICK_KINDS | {"file"}
+    return not (by_label and any(not is_hidden(label) for label in labels_of(element)))
+
+
+def labels_of(control: HtmlElement) -> list[HtmlElement]:
+    """Return the labels of which a click reaches a control."""
+    return [label for label in control.getroottree().getroot().iter("label") if labelled_control(label) is control]
+
+
 def summary_of(details: HtmlElement) -> HtmlElement | None:
     """Return the element that opens and closes `details`."""
     return next(details.iterchildren("summary"), None)
@@ -107,7 +120,7 @@ def is_summary(element: HtmlElement) -> bool:
 def is_focusable(element: HtmlElement) -> bool:
     """Return whether a click or the Tab key can bring keys to an element."""
     if element.tag in _CONTROL_TAGS:
-        return kind(element) != "hidden" and not is_disabled(element)
+        return not is_disabled(element) and not is_hidden(element)
     return is_link(element) or is_summary(element) or "tabindex" in element.attrib
 
 
@@ -185,7 +198,7 @@ def labelled_control(label: HtmlElement) -> HtmlElement | None:
 
 def describe(element: HtmlElement) -> str:
     """Return a short name of an element for a message: its tag, and what it is called in quotes."""
-    labels = (label for label in element.getroottree().getroot().iter("label") if labelled_control(label) is element)
+    labels = labels_of(element)
     texts = (
         element.get("aria-label"),
         *("".join(label.xpath(".//text()[not(ancestor::select or ancestor::textarea)]")) for label in labels),

@@ -100,12 +100,14 @@ class InProcessBrowser:
     def go_forward(self) -> None:
         self._travel(1, "there is no later page in this tab to go forward to")
 
-    def scroll(self, *, down: bool) -> None:
+    def scroll(self, *, down: bool, to_end: bool = False) -> None:
+        if to_end:  # which loads nothing more on a page without scripts
+            return
         raise BrowserError(
             f'the in-process browser has no window to scroll {"down" if down else "up"}; that needs browser="chromium"'
         )
 
-    def wait(self) -> None:
+    def wait(self, for_ms: float | None = None) -> None:  # noqa: ARG002 - nothing is ever due
         self._check_started()
 
     def screenshot(self) -> bytes:
@@ -135,6 +137,11 @@ class InProcessBrowser:
 
     def hover(self, element: HtmlElement) -> None:
         self._check(element)
+
+    def drag(self, element: HtmlElement, target: HtmlElement) -> None:
+        self._check(element)
+        self._check(target)
+        raise ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
 
     def click(self, element: HtmlElement) -> None:
         self._check_shown(element)
@@ -337,7 +344,7 @@ class InProcessBrowser:
 
     def _check_shown(self, element: HtmlElement) -> None:
         self._check(element)
-        if forms.is_hidden(element):
+        if forms.is_out_of_reach(element):
             raise ActionError(f"{forms.describe(element)} is hidden")
 
     def _check_enabled(self, control: HtmlElement) -> None:

@@ -45,7 +45,7 @@ class MiniWobVenue:
             self._browser = self._make_browser(Network({HOST: site}))
         self._browser.start([task.start_url], {})
         goal = self._browser.run_script(f"webarenaGym.begin({task.world_seed}, {json.dumps(self._data_mode)})")
-        self._browser.wait()
+        self._browser.wait(0)
         self._rest()
         return str(goal)
 
@@ -92,4 +92,4 @@ class MiniWobVenue:
         """Wait until the page has done what it has put off for a moment only."""
         with suppress(ScriptError):  # the page may have been left
             if self.browser.run_script("window.webarenaGym?.rest()"):
-                self.browser.wait()
+                self.browser.wait(0)

@@ -2,10 +2,20 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import BUTTON_TYPES, clean, controls, options, visible_text, written_value
+from webarena_gym.observation.reading import (
+    BUTTON_TYPES,
+    clean,
+    controls,
+    options,
+    order_of,
+    value_beside,
+    visible_text,
+    written_value,
+)
 from webarena_gym.observation.walk import Walk
 
 _ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
+_ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
 
 
 class AxTreeWriter:
@@ -52,7 +62,12 @@ class AxTreeWriter:
                 properties.append(f"value: '{_one_line(written_value(element))}'")
         else:
             role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
+            properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
+            if value := value_beside(element):
+                properties.append(f"value: '{clean(value)}'")
         properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
+        if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
+            properties.append("disabled: True")
         if element is self._focused:
             properties.append("focused: True")
         mark = "" if number is None else f"[{number}] "
@@ -74,6 +89,8 @@ class AxTreeWriter:
         self._depth += 1
         for cell in element:
             walk.visit(cell)
+            if cell.tag == "th" and (order := order_of(cell)):
+                self.text(f" sorted: {order}")
         self._depth -= 1
         self.flush()
 

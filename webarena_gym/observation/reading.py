@@ -21,8 +21,16 @@ BUTTON_TYPES = frozenset({"submit", "button", "reset", "image"})
 _APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
 _HIDING = frozenset({"hidden", "aria-hidden", "style"})
 _USABLE = FIELDS | {"button", "summary"}
-_ENABLING = frozenset({"onclick", "role", "contenteditable"})
-_ROLES = frozenset({"button", "link", "checkbox", "radio", "tab", "menuitem", "option", "switch", "combobox", "textbox"})
+LISTENS = "data-listens"
+"""What a browser with scripts stamps on elements that react to the mouse, of which their markup says nothing."""
+_ENABLING = frozenset({"onclick", "role", "contenteditable", "tabindex", "draggable", LISTENS})
+_HOLDING = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"})  # roles of what has a value
+_ROLES = _HOLDING | frozenset(
+    "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
+)
+_EDITABLE = ("", "true", "plaintext-only")
+_TICKED = frozenset({"checkbox", "radio", "file"})
+_ARROWS = re.compile("[\u2190-\u21ff\u25b2-\u25c5\u2b06\u2b07]")
 
 
 def clean(text: str, limit: int = MAX_TEXT) -> str:
@@ -56,7 +64,24 @@ def is_interactive(element: HtmlElement) -> bool:
         return True
     if _ENABLING.isdisjoint(element.keys()):
         return False
-    return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in ("", "true")
+    return _has_use(element) or is_loose(element)
+
+
+def _has_use(element: HtmlElement) -> bool:
+    return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in _EDITABLE
+
+
+def is_loose(element: HtmlElement) -> bool:
+    """Say whether an element can be used though it is of no kind that says so: it may well be a whole part of the page."""
+    if element.tag in _USABLE or element.tag == "a" or _has_use(element):
+        return False
+    place = element.get("tabindex", "").strip()
+    return LISTENS in element.attrib or element.get("draggable") == "true" or place.isdecimal()
+
+
+def is_ticked_by_label(control: HtmlElement) -> bool:
+    """Say whether a click on a control's label is as good as one on the control, so that this may be hidden."""
+    return control.tag == "input" and control.get("type", "").strip().lower() in _TICKED
 
 
 def controls(element: HtmlElement) -> list[HtmlElement]:
@@ -115,6 +140,29 @@ def _collect(element: HtmlElement, parts: list[str]) -> None:
             parts.append(" ")
         if child.tail:
             parts.append(child.tail)
+
+
+def value_beside(element: HtmlElement) -> str:
+    """Return what an element shows beside the name that an attribute gives it: what it holds, or a bare number; else "".
+
+    Words beside such a name say the same more briefly.
+    """
+    if element.tag in FIELDS or ("aria-label" not in element.attrib and "aria-labelledby" not in element.attrib):
+        return ""
+    text = visible_text(element)
+    holds = (
+        element.get("role") in _HOLDING
+        or element.get("aria-haspopup", "false") != "false"
+        or element.get("contenteditable") in _EDITABLE
+    )
+    is_number = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
+    return text if (holds or is_number) and text not in element.get("aria-label", "") else ""
+
+
+def order_of(header: HtmlElement) -> str:
+    """Return how a table is sorted by a column, unless an arrow in the column's header shows it; "" if it is not."""
+    order: str = header.get("aria-sort", "none")
+    return "" if order == "none" or _ARROWS.search(visible_text(header)) else order
 
 
 def label_text(label: HtmlElement) -> str:

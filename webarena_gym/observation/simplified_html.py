@@ -12,12 +12,16 @@ from webarena_gym.observation.reading import (
     is_control,
     is_hidden,
     options,
+    order_of,
+    value_beside,
     written_value,
 )
 from webarena_gym.observation.walk import Walk
 
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
-_STATES = frozenset((*_FLAGS, "aria-expanded"))
+_ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
+_NAMING = frozenset(("aria-label", "aria-labelledby"))
+_STATES = frozenset((*_FLAGS, *_ARIA, "aria-disabled"))
 
 
 class HtmlWriter:
@@ -124,10 +128,15 @@ class HtmlWriter:
                 written.append(f'value="{_attribute(clean(field_value(element)))}"')
             elif kind == "password" and field_value(element):
                 written.append('value="(hidden)"')
-        if not _STATES.isdisjoint(element.keys()):
+        names = element.keys()
+        if not _STATES.isdisjoint(names):
             written += [flag for flag in _FLAGS if flag in element.attrib]
-            if element.tag not in FIELDS and element.get("aria-expanded"):
-                written.append(f'aria-expanded="{_attribute(clean(element.get("aria-expanded")))}"')
+            if element.get("aria-disabled") == "true" and "disabled" not in element.attrib:
+                written.append("disabled")
+            if element.tag not in FIELDS:
+                written += [f'{name}="{_attribute(clean(element.get(name)))}"' for name in _ARIA if element.get(name)]
+        if not _NAMING.isdisjoint(names) and (value := value_beside(element)):
+            written.append(f'value="{_attribute(clean(value))}"')
         if element is self._focused:
             written.append("focused")
         if self._bbox and "data-bbox" in element.attrib:
@@ -145,8 +154,10 @@ class HtmlWriter:
         inner = "".join(self._line[start:]).strip()
         del self._line[start:]
         tag = element.tag
+        order = order_of(element) if tag == "th" else ""
         if inner or tag in ("td", "th"):
-            self._line.append(f"<{tag}>{inner}</{tag}>")
+            opening = f'{tag} aria-sort="{_attribute(clean(order))}"' if order else tag
+            self._line.append(f"<{opening}>{inner}</{tag}>")
         if not self._depth:
             self.flush()
 

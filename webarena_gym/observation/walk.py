@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple, Protocol
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.labels import Labels
+from webarena_gym.observation.labels import MAX_LABEL, Labels
 from webarena_gym.observation.reading import (
     BLOCKS,
     HEADINGS,
@@ -15,6 +15,8 @@ from webarena_gym.observation.reading import (
     is_closed,
     is_control,
     is_hidden,
+    is_loose,
+    visible_text,
 )
 
 Elements = Literal["id", "label"]
@@ -89,14 +91,19 @@ class Walk:
         self._by_label = elements == "label"
         self._labels = Labels(root)
         self._counts: Counter[str] = Counter()
+        self._stood_in: set[HtmlElement] = set()
 
     def visit(self, element: HtmlElement) -> None:
         """Write an element and all that is in it, but not what follows it."""
         tag = element.tag
         if tag in SKIPPED or not isinstance(tag, str) or is_hidden(element):
             return
-        if is_control(element):
+        if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
+            self._stand_in(element, hidden)
+        elif is_control(element):
             self.use(element)
+            if is_loose(element) and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
+                self.enter(element)
         elif tag not in _WITH_A_WAY_OF_THEIR_OWN:
             self.enter(element)
         elif tag in HEADINGS:
@@ -135,6 +142,14 @@ class Walk:
                     writer.text(tail)
         if block:
             writer.flush()
+
+    def _stand_in(self, label: HtmlElement, hidden: HtmlElement) -> None:
+        """Write a hidden control in the place of its label, by which it is used; once, if it has several."""
+        if hidden not in self._stood_in:
+            self._stood_in.add(hidden)
+            self.use(hidden)
+        for control in controls(label):
+            self.use(control)
 
     def _free_address(self, label: str) -> str:
         """Return the label with its number among equal ones, or the next number if another's own label reads so."""

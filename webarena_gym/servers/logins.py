@@ -11,6 +11,7 @@ from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.page import Page
 from webarena_gym.servers.accounts import Account
+from webarena_gym.tasks.task import SITES
 
 _SHOWN = 200  # characters of a page that a message tells
 
@@ -37,6 +38,20 @@ LOGINS: Mapping[str, Login] = {
     "gitlab": Login("/users/sign_in", '[name="user[login]"]', '[name="user[password]"]', "/-/profile"),
 }
 """Those of WebArena's applications, by site; the others need none."""
+
+
+def read_logins(given: Mapping[str, Login] | None = None) -> dict[str, Login]:
+    """Return those that are given, and WebArena's for the other sites. Raises ServerError for an unknown site, and for what is none.
+
+    >>> read_logins({"map": Login("/sign-in", "#user", "#password", "/me")})["map"].path
+    '/sign-in'
+    """
+    for site, login in (given or {}).items():
+        if site not in SITES:
+            raise ServerError(f"there is no site {site!r} to sign in to; expected some of {', '.join(SITES)}")
+        if not isinstance(login, Login):
+            raise ServerError(f"the login of {site} is {login!r}; expected a Login(path, user, password, proof)")
+    return {**LOGINS, **(given or {})}
 
 
 def log_in(browser: Browser, login: Login, base_url: str, account: Account) -> None:

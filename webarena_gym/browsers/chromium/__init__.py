@@ -93,26 +93,36 @@ class ChromiumBrowser:
             return
         if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
             refusals.check_form(target)
-        self._use(element, lambda handle: handle.click(timeout=ACTION_MS), "click")
+        self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
 
     def right_click(self, element: HtmlElement) -> None:
-        self._use(element, lambda handle: handle.click(button="right", timeout=ACTION_MS))
+        self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
     def hover(self, element: HtmlElement) -> None:
-        self._use(element, lambda handle: handle.hover(timeout=ACTION_MS))
+        self._point(element, lambda handle, at: handle.hover(position=at, timeout=ACTION_MS))
+
+    def drag(self, element: HtmlElement, target: HtmlElement) -> None:
+        for each in (element, target):
+            self._check_shown(each)
+        if not self._tab.is_scripted:
+            raise refusals.unnoticed_drag(element)
+        source, goal = place_of(element, self._seen), place_of(target, self._seen)
+        self._do(lambda tab: tab.drag(source, goal))
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
         self._check_shown(element)
         scripted = self._tab.is_scripted
         entered = refusals.typed_text(element, text)
+        keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
             if scripted and "\n" not in entered and forms.kind(element) not in _PICKED_KINDS:
-                await handle.fill("", timeout=ACTION_MS)
-                await handle.type(entered, timeout=ACTION_MS * 4)
+                await handle.select_text(
+                    timeout=ACTION_MS
+                )  # from here on with keys, as scripts may put another field in its place
+                await (keyboard.type(entered) if entered else keyboard.press("Delete"))
             else:
                 await handle.fill(entered, timeout=ACTION_MS)
-                await handle.focus()
 
         self._use(element, fill, "fill", entered)
         if enter:
@@ -176,12 +186,11 @@ class ChromiumBrowser:
         if not self._context.tabs:
             self.new_tab()
 
-    def scroll(self, *, down: bool) -> None:
-        distance = f"{'' if down else '-'}innerHeight * 2 / 3"
-        self._do(lambda tab: tab.page.evaluate(f"window.scrollBy({{top: {distance}, behavior: 'instant'}})"))
+    def scroll(self, *, down: bool, to_end: bool = False) -> None:
+        self._do(lambda tab: tab.scroll(2 / 3 if down else -2 / 3, to_end=to_end))
 
-    def wait(self) -> None:
-        self._do(lambda _: _nothing())
+    def wait(self, for_ms: float | None = None) -> None:
+        self._do(lambda tab: tab.wait(for_ms))
 
     def crash(self) -> None:
         """Kill the renderer of the active tab, as happens to pages that need too much memory. Raises BrowserError."""
@@ -254,6 +263,16 @@ class ChromiumBrowser:
 
         self._do(act)
 
+    def _point(self, element: HtmlElement, action: Callable[[Any, Any], Awaitable[Any]], what: str = "") -> None:
+        """Do something with the mouse, at a place in an element, or in the label of one that cannot be hit."""
+        frame, index = place_of(element, self._seen)
+
+        async def act(tab: Tab) -> None:
+            if not (what and await tab.use(frame, index, what)):
+                await action(*await tab.grip(frame, index))
+
+        self._do(act)
+
     def _click_option(self, option: HtmlElement) -> None:
         select = next(option.iterancestors("select"))
         refusals.check_enabled(select)
@@ -263,8 +282,8 @@ class ChromiumBrowser:
         wanted = refusals.chosen_options(select, option, toggle=toggle)
 
         async def choose(handle: Any) -> None:
+            await handle.focus()  # first: the choice may lead to another page, or put another list in its place
             await handle.select_option(index=wanted, timeout=ACTION_MS)
-            await handle.focus()
 
         self._use(select, choose, "select", wanted)
 
@@ -297,7 +316,3 @@ class ChromiumBrowser:
     def _check_shown(self, element: HtmlElement) -> None:
         place_of(element, self._seen)
         refusals.check_shown(element)
-
-
-async def _nothing() -> None:
-    """Do nothing, and settle afterwards."""

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
-from webarena_gym.browsers.chromium.gate import Answer, Gate, is_document, serve_network
+from webarena_gym.browsers.chromium.gate import Gate, serve_network
+from webarena_gym.browsers.chromium.relay import Answer, is_document
 from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
 from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
 from webarena_gym.errors import BrowserError, ScriptError

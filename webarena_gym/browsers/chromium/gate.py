@@ -5,37 +5,19 @@ image, no script of a page. The sites are WSGI applications of this process, or 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from urllib.parse import urlsplit
 
 import h11
 
+from webarena_gym.browsers.chromium.relay import CHUNK, HOP_BY_HOP, Answer, Stream, is_document, pass_on, pass_on_record
 from webarena_gym.errors import BrowserError
 from webarena_gym.network import HostUnknownError, Network
 from webarena_gym.traffic import Traffic
 
-_CHUNK = 65_536
-_CONDITIONS = {"if-none-match", "if-modified-since"}
-_HOP_BY_HOP = {"connection", "keep-alive", "proxy-connection", "proxy-authorization", "transfer-encoding", "upgrade"}
-
-
-class Answer:
-    """What the gate gives back for one request."""
-
-    def __init__(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
-
-
 Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
 """(method, absolute URL, headers with names in lower case, body) -> the answer."""
-
-
-def is_document(headers: Mapping[str, str]) -> bool:
-    """Return whether a request is for a page, not for a part of it."""
-    return headers.get("accept", "").startswith("text/html")
 
 
 def serve_network(network: Network) -> Serve:
@@ -43,7 +25,7 @@ def serve_network(network: Network) -> Serve:
 
     def serve(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         answer = network.request(method, url, headers, body)
-        kept = [(name, value) for name, value in answer.headers if name.lower() not in _HOP_BY_HOP | {"content-length"}]
+        kept = [(name, value) for name, value in answer.headers if name.lower() not in HOP_BY_HOP | {"content-length"}]
         return Answer(answer.status, kept, answer.body)
 
     return serve
@@ -65,6 +47,7 @@ class Gate:
         self._connections: set[asyncio.Task[None]] = set()
         self._opened = asyncio.Event()
         self._opened.set()
+        self._streams: set[asyncio.Task[None]] = set()
         self._session = 0
         self._failure: Exception | None = None
         self.traffic: Traffic | None = None
@@ -84,8 +67,10 @@ class Gate:
         self._opened.clear()
 
     def forget(self) -> None:
-        """Never answer what is waiting: it was asked in a session that is over."""
+        """Never answer what is waiting, and end what goes on being answered: it was asked in a session that is over."""
         self._session += 1
+        for task in self._streams:
+            task.cancel()
 
     async def open(self) -> str:
         """Begin to listen; return the proxy's URL."""
@@ -110,6 +95,7 @@ class Gate:
             pass  # the browser went away, as it may at any time
         finally:
             self._connections.discard(task)
+            self._streams.discard(task)
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -118,7 +104,7 @@ class Gate:
 
         async def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
             while (event := connection.next_event()) is h11.NEED_DATA:
-                connection.receive_data(await reader.read(_CHUNK))
+                connection.receive_data(await reader.read(CHUNK))
             return event
 
         while True:
@@ -137,6 +123,9 @@ class Gate:
                 answer = await self._answer(method, target, headers, body, reader)
             except (HostUnknownError, OSError, h11.RemoteProtocolError):
                 return
+            if isinstance(answer, Stream):
+                await self._flow(answer, connection, writer)
+                return
             writer.write(_head(connection, answer))
             writer.write(connection.send(h11.Data(data=answer.body if method != "HEAD" else b"")) or b"")
             writer.write(connection.send(h11.EndOfMessage()) or b"")
@@ -145,10 +134,23 @@ class Gate:
                 return
             connection.start_next_cycle()
 
+    async def _flow(self, answer: Stream, connection: h11.Connection, writer: asyncio.StreamWriter) -> None:
+        """Pass an answer on as it comes; the connection ends with it."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._streams.add(task)
+        async with aclosing(answer.parts):
+            head = [*_encoded(answer.headers), (b"Connection", b"close")]
+            writer.write(connection.send(h11.Response(status_code=answer.status, headers=head)) or b"")
+            async for part in answer.parts:
+                writer.write(connection.send(h11.Data(data=part)) or b"")
+                await writer.drain()
+            writer.write(connection.send(h11.EndOfMessage()) or b"")
+
     async def _answer(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, reader: asyncio.StreamReader
-    ) -> Answer:
-        kept = {name: value for name, value in headers.items() if name.lower() not in _HOP_BY_HOP | {"host", "content-length"}}
+    ) -> Answer | Stream:
+        kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP | {"host", "content-length"}}
         host = urlsplit(url).netloc
         if self.is_allowed(host):
             return await self._ask_server(method, url, kept, body)
@@ -167,11 +169,11 @@ class Gate:
                 raise
             return self._fail(error)  # `check` raises it where the site was used
 
-    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Stream:
         try:
             if self.traffic is None:
-                return await _forward(method, url, headers, body)
-            return await _forward_on_record(self.traffic, method, url, headers, body)
+                return await pass_on(method, url, headers, body)
+            return await pass_on_record(self.traffic, method, url, headers, body)
         except (OSError, h11.RemoteProtocolError) as error:
             if not is_document(headers):  # a page may do without one of its parts
                 raise
@@ -205,55 +207,17 @@ class Gate:
 
 
 def _head(connection: h11.Connection, answer: Answer) -> bytes:
-    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
-    headers.append((b"Content-Length", str(len(answer.body)).encode()))
+    headers = [*_encoded(answer.headers), (b"Content-Length", str(len(answer.body)).encode())]
     return connection.send(h11.Response(status_code=answer.status, headers=headers)) or b""
+
+
+def _encoded(headers: Sequence[tuple[str, str]]) -> list[tuple[bytes, bytes]]:
+    return [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in headers]
 
 
 async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with suppress(ConnectionError):
-        while chunk := await reader.read(_CHUNK):
+        while chunk := await reader.read(CHUNK):
             writer.write(chunk)
             await writer.drain()
     writer.close()
-
-
-async def _forward_on_record(traffic: Traffic, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Do what `_forward` does, and keep a record, for which the answer must be whole: neither compressed nor "not modified"."""
-    exchange = traffic.ask(method, url, headers, body)
-    plain = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
-    answer = await _forward(method, url, plain, body)
-    traffic.answer(exchange, answer.status, answer.headers, answer.body)
-    return answer
-
-
-async def _forward(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
-    """Send a plain request to a real server and return its answer. Raises OSError when there is none."""
-    parts = urlsplit(url)
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    connection = h11.Connection(h11.CLIENT)
-    reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80)
-    sent = [("Host", parts.netloc), *headers.items(), ("Connection", "close"), ("Content-Length", str(len(body)))]
-    try:
-        request = h11.Request(method=method, target=path, headers=[(n.encode("latin-1"), v.encode("latin-1")) for n, v in sent])
-        for event in (request, h11.Data(data=body), h11.EndOfMessage()):
-            writer.write(connection.send(event) or b"")
-        await writer.drain()
-        response, content = None, []
-        while True:
-            received = connection.next_event()
-            if received is h11.NEED_DATA:
-                connection.receive_data(await reader.read(_CHUNK))
-            elif isinstance(received, h11.Response):
-                response = received
-            elif isinstance(received, h11.Data):
-                content.append(bytes(received.data))
-            elif isinstance(received, h11.EndOfMessage | h11.ConnectionClosed):
-                break
-    finally:
-        writer.close()
-    if response is None:
-        raise ConnectionError("it closed the connection")
-    kept = [(name.decode("latin-1"), value.decode("latin-1")) for name, value in response.headers]
-    kept = [(name, value) for name, value in kept if name.lower() not in _HOP_BY_HOP | {"content-length"}]
-    return Answer(response.status_code, kept, b"".join(content))

@@ -1,12 +1,12 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
-async (strict, windowed, isPatient) => {
+async (strict, windowed, isPatient, listenersOf) => {
   // What an action has queued, such as sending a form, begins first.
   await new Promise((done) => setTimeout(done));
   const once = (target, ...events) =>
     new Promise((done) => { for (const event of events) target.addEventListener(event, done, {once: true}); });
   if (isPatient && document.readyState === "loading") await once(document, "DOMContentLoaded");
-  const scripted = document.scripts.length > 0 || document.querySelector("iframe") !== null
+  const scripted = document.scripts.length > 0 || document.querySelector("iframe, meta[http-equiv=refresh i]") !== null
     || document.evaluate("boolean(//@*[starts-with(name(), 'on')])", document, null, XPathResult.BOOLEAN_TYPE).booleanValue;
   // Images matter to layout and to scripts alone; style sheets decide what is shown.
   if (isPatient && document.readyState !== "complete") {
@@ -25,6 +25,12 @@ async (strict, windowed, isPatient) => {
   const UNDRAWN = new Set(["html", "head", "title", "meta", "link", "base", "script", "style", "template", "noscript",
     "option", "optgroup", "datalist", "area", "map", "source", "track", "param", "br", "wbr", "legend", "slot"]);
   const USED = new Set(["a", "button", "input", "select", "textarea", "summary"]);
+  // What reacts to the mouse though its kind does not say so.
+  const HEARD = ["click", "dblclick", "mousedown", "mouseup", "pointerdown", "pointerup", "dragstart", "dragover", "drop"];
+  const ROLES = ["button", "link", "checkbox", "radio", "tab", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "switch",
+    "treeitem", "combobox", "textbox", "searchbox", "spinbutton", "slider"];
+  const KINDS = ["a[href]", "button", "input", "select", "textarea", "summary", "label", "[contenteditable]",
+    ...ROLES.map((role) => `[role=${role}]`)].join();
   const elements = [];
   const parts = [];
   const text = (value) => parts.push(value.replace(BAD, "").replace(/[&<>\r]/g, (mark) => ESCAPES[mark]));
@@ -59,6 +65,21 @@ async (strict, windowed, isPatient) => {
     return !(element.labels && [...element.labels].some((label) => label.contains(top)));
   };
 
+  // What markup hides and a style sheet shows all the same, or a part of it.
+  const isShownAnyway = (element, names) =>
+    (names.has("hidden") || /(display: *none|visibility: *hidden)/.test(names.get("style") ?? "")) && element.checkVisibility()
+      && [element, ...element.querySelectorAll("*")].some((each) => each.checkVisibility({visibilityProperty: true}));
+
+  const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
+  const listens = (element) => {
+    if (element === document.body || element === document.documentElement || element.closest(KINDS)) return false;
+    const {width, height} = element.getBoundingClientRect();
+    if (width === 0 || height === 0) return false;
+    const heard = listenersOf?.(element) ?? {};
+    return HEARD.some((kind) => heard[kind] || element[`on${kind}`])
+      || (isPointed(element) && !isPointed(element.parentElement));  // it is handed down
+  };
+
   const state = (element, tag) => {
     const names = new Map();
     for (const {name, value} of element.attributes) if (KEPT.test(name)) names.set(name, value);
@@ -72,6 +93,10 @@ async (strict, windowed, isPatient) => {
       }
     } else if (tag === "option") flag("selected", element.selected);
     else if (tag === "iframe" || tag === "frame") names.set("data-frame", String(elements.length));
+    if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
+    if (isShownAnyway(element, names)) { names.delete("hidden"); names.delete("style"); }
+    names.delete("data-listens");
+    if (scripted && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && USED.has(tag)) {
       const box = element.getBoundingClientRect();
       names.set("data-bbox", [box.x, box.y, box.width, box.height].map(Math.round).join(","));
@@ -84,11 +109,13 @@ async (strict, windowed, isPatient) => {
     if (node.nodeType !== Node.ELEMENT_NODE) return;
     const tag = node.localName.toLowerCase().replace(/[^a-z0-9_.-]/g, "-").replace(/^[^a-z_]/, "x");
     parts.push("<", tag);
-    for (const [name, value] of state(node, tag)) attribute(name, value);
-    if (isHidden(node, tag) && !node.hasAttribute("hidden")) attribute("hidden", "");
+    const names = state(node, tag);
+    for (const [name, value] of names) attribute(name, value);
+    if (isHidden(node, tag) && !names.has("hidden")) attribute("hidden", "");
     elements.push(node);
     parts.push(">");
     if (tag === "textarea") text(node.value);
+    else if (tag === "svg") { for (const child of node.children) if (child.localName === "title") walk(child); }  // its name
     else if (!EMPTIED.has(tag)) {
       const children = tag === "slot" && node.assignedNodes().length ? node.assignedNodes()
         : node.shadowRoot ? node.shadowRoot.childNodes : node.childNodes;
@@ -97,7 +124,8 @@ async (strict, windowed, isPatient) => {
     parts.push("</", tag, ">");
   };
 
-  walk(document.documentElement);
+  if (document.documentElement) walk(document.documentElement);
+  else parts.push("<html></html>");  // a script has opened the document to write it anew
   let focused = document.activeElement;
   while (focused?.shadowRoot?.activeElement) focused = focused.shadowRoot.activeElement;
   Object.defineProperty(window, Symbol.for("webarena_gym"), {value: elements, configurable: true});

@@ -37,9 +37,14 @@ def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) ->
 
 
 def check_shown(element: HtmlElement) -> None:
-    """Raise ActionError when an element is hidden."""
-    if forms.is_hidden(element):
+    """Raise ActionError when an element is hidden, and no label of it is shown."""
+    if forms.is_out_of_reach(element):
         raise ActionError(f"{forms.describe(element)} is hidden")
+
+
+def unnoticed_drag(element: HtmlElement) -> ActionError:
+    """Return what is raised where something is dragged that no script could notice."""
+    return ActionError(f"dragging {forms.describe(element)} does nothing: the page has no scripts")
 
 
 def check_enabled(control: HtmlElement) -> None:

@@ -1,12 +1,14 @@
 """What Chromium tells of a page without being asked: how far a navigation is, what is requested, dialogs, downloads, a crash."""
 
 import asyncio
+from collections import Counter
 from contextlib import suppress
 from typing import Any
 
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 
 _WAITED_FOR = frozenset(("document", "script", "stylesheet", "fetch", "xhr"))
+_POLLED = 20  # requests for the same, after one action: what is asked for so often is asked for without end
 
 
 class Signals:
@@ -21,7 +23,7 @@ class Signals:
         has_moved: whether there was another document since this was last set to False.
         stopped: cleared from when a navigation begins until its page is there with all its parts.
         arrived: cleared from when a navigation begins until its document is there.
-        requests: what was asked for and is not answered, once `listen` was called.
+        requests: what was asked for and is not answered, once `listen` was called, but for what is asked for without end.
 
     """
 
@@ -37,6 +39,8 @@ class Signals:
         self.arrived = asyncio.Event()
         self.arrived.set()
         self.requests: set[Any] = set()
+        self._asked: Counter[str] = Counter()  # how often, since things settled last
+        self._endless: set[str] = set()  # what the document waits for, or asks for, all the time
         self._is_listening = False
         self._page = page
         self._frame = ""
@@ -68,6 +72,7 @@ class Signals:
             session.on(event, listener)
         self._page.on("dialog", self._on_dialog)
         self._page.on("crash", self._on_crash)
+        self._page.on("close", lambda _: self.stop())
         self._page.on("filechooser", self._on_filechooser)
         self._page.on("download", self._on_download)
         self._page.on("requestfailed", self._on_failed)
@@ -78,6 +83,12 @@ class Signals:
             self._is_listening = True
             self._page.on("request", self._on_request)
             self._page.on("requestfinished", self._on_answered)
+
+    def give_up(self) -> None:
+        """Take what is still not answered for something that stays so, as servers do that answer when there is news."""
+        self._endless.update(_kind(request) for request in self.requests if request.method == "GET")
+        self.requests.clear()
+        self._asked.clear()
 
     def begin(self) -> None:
         """Take it that a navigation begins."""
@@ -97,6 +108,7 @@ class Signals:
         if event["frame"]["id"] == self._frame:
             self.failed_url = event["frame"].get("unreachableUrl", "")
             self.has_moved = True
+            self._endless.clear()
             self.arrived.set()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
@@ -111,9 +123,11 @@ class Signals:
         self.stop()
 
     async def _on_dialog(self, dialog: Any) -> None:
-        self.notices.append(f"{dialog.type.title()} dialog, answered with OK: {dialog.message}")
+        held = dialog.default_value
+        answer = f'"{held}"' if held else "OK"
+        self.notices.append(f"{dialog.type.title()} dialog, answered with {answer}: {dialog.message}")
         with suppress(PlaywrightError):
-            await dialog.accept()
+            await dialog.accept(held)
 
     def _on_filechooser(self, _: Any) -> None:
         self.notices.append("A file chooser was opened and closed: no files here.")
@@ -125,7 +139,10 @@ class Signals:
 
     def _on_request(self, request: Any) -> None:
         if request.resource_type in _WAITED_FOR:
-            self.requests.add(request)
+            kind = _kind(request)
+            self._asked[kind] += 1
+            if kind not in self._endless and self._asked[kind] <= _POLLED:
+                self.requests.add(request)
 
     def _on_answered(self, request: Any) -> None:
         self.requests.discard(request)
@@ -134,3 +151,8 @@ class Signals:
         self._on_answered(request)
         if request.is_navigation_request() and request.frame == self._page.main_frame:
             self.failure = request.failure
+
+
+def _kind(request: Any) -> str:
+    """Return what tells requests of one kind from others: the address without its query."""
+    return f"{request.method} {request.url.partition('?')[0]}"

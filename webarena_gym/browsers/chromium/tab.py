@@ -19,15 +19,14 @@ from webarena_gym.errors import ActionError, BrowserError
 
 BLANK_URL = "about:blank"
 LOAD_S = 30.0  # a page that takes longer is shown as far as it came
-QUIET_S = 5.0  # how long a script may keep changing a page before it is shown as it is
+QUIET_S = 5.0  # how long what a page has asked for may take before it is shown without
+RESTLESS_S = 1.5  # how long scripts may keep changing a page before it is shown as it is
+WAIT_S = 3.0  # how long one who waits is patient with a page that does not change
+MAX_WAIT_S = 10.0
 ACTION_MS = 5_000.0  # how long Chromium may try to reach an element
-_QUIET = """(limit) => new Promise((done) => {
-  let timer = setTimeout(done, 60);
-  const observer = new MutationObserver(() => { clearTimeout(timer); timer = setTimeout(done, 60); });
-  observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
-  setTimeout(done, limit);
-})"""
-_HAND = (Path(__file__).parent / "hand.js").read_text(encoding="utf-8")
+_FOLDER = Path(__file__).parent
+_HAND, _REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js"))
+_LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # of the console, while a script starts
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.*closed|has been closed", re.IGNORECASE)
 
@@ -141,6 +140,21 @@ class Tab:
             await self._quieten()
             self._said = None
 
+    async def wait(self, for_ms: float | None) -> None:
+        """Let time pass, where it can change something: see `Browser.wait`. What follows must still settle."""
+        if not self.is_scripted or for_ms == 0:
+            return
+        self.signals.listen()
+        if for_ms is None:
+            await self._rest(WAIT_S)
+        else:
+            await asyncio.sleep(min(for_ms / 1000, MAX_WAIT_S))
+
+    async def scroll(self, part: float, *, to_end: bool) -> None:
+        """Scroll the page, or the box in it that scrolls, by a part of its height, or to its end."""
+        if self.is_scripted or not to_end:
+            await self._evaluate(_SCROLL, part, to_end)
+
     async def _wait(self, event: asyncio.Event) -> bool:
         """Wait for a part of a navigation; after LOAD_S, stop it and return False."""
         try:
@@ -154,16 +168,20 @@ class Tab:
 
     async def _ask(self, *, is_patient: bool) -> dict[str, Any]:
         """Return what `page.js` says of the main frame."""
-        said: dict[str, Any] = await self._evaluate(SCRIPT, *self._how, is_patient)
+        said: dict[str, Any] = await self._evaluate(SCRIPT, *self._how, is_patient, listeners=self.is_scripted)
         self.is_scripted = said["scripted"]
         self._title = said.get("title", "")
         return said
 
-    async def _evaluate(self, script: str, *arguments: Any) -> Any:
-        """Return the value of an asynchronous JavaScript function in the main frame, with the least that the protocol needs."""
+    async def _evaluate(self, script: str, *arguments: Any, listeners: bool = False) -> Any:
+        """Return the value of an asynchronous JavaScript function in the main frame, with the least that the protocol needs.
+
+        With `listeners`, its last argument is the console's function that tells which events an element listens to.
+        """
+        given = [*map(json.dumps, arguments), *([_LISTENERS] if listeners else [])]
         told = {
-            "expression": f"({script})({', '.join(map(json.dumps, arguments))})",
-            "awaitPromise": True, "returnByValue": True, "userGesture": True,
+            "expression": f"({script})({', '.join(given)})",
+            "awaitPromise": True, "returnByValue": True, "userGesture": True, "includeCommandLineAPI": listeners,
         }  # fmt: skip
         answer = await self._session.send("Runtime.evaluate", told)
         if "exceptionDetails" in answer:
@@ -171,18 +189,33 @@ class Tab:
         return answer["result"].get("value")
 
     async def _quieten(self) -> None:
-        """Wait until no request is under way and the document has not changed for a moment; at most QUIET_S."""
+        """Wait until nothing is asked for any more and the page has not changed for a moment; at most QUIET_S."""
 
         async def rest() -> None:
             while True:
-                with suppress(PlaywrightError):
-                    await self.page.evaluate(_QUIET, QUIET_S * 1000)
+                await self._rest()
                 if not self.signals.requests and self.signals.stopped.is_set():
                     return
 
         with suppress(TimeoutError):
             await asyncio.wait_for(rest(), QUIET_S)
-        self.signals.requests.clear()
+        self.signals.give_up()
+
+    async def _rest(self, patience_s: float = 0.0) -> None:
+        """Wait until no frame has changed for a moment (see `rest.js`); with patience, until one of them has, at first."""
+
+        async def watch(frame: Any) -> None:
+            with suppress(PlaywrightError):  # another page takes its place
+                await frame.evaluate(
+                    f"([patience, limit]) => ({_REST})(patience, limit)", [patience_s * 1000, RESTLESS_S * 1000]
+                )
+
+        watching = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
+        try:
+            await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED)
+        finally:
+            for each in watching:
+                each.cancel()
 
     def forget(self) -> None:
         """Read the page anew next time, as something else than an action has changed it."""
@@ -249,6 +282,32 @@ class Tab:
             raise ActionError("the element is no longer on the page")
         return handle
 
+    async def grip(self, frame: Any, index: int) -> tuple[Any, dict[str, float] | None]:
+        """Return what the mouse must go to for an element, and where in it: itself, or a label of a box that cannot be hit."""
+        handle = await self.element(frame, index)
+        grip = await frame.evaluate(f"(index) => ({_HAND})(index, 'grip')", index)
+        if grip is None:
+            return handle, None
+        label = await handle.evaluate_handle("(element, place) => element.labels[place]", grip["place"])
+        return label.as_element(), {"x": grip["x"], "y": grip["y"]}
+
+    async def drag(self, source: tuple[Any, int], target: tuple[Any, int]) -> None:
+        """Drag an element with the mouse and drop it in the middle of another."""
+        held, position = await self.grip(*source)
+        goal, _ = await self.grip(*target)
+        mouse = self.page.mouse
+        await held.hover(position=position, timeout=ACTION_MS)
+        x, y = await _middle(held)
+        await mouse.down()
+        try:
+            await mouse.move(x + 4, y + 4, steps=2)  # it is taken up where it is, before anything scrolls
+            await goal.scroll_into_view_if_needed(timeout=ACTION_MS)
+            x, y = await _middle(goal)
+            await mouse.move(x, y, steps=10)
+            await mouse.move(x, y)  # a page is told what is dragged over only when the mouse moves there
+        finally:
+            await mouse.up()
+
     async def travel(self, distance: int) -> bool:
         """Go back or forward in the tab's history; return False when there is no such page."""
         history = await self.history()
@@ -272,6 +331,14 @@ class Tab:
             raise BrowserError("the page's renderer has crashed")
         if self.page.is_closed():
             raise BrowserError("the page was closed")
+
+
+async def _middle(handle: Any) -> tuple[float, float]:
+    """Return the place of the middle of an element in the window. Raises ActionError when it is not shown."""
+    box = await handle.bounding_box()
+    if box is None:
+        raise ActionError("the element is not shown")
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 def _reason(error: PlaywrightError) -> str:

@@ -1,0 +1,14 @@
+// Scrolls what a person would of a document, for webarena_gym.browsers.chromium.tab: the window, or where the page stands still the
+// largest box in it that scrolls; by `part` of its height, or to its end.
+(part, toEnd) => {
+  const page = document.scrollingElement ?? document.documentElement;
+  const area = (box) => box.clientWidth * box.clientHeight;
+  const scrolls = (box) => box.scrollHeight > box.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(box).overflowY);
+  const moves = (box) => {
+    const before = box.scrollTop;
+    box.scrollBy({top: toEnd ? Math.sign(part) * box.scrollHeight : part * box.clientHeight, behavior: "instant"});
+    return box.scrollTop !== before;
+  };
+  if (moves(page)) return;
+  [...document.querySelectorAll("*")].filter(scrolls).sort((one, other) => area(other) - area(one)).find(moves);
+}
