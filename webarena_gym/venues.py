@@ -30,6 +30,11 @@ class Venue(Protocol):
         ...
 
     @property
+    def pages_say_places(self) -> bool:
+        """Whether each page says reliably which one it is (see `evaluators.addresses`)."""
+        ...
+
+    @property
     def browser(self) -> Browser:
         """The browser of the current episode. Raises LookupError before the first."""
         ...
@@ -85,7 +90,16 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
             browser.close_tab()
             browser.switch_tab(final.page.active_tab)
 
-    return Outcome(answer, final, open_page, venue.database, venue.urls, accounts, browser.traffic)
+    return Outcome(
+        answer,
+        final,
+        open_page,
+        venue.database,
+        venue.urls,
+        accounts,
+        browser.traffic,
+        pages_say_places=venue.pages_say_places,
+    )
 
 
 class EmbeddedSnapshot(NamedTuple):
@@ -107,6 +121,8 @@ class EmbeddedVenue:
         variation: whether the sites are built in the plain way, or in a layout drawn with the world.
 
     """
+
+    pages_say_places = True
 
     def __init__(
         self, make_browser: Callable[[Network], Browser], world_seed: int | None = None, variation: Variation = "content"

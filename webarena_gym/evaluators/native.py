@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 from lxml.cssselect import CSSSelector
 from lxml.etree import XPathError
 
 from webarena_gym.answers import is_not_available, matches
 from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators.addresses import agree, shows
 from webarena_gym.evaluators.outcome import (
     OR,
     TYPED,
@@ -121,28 +121,20 @@ def _answer_check(references: Mapping[str, Any]) -> Check:
 
 
 def _place_check(reference: str) -> Check:
-    """The same place: host and path are equal but for a last slash, and each query value of the reference is there."""
+    """The same place as one of the references: the page that they lead to (see `addresses`)."""
     if not reference:
         raise EvaluationError("url_match without reference_url")
     choices = reference.split(OR)
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
-        passed = any(_same_place(choice, url) for choice in choices)
+        if outcome.pages_say_places:
+            passed = any(shows(choice, outcome.final.page, outcome.open_page) for choice in choices)
+        else:
+            passed = any(agree(choice, url) for choice in choices)
         return [Verdict("url_match", passed, f"{choices} against {url}", "same place")]
 
     return check
-
-
-def _same_place(reference: str, url: str) -> bool:
-    wanted, given = urlsplit(reference), urlsplit(url)
-    if (wanted.netloc, wanted.path.rstrip("/")) != (given.netloc, given.path.rstrip("/")):
-        return False
-    values = parse_qs(given.query, keep_blank_values=True)
-    return all(
-        any(option in values.get(key, []) for option in options)
-        for key, options in parse_qs(wanted.query, keep_blank_values=True).items()
-    )
 
 
 def _content_check(target: Mapping[str, Any]) -> Check:

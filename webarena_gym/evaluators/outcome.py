@@ -50,7 +50,7 @@ class Outcome:
     in a tab of its own for as long as it is looked at. `database` opens the database of a site, and raises KeyError for one that
     has none here. `urls` maps placeholders such as __SHOPPING__ to base URLs. `accounts` are those with which the helper
     functions of real servers sign in, by site; the published ones where none is given. `traffic` is the record of the episode,
-    None where none is kept.
+    None where none is kept. `pages_say_places` tells whether pages say reliably which ones they are (see `addresses`).
     """
 
     answer: str
@@ -60,6 +60,7 @@ class Outcome:
     urls: Mapping[str, str]
     accounts: Mapping[str, Account] = field(default_factory=dict)
     traffic: Traffic | None = None
+    pages_say_places: bool = False
 
 
 Check = Callable[[str, Outcome, Judge | None], Sequence[Verdict]]

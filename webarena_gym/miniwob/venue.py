@@ -26,6 +26,8 @@ class MiniWobVenue:
 
     """
 
+    pages_say_places = False
+
     def __init__(self, make_browser: Callable[[Network], Browser], data_mode: DataMode) -> None:
         self.urls: Mapping[str, str] = {}
         self._make_browser = make_browser

@@ -41,6 +41,8 @@ class ServerVenue:
 
     """
 
+    pages_say_places = False
+
     def __init__(
         self,
         make_browser: Callable[[frozenset[str]], KeepingBrowser],

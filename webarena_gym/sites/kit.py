@@ -10,17 +10,19 @@ import hashlib
 import json
 import re
 import sqlite3
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
 
 import jinja2
 from werkzeug.datastructures import ImmutableMultiDict
 from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
-from werkzeug.routing import IntegerConverter, Map, Rule
+from werkzeug.routing import IntegerConverter, Map, MapAdapter, Rule
 from werkzeug.utils import redirect as redirect
 from werkzeug.utils import send_from_directory
 from werkzeug.wrappers import Request as BaseRequest
@@ -52,6 +54,22 @@ class Parameters(ImmutableMultiDict[str, Any]):
         super().__init__([(name, _CONTROL.sub("", value) if isinstance(value, str) else value) for name, value in sent])
 
 
+Values = Mapping[str, object]
+"""Parameters of an address: a value, a sequence of values, or nothing for "" and None."""
+
+
+class Route(NamedTuple):
+    """The rule that an address met, and the values in its path."""
+
+    adapter: MapAdapter
+    endpoint: tuple[str, str]
+    values: Mapping[str, Any]
+
+    def path(self, **spelling: str) -> str:
+        """Return the path as the rule spells it, with some of its values in another spelling."""
+        return self.adapter.build(self.endpoint, {name: spelling.get(name, value) for name, value in self.values.items()})
+
+
 class Request(BaseRequest):
     """A request, with the episode's database, clock and session at hand."""
 
@@ -60,6 +78,50 @@ class Request(BaseRequest):
     app: "App"
     body = b""
     """What was sent, unless it was too much."""
+    route: Route | None = None
+    """The way that the request took; None for one that was refused."""
+
+    def __init__(self, environ: dict[str, Any]) -> None:
+        super().__init__(environ)
+        self._content: dict[str, object] = {}
+        self._arrangement: dict[str, object] = {}
+        self._spelling: dict[str, str] = {}
+        self._stands_at = ""
+
+    def shows(self, content: Values = MappingProxyType({}), **spelling: str) -> None:
+        """Say what the page is made of, as the site has understood the address; what is left at its default is None.
+
+        `spelling` holds values of the path as they are truly spelled, where the site takes more than one spelling.
+        """
+        self._content |= content
+        self._spelling |= spelling
+
+    def stands_at(self, path: str) -> None:
+        """Say which of the paths that show this page is its own."""
+        self._stands_at = path
+
+    def arranges(self, arrangement: Values) -> None:
+        """Say how the page puts what it shows: its order, the part of a long list. Defaults are stated too."""
+        self._arrangement |= arrangement
+
+    @property
+    def canonical(self) -> str:
+        """The address of what this page shows, the same however it was asked for; "" where it is no page of its own."""
+        return self._address(self._content)
+
+    @property
+    def arranged(self) -> str:
+        """The canonical address with the arrangement; "" where that is."""
+        return self._address(self._content | self._arrangement)
+
+    def _address(self, values: Values) -> str:
+        if self.route is None or self.method != "GET":
+            return ""
+        query = urlencode(
+            sorted((key, value) for key, value in values.items() if value not in (None, "", ())), doseq=True, errors="replace"
+        )
+        path = self._stands_at or self.route.path(**self._spelling)
+        return f"{self.host_url.rstrip('/')}{path}{'?' if query else ''}{query}"
 
     @property
     def db(self) -> sqlite3.Connection:
@@ -202,7 +264,9 @@ class Site:
 
     def answer(self, request: Request) -> Response:
         """Route one request to its view. Raises werkzeug's HTTPException."""
-        endpoint, arguments = self._rules.bind_to_environ(request.environ).match()
+        adapter = self._rules.bind_to_environ(request.environ)
+        endpoint, arguments = adapter.match()
+        request.route = Route(adapter, endpoint, arguments)
         if request.method == "POST" and request.form.get("form_key") != request.form_key:
             raise BadRequest("Invalid Form Key. Please refresh the page.")
         result = self._views[endpoint](request, **arguments)
@@ -266,5 +330,6 @@ class App:
         if error.code is None or error.code < 400:
             return Response.force_type(error.get_response(), request.environ)
         request.undo()
+        request.route = None
         html = request.render("error.html", code=error.code, name=error.name, description=error.description)
         return Response(html, status=error.code, content_type="text/html; charset=utf-8")

@@ -36,7 +36,9 @@ class Pager:
             query = urlencode([*kept, (argument, page)] if page > 1 else kept, errors="replace")
             return f"{request.path}?{query}" if query else request.path
 
-        return cls(request.args.get(argument), total, request.layout.page_size(usual), url)
+        pager = cls(request.args.get(argument), total, request.layout.page_size(usual), url)
+        request.arranges({argument: pager.page})
+        return pager
 
     def cut(self, rows: Sequence[T]) -> list[T]:
         """Return those of all rows that are on this page."""

@@ -1,6 +1,9 @@
 """Small texts that sites make of names and numbers."""
 
 import re
+import string
+
+_LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
 def slug(text: str) -> str:
@@ -19,6 +22,15 @@ def amount(count: int, noun: str) -> str:
     ('1 commit', '1,200 commits', '0 branches')
     """
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith(('ch', 's')) else 's'}"
+
+
+def folded(text: str) -> str:
+    """Return a text as a search compares it: with single blanks, and as SQLite does, without the case of ASCII letters.
+
+    >>> folded(" Cedar  Window BOX")
+    'cedar window box'
+    """
+    return " ".join(text.translate(_LOWER).split())
 
 
 def like(text: str) -> str:

@@ -43,6 +43,7 @@ def find_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
     project = queries.project(request.db, namespace, path, my_id(request))
     if project is None:
         raise NotFound
+    request.shows(namespace=project["namespace"], path=project["path"])
     return project
 
 

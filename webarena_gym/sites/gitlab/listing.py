@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.base import my_id
 from webarena_gym.sites.kit import Request
@@ -34,6 +35,8 @@ def list_projects(request: Request, where: str = "1", **values: Any) -> Listing:
     name, topic = (clean(request.args.get(key, ""))[:200] for key in ("name", "topic"))
     sort = request.args.get("sort", "")
     sort = sort if sort in ORDERS else next(iter(ORDERS))
+    request.shows({"name": folded(name), "topic": folded(topic)})
+    request.arranges({"sort": sort})
     wanted = f"""({where}) AND (:name = '' OR instr(lower(p.namespace || '/' || p.path || ' ' || p.name || ' ' || p.description
         || ' ' || p.topics), lower(:name)))
         AND (:topic = '' OR instr(', ' || lower(p.topics) || ',', ', ' || lower(:topic) || ','))"""

@@ -13,6 +13,7 @@ from werkzeug.datastructures import MultiDict
 
 from webarena_gym.sites.common.formats import long_date
 from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.texts import folded
 
 NONE = "None"
 """What the URL says for "without a milestone" and "assigned to nobody"."""
@@ -202,6 +203,17 @@ class Filters:
         given = [("search", self.search), *(("label_name[]", name) for name in self.labels), *people]
         given += [("milestone_title", self.milestone)]
         return [("sort", self.sort), ("state", self.state), *(pair for pair in given if pair[1])]
+
+    def content(self) -> dict[str, object]:
+        """Return what the URL says of the items that are shown, each only where it is not the default."""
+        people = {f"{role}_username": name for role, name in self.people.items()}
+        state = None if self.state == "opened" else self.state
+        return people | {
+            "state": state,
+            "search": " ".join(sorted(set(folded(self.search).split()))),
+            "label_name[]": tuple(sorted(self.labels)),
+            "milestone_title": self.milestone,
+        }
 
     def query(self, **changed: Any) -> str:
         """Return the query of the URL, with some filters changed."""

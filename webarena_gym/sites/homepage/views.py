@@ -29,6 +29,7 @@ def _owner(request: Request) -> dict[str, str]:
 def calculator(request: Request) -> str:
     """Do one operation on two numbers."""
     first, operation, second = (request.args.get(name, "")[:100] for name in ("first", "operation", "second"))
+    request.shows({"first": first, "operation": operation, "second": second} if first or second else {})
     result = error = ""
     if first or second:
         numbers = read(first), read(second)

@@ -25,6 +25,7 @@ class Listing:
         if sort in WITH_PERIOD:
             wanted = request.args.get("t", "")
             self.period = wanted if wanted in PERIODS else next(iter(PERIODS))
+            request.shows({"t": None if self.period == next(iter(PERIODS)) else self.period})
             if self.period in DAYS:
                 values["since"] = f"{request.now - timedelta(days=DAYS[self.period]):%Y-%m-%d %H:%M:%S}"
                 condition += " AND s.created_at >= :since"

@@ -52,6 +52,7 @@ class Listing:
         self.kept = {key: value for key, value in self._args.items() if not key.startswith("product_list_")}
         self.found = len(rows)
         self.active: list[Choice] = []
+        self.filters: dict[str, object] = {}  # as the URL's values were understood
         rows = self._filtered(rows)
         self.facets = self._facets(rows)
         self.order = self._args.get("product_list_order", "")
@@ -62,6 +63,12 @@ class Listing:
         limit = limit if limit in self.limits else self.limits[0]
         self.pager = Pager(args.get("p"), len(rows), limit, lambda page: self.url(p=page if page > 1 else None))
         self.rows = self.pager.cut(rows)
+        self.arrangement = {
+            "product_list_order": self.order if key else None,
+            "product_list_dir": "desc" if self.is_descending else "asc",
+            "product_list_limit": limit,
+            "p": self.pager.page,
+        }
 
     def url(self, **changes: object) -> str:
         """Return the URL of this list with some arguments changed, or dropped when None; it starts at page 1 again."""
@@ -81,39 +88,41 @@ class Listing:
     def _filtered(self, rows: Sequence[sqlite3.Row]) -> Sequence[sqlite3.Row]:
         """Return the rows that pass the filters of the URL, and note those filters as active."""
         low, high = price_range(self._args.get("price"))
+        bounds = ("" if bound is None else bound // 100 for bound in (low, high))
         brand, stars = self._args.get("brand"), whole_number(self._args.get("rating"), 1, 5)
         if low is not None or high is not None:
             rows = [row for row in rows if (low or 0) <= row["final_cents"] and (high is None or row["final_cents"] < high)]
-            self._activate(f"Price: {range_label(low or 0, high)}", "price", len(rows))
+            self._activate(f"Price: {range_label(low or 0, high)}", "price", "-".join(map(str, bounds)), len(rows))
         if brand:
             rows = [row for row in rows if row["brand"] == brand]
-            self._activate(f"Brand: {brand}", "brand", len(rows))
+            self._activate(f"Brand: {brand}", "brand", brand, len(rows))
         if stars:
             rows = [row for row in rows if (row["rating"] or 0) >= stars]
-            self._activate(f"Rating: {stars_label(stars)}", "rating", len(rows))
+            self._activate(f"Rating: {stars_label(stars)}", "rating", stars, len(rows))
         if self._args.get("in_stock") == "1":
             rows = [row for row in rows if row["is_salable"]]
-            self._activate("Availability: In Stock", "in_stock", len(rows))
+            self._activate("Availability: In Stock", "in_stock", 1, len(rows))
         return rows
 
-    def _activate(self, label: str, key: str, count: int) -> None:
+    def _activate(self, label: str, key: str, value: object, count: int) -> None:
+        self.filters[key] = value
         self.active.append(Choice(label, self.url(**{key: None}), count))
 
     def _facets(self, rows: Sequence[sqlite3.Row]) -> dict[str, list[Choice]]:
         """Return the filters that can still be set, each with the choices that leave some products out."""
         facets: dict[str, list[Choice]] = {}
-        if "price" not in self._args:
+        if "price" not in self.filters:
             facets["Price"] = [
                 Choice(range_label(low, high), self.url(price=f"{low // 100}-{high // 100}"), count)
                 for low, high, count in price_ranges([row["final_cents"] for row in rows])
             ]
-        if "brand" not in self._args:
+        if "brand" not in self.filters:
             brands = Counter(row["brand"] for row in rows)
             facets["Brand"] = [Choice(brand, self.url(brand=brand), brands[brand]) for brand in sorted(brands)]
-        if "rating" not in self._args:
+        if "rating" not in self.filters:
             at_least = {stars: sum((row["rating"] or 0) >= stars for row in rows) for stars in (4, 3)}
             facets["Rating"] = [Choice(stars_label(stars), self.url(rating=stars), count) for stars, count in at_least.items()]
-        if "in_stock" not in self._args:
+        if "in_stock" not in self.filters:
             facets["Availability"] = [Choice("In Stock", self.url(in_stock=1), sum(row["is_salable"] for row in rows))]
         narrowing = {title: [choice for choice in choices if 0 < choice.found < len(rows)] for title, choices in facets.items()}
         return {title: choices for title, choices in narrowing.items() if choices}

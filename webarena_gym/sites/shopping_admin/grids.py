@@ -10,9 +10,10 @@ from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from webarena_gym.sites.common.forms import clean, whole_number
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.kit import Request, Response, date_time, money, redirect
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date
+from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date, written_cents
 
 Kind = Literal["text", "id", "number", "money", "date", "choice"]
 USUAL_SIZE = 20  # rows of a page, in the plain layout
@@ -64,6 +65,16 @@ class Column:
             return f"{self.sql} = ?", typed
         return f"instr(lower({self.sql}), lower(?))", typed
 
+    def understood(self, typed: str) -> str:
+        """Return the one way to type what a filter field was understood to say. Raises ValueError as `condition` does."""
+        if self.kind == "money":
+            return written_cents(parse_cents(typed))
+        if self.kind == "date":
+            return parse_date(typed)
+        if self.kind in ("number", "id"):
+            return str(parse_count(typed))
+        return typed if self.kind == "choice" else folded(typed)
+
 
 class Row(NamedTuple):
     """One line of a list: its key, for links and checkboxes, and its cells' texts."""
@@ -97,6 +108,7 @@ class Listing:
     active: list[str]
     errors: list[str]
     is_form_open: bool
+    content: Mapping[str, object]  # the filters as they were understood, by their names in the query string
 
     @property
     def kept(self) -> dict[str, str]:
@@ -154,21 +166,24 @@ class Grid:
     ) -> Listing:
         """Return the page that `query` asks for, among the rows for which the SQL condition `where` holds."""
         conditions, bound, typed, active, errors = [where], list(values), {}, [], []
+        content: dict[str, object] = {}
         for column in self.columns:
             for name, label in column.fields:
                 text = clean(query.get(name, ""))[:_LONGEST]
                 if not text:
                     continue
-                typed[name] = text
+                typed[name] = content[name] = text
                 try:
                     condition, value = column.condition(name, text)
                 except ValueError as error:
                     errors.append(f"{label}: {error}")
                     continue
+                content[name] = column.understood(text)
                 conditions.append(condition)
                 bound.append(value)
                 active.append(f"{label}: {column.choices.get(text, text)}")
         search = clean(query.get("search", ""))[:_LONGEST] if self.keyword else ""
+        content["search"] = folded(search)
         if search:
             words = " || ' ' || ".join(f"coalesce({sql}, '')" for sql in self.keyword)
             conditions.append(f"instr(lower({words}), lower(?))")
@@ -209,12 +224,17 @@ class Grid:
             active=active,
             errors=errors,
             is_form_open="filters" in query or bool(errors),
+            content=content,
         )
 
 
 def show(request: Request, grid: Grid, where: str = "1", values: Sequence[Any] = (), tabs: Sequence[Link] = ()) -> str:
     """Return the page of a grid."""
     listing = grid.read(request.db, request.args, where, values, request.layout)
+    request.shows(listing.content)
+    direction = "desc" if listing.is_descending else "asc"
+    form = 1 if listing.is_form_open else None
+    request.arranges({"sort": listing.sort, "dir": direction, "limit": listing.size, "p": listing.page, "filters": form})
     sizes = {size: size for size in listing.sizes}
     return request.render(
         "grid.html", title=grid.title, section=grid.section, grid=grid, listing=listing, sizes=sizes, tabs=tabs

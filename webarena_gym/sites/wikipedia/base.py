@@ -30,6 +30,7 @@ def article(request: Request, address: str) -> sqlite3.Row:
     found = queries.find(request.db, title(address))
     if found is None:
         raise NotFound(f"There is no article with the title {title(address)[:200]}.")
+    request.shows(address=found["title"].replace(" ", "_"))
     return found
 
 

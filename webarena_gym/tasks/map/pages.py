@@ -1,6 +1,7 @@
 """Pages and routes to open."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from webarena_gym.sites.map.base import capital
 from webarena_gym.sites.map.categories import PLURALS
@@ -42,7 +43,7 @@ BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
 def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
     """The episode must end at a route between these places, however they were typed."""
     return all_of(
-        at_url(f"__MAP__/directions?mode={mode.key}"),
+        at_url(f"__MAP__/directions?{urlencode({'from': start, 'to': goal, 'mode': mode.key})}"),
         page_shows("last", "#route-from", exact_match=start),
         page_shows("last", "#route-to", exact_match=goal),
     )
@@ -173,13 +174,14 @@ def last_page(world: Sampler) -> Draw:
         PER_PAGE,
     )
     kinds, last = PLURALS[row["category"]], on_page(world, row["found"] - 1, PER_PAGE)[0] + 1
+    wanted = f"{kinds} in {row['town']}"
     return Draw(
         slots={"kinds": kinds, "town": row["town"]},
         eval=all_of(
-            at_url(f"__MAP__/search?p={last}" if last > 1 else "__MAP__/search"),
+            at_url(f"__MAP__/search?{urlencode({'query': wanted, 'p': last})}"),
             page_shows("last", "main h1", exact_match=f"{capital(kinds)} in {row['town']}"),
         ),
-        solution=[search(SEARCH_BOX, f"{kinds} in {row['town']}"), *turn_pages(world, row["found"] - 1, PER_PAGE, ""), leave()],
+        solution=[search(SEARCH_BOX, wanted), *turn_pages(world, row["found"] - 1, PER_PAGE, ""), leave()],
     )
 
 

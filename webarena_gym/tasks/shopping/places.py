@@ -111,7 +111,7 @@ def reviews_place(world: Sampler) -> Draw:
 def sorted_place(world: Sampler) -> Draw:
     """Open a category sorted by price."""
     end = draw_extreme(world)
-    arguments = "?product_list_order=price" + ("&product_list_dir=desc" if end.is_dearest else "")
+    arguments = f"?product_list_order=price&product_list_dir={'desc' if end.is_dearest else 'asc'}"
     return Draw(
         slots={"category": end.row["category"], "extreme": end.word},
         eval=all_of(

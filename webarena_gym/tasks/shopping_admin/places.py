@@ -55,15 +55,10 @@ REPORTS = {
 }
 
 
-def written(day: date) -> list[str]:
-    """Return the ways to type a day, of which each will do."""
-    return list(dict.fromkeys((typed(day), f"{day.month}/{day.day}/{day.year}", day.isoformat())))
-
-
 def report_at(path: str, first: date, last: date, period: str) -> str:
     """Return the place of a report about some days."""
-    query = {"period_type": period.lower(), "from": written(first), "to": written(last)}
-    return f"__SHOPPING_ADMIN__/reports/{path}/?{urlencode(query, doseq=True)}"
+    query = {"period_type": period.lower(), "from": first.isoformat(), "to": last.isoformat()}
+    return f"__SHOPPING_ADMIN__/reports/{path}/?{urlencode(query)}"
 
 
 @TEMPLATES.define("Show me {listed}.")
@@ -116,10 +111,10 @@ def large_orders(world: Sampler) -> Draw:
     """Filter the list of orders by status and amount."""
     status, label = world.rng.choice(list(STATUSES.items()))
     amount = str(world.rng.randrange(50, 400, 25))
-    query = {"status": status, "grand_total_from": [amount, f"{amount}.00", f"${amount}", f"${amount}.00"]}
+    query = {"status": status, "grand_total_from": f"{amount}.00"}
     return Draw(
         slots={"status": label, "amount": amount},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query, doseq=True)}"),
+        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
         solution=[
             *open_menu("Sales", "Orders"),
             click("Filters"),

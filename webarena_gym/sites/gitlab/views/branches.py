@@ -6,6 +6,7 @@ from werkzeug.exceptions import Forbidden, NotFound
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.kit import Request, Response, redirect
@@ -16,6 +17,7 @@ def branches(request: Request, namespace: str, path: str) -> str:
     """Show the branches, the default one first, with how far they are ahead of it and behind it."""
     project = find_project(request, namespace, path)
     search = clean(request.args.get("search", ""))[:200]
+    request.shows({"search": folded(search)})
     rows = [row for row in queries.branches(request.db, project["project_id"]) if search.lower() in row["name"].lower()]
     rows.sort(key=lambda row: (row["name"] != project["default_branch"], row["name"]))
     pager = Pager.of(request, len(rows), 20, "page")

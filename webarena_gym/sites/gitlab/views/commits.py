@@ -7,6 +7,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.gitlab import git, merging, queries
 from webarena_gym.sites.gitlab.base import find_project, site
 from webarena_gym.sites.kit import Request, Response, redirect
@@ -22,6 +23,7 @@ def commits(request: Request, namespace: str, path: str, address: str) -> str | 
         return redirect(f"/{project['full_path']}")
     branch, place = git.branch_and_path(request.db, project, address)
     author, text = (clean(request.args.get(name, ""))[:200] for name in ("author", "search"))
+    request.shows({"author": author, "search": folded(text)})
     rows = request.db.execute(
         """
         SELECT c.*, u.username, date(c.created_at) AS day FROM commit_branch b JOIN git_commit c USING (commit_id)

@@ -7,6 +7,7 @@ from werkzeug.exceptions import Forbidden, NotFound
 
 from webarena_gym.sites.common.forms import clean, complaints, read
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, VISIBLE_GROUP, group_role, rank
@@ -29,6 +30,7 @@ def find_group(request: Request, path: str) -> sqlite3.Row:
     group = queries.group(request.db, path)
     if group is None:
         raise NotFound
+    request.shows(path=group["path"])
     query = f"SELECT 1 FROM user_group g WHERE g.group_id = :group AND {VISIBLE_GROUP}"
     if request.db.execute(query, {"group": group["group_id"], "me": my_id(request)}).fetchone() is None:
         raise NotFound
@@ -38,6 +40,7 @@ def find_group(request: Request, path: str) -> sqlite3.Row:
 def render_groups(request: Request, title: str, where: str, tabs: list[tuple[str, str, bool]]) -> str:
     """Return the page of the visible groups that fulfil a condition, by name."""
     name = clean(request.args.get("name", ""))[:200]
+    request.shows({"name": folded(name)})
     values: dict[str, Any] = {"me": my_id(request), "name": name}
     rows = request.db.execute(
         f"""
@@ -67,6 +70,7 @@ def yours(request: Request, _: sqlite3.Row) -> str:
 def show(request: Request, path: str) -> str:
     """Show a group and its projects."""
     group = find_group(request, path)
+    request.stands_at(f"/groups/{group['path']}")
     listing = list_projects(request, "p.group_id = :group", group=group["group_id"])
     members = request.db.execute(
         "SELECT count(*) FROM current_group_member WHERE group_id = ?", (group["group_id"],)

@@ -120,6 +120,7 @@ def show_form(
 def new_issue(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
     """Show the form for a new issue; title and description may stand in the URL."""
     project, plan = _open_project(request, namespace, path), Plan(request.args.get("title", "")[:255])
+    request.shows({"title": plan.title})
     return show_form(request, ISSUE, project, plan, Choices(request.db, project, plan))
 
 

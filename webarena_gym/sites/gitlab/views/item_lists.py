@@ -72,6 +72,8 @@ def _dashboard(request: Request, kind: Kind, user: sqlite3.Row) -> str:
 def _listing(request: Request, kind: Kind, scope: str, **bound: Any) -> dict[str, Any]:
     """Return what the list needs: the filters, the tabs with their counts, one page of rows."""
     filters = Filters.read(request.args, kind)
+    request.shows(filters.content())
+    request.arranges({"sort": filters.sort})
     condition, values = filters.where()
     values_of_all = {**values, **bound, "me": my_id(request)}
     found = f"""FROM {kind.table} t JOIN project p USING (project_id) JOIN user author ON author.user_id = t.author_id

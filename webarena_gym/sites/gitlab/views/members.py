@@ -3,6 +3,7 @@
 import sqlite3
 
 from webarena_gym.sites.common.forms import clean, whole_number
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.gitlab import membership
 from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.base import find_project, members_only, my_id, require_role, site
@@ -33,6 +34,7 @@ def _list(
     request: Request, place: Place, *, project: sqlite3.Row | None, group: sqlite3.Row | None, inherited: list[sqlite3.Row],
 ) -> str:  # fmt: skip
     search = clean(request.args.get("search", ""))[:100]
+    request.shows({"search": folded(search)})
     needed = "Maintainer" if project else "Owner"
     mine = place.my_rank(request) if not (project and project["is_archived"]) else 0
 

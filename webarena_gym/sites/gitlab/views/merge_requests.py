@@ -76,6 +76,7 @@ def new_merge_request(request: Request, _: sqlite3.Row, namespace: str, path: st
     project = _project_to_change(request, namespace, path)
     source = clean(request.args.get("source_branch", ""))
     target = clean(request.args.get("target_branch", "")) or project["default_branch"]
+    request.shows({"source_branch": source, "target_branch": target if "target_branch" in request.args else None})
     errors = _branch_complaints(request, project, source, target) if "target_branch" in request.args else []
     if not source or errors or "target_branch" not in request.args:
         branches = [row["name"] for row in queries.branches(request.db, project["project_id"])]

@@ -47,6 +47,7 @@ def my_milestones(request: Request, _: sqlite3.Row) -> str:
 def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
     state = request.args.get("state", "")
     state = state if state in STATES else "active"
+    request.shows({"state": None if state == "active" else state})
     bound = {"me": my_id(request), "project_id": project["project_id"] if project else None}
     found = f"FROM milestone m JOIN project p USING (project_id) WHERE {where} AND {VISIBLE}"
     counts: dict[str, int] = dict(request.db.execute(f"SELECT m.state, count(*) {found} GROUP BY m.state", bound).fetchall())

@@ -95,6 +95,7 @@ def blank_form(request: Request, user: sqlite3.Row) -> str:
     values = dict.fromkeys(FIELDS, "") | {"visibility": "private", "namespace": user["username"]}
     for name in ("template", "namespace"):
         values[name] = clean(request.args.get(name, values[name]))
+    request.shows({"template": values["template"], "namespace": values["namespace"]})
     return _form(request, user, values, readme=True, errors=[])
 
 

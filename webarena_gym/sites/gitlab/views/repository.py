@@ -90,6 +90,7 @@ def _editor(
 def _license_text(request: Request, user: sqlite3.Row) -> str:
     """Return the text of the license that the URL names, made out to the signed-in person; "" without one."""
     text = licenses().get(request.args.get("license", ""), "")
+    request.shows({"license": request.args.get("license") if text else None})
     return text.replace("@y@", str(request.now.year)).replace("@a@", user["name"])
 
 

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import my_id, site
@@ -38,6 +39,7 @@ def search(request: Request) -> str:
     scope = request.args.get("scope", "")
     scope = scope if scope in SCOPES else "projects"
     words = text.split()[:_WORDS]
+    request.shows({"search": " ".join(folded(word) for word in words), "scope": None if scope == "projects" else scope})
     bound: dict[str, Any] = {f"word{place}": word for place, word in enumerate(words)} | {"me": my_id(request)}
     found = {
         name: " AND ".join([where, *(f"instr(lower({content}), lower(:word{place}))" for place in range(len(words)))])

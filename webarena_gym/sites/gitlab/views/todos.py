@@ -37,6 +37,7 @@ def todos(request: Request, user: sqlite3.Row) -> str:
     state = "done" if request.args.get("state") == "done" else "pending"
     reason = request.args.get("type", "")
     reason = reason if reason in REASONS else ""
+    request.shows({"state": None if state == "pending" else state, "type": reason})
     bound = {"me": user["user_id"], "reason": reason}
     found = f"""FROM ({TODOS}) d JOIN project p USING (project_id) JOIN user author ON author.user_id = d.author_id
         WHERE d.user_id = :me AND {VISIBLE} AND :reason IN (d.kind, '')"""

@@ -78,7 +78,10 @@ def user_page(request: Request, user: sqlite3.Row) -> str:
 def namespace(request: Request, name: str) -> str | Response:
     """Show the person or the group of that name. Raises NotFound."""
     user = queries.user_named(request.db, name)
-    return user_page(request, user) if user else groups.show(request, name)
+    if user is None:
+        return groups.show(request, name)
+    request.shows(name=user["username"])
+    return user_page(request, user)
 
 
 @site.get("/users/<username>")
@@ -134,6 +137,7 @@ def _find(request: Request, username: str) -> sqlite3.Row:
     user = queries.user_named(request.db, username)
     if user is None:
         raise NotFound
+    request.shows(username=user["username"])
     return user
 
 

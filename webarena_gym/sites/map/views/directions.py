@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
@@ -32,6 +33,8 @@ def show(request: Request) -> str | Response:
         return redirect(url("/directions", **{"from": values["to"], "to": values["from"], "mode": values["mode"]}))
     ends = [_end(request, name, values) for name in LABELS] if values["from"] or values["to"] else []
     start, goal = (ends[0].place, ends[1].place) if ends else (None, None)
+    understood = {name: folded(end.place.label if end.place else values[name]) for name, end in zip(LABELS, ends, strict=False)}
+    request.shows({**understood, "mode": values["mode"] if ends else None})
     if start is None or goal is None or start.spot is None or goal.spot is None:
         return request.render("directions.html", values=values, modes=MODES, ends=ends, route=None)
     roads = queries.roads(request.db)

@@ -10,13 +10,15 @@ from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM,
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.routing import MODES
 from webarena_gym.sites.map.steps import line
-from webarena_gym.sites.map.windows import arguments, layer_of, picture, window_of
+from webarena_gym.sites.map.windows import WHOLE, arguments, layer_of, picture, window_of
 
 
 @site.get("/")
 def home(request: Request) -> str:
     """Show a window of the map, with links to move it."""
     window, layer = window_of(request.args), layer_of(request.args)
+    request.shows({} if window == WHOLE else arguments(window))
+    request.arranges({"layer": layer})
     return request.render(
         "home.html",
         window=window,

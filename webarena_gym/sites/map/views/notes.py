@@ -25,6 +25,7 @@ def show(request: Request) -> str:
     """Show the notes of a status, the newest first."""
     status = argument(request, "status")
     status = status if status in STATUSES else "open"
+    request.shows({"status": None if status == "open" else status})
     notes = request.db.execute(
         """
         SELECT n.*, u.name AS author, (SELECT count(*) FROM note_comment c WHERE c.note_id = n.note_id) AS comments
@@ -42,6 +43,7 @@ def new_form(request: Request, _: sqlite3.Row) -> str:
     """Ask what is wrong with the map, and where."""
     point = point_of(request.args)
     where = argument(request, "where") or (f"{point.latitude:.5f}, {point.longitude:.5f}" if point else "")
+    request.shows({"where": where})
     return request.render("note_form.html", values={"where": where, "text": ""}, errors=[])
 
 

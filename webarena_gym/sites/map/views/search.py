@@ -4,6 +4,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.common.forms import whole_number
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
@@ -29,6 +30,7 @@ def results(request: Request) -> str | Response:
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
     title, found = finding.search(request.db, text)
+    request.shows({"query": folded(title)})
     pager = Pager.of(request, len(found), PER_PAGE)
     return request.render("search.html", text=text, title=title, found=pager.cut(found), pager=pager)
 
@@ -40,6 +42,7 @@ def nearby(request: Request) -> str:
     category = category_of(argument(request, "category"))
     if place is None or category is None:
         raise NotFound
+    request.shows({"place": place["place_id"], "category": category})
     centre = finding.of_place(place)
     found = finding.near(request.db, category, centre)
     pager = Pager.of(request, len(found), PER_PAGE)
@@ -62,6 +65,7 @@ def query(request: Request) -> str | Response:
     if point is None:
         request.flash("A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
         return redirect("/")
+    request.shows({"lat": f"{point.latitude:.5f}", "lon": f"{point.longitude:.5f}"})
     address = finding.nearest_address(request.db, point)
     return request.render("query.html", point=point, address=address, places=_around(request, point), picture=marked(point, 16))
 

@@ -4,7 +4,7 @@ from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import like
+from webarena_gym.sites.common.texts import folded, like
 from webarena_gym.sites.kit import Request
 from webarena_gym.sites.reddit.base import PER_PAGE, my_id, site
 from webarena_gym.sites.reddit.queries import FORUM
@@ -32,6 +32,8 @@ def forums_ordered(request: Request, order: str) -> str:
 
 def _page(request: Request, order: str) -> str:
     phrase = clean(request.args.get("q", ""))[:100]
+    request.shows({"q": folded(phrase)})
+    request.stands_at(f"/forums/{order}")
     conditions, values = ["1"], {}
     for place, word in enumerate(phrase.split()[:10]):
         values[f"word{place}"] = like(word)

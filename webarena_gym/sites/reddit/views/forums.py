@@ -31,6 +31,7 @@ def find_forum(request: Request, name: str) -> sqlite3.Row:
     forum = queries.forum_named(request.db, name, my_id(request))
     if forum is None:
         raise NotFound(f"There is no forum called {name[:50]}.")
+    request.shows(name=forum["name"])
     return forum
 
 
@@ -67,6 +68,7 @@ def _list(request: Request, name: str, sort: str) -> str | Response:
     forum = find_forum(request, name)
     if forum["name"] != name:
         return redirect(request.full_path.removesuffix("?").replace(f"/f/{name}", f"/f/{forum['name']}", 1))
+    request.stands_at(f"/f/{name}/{sort}")
     where, values = "s.forum_id = :forum_id", {"forum_id": forum["forum_id"]}
     listing = Listing(request, f"/f/{name}", sort, where, values, sticky_first=True)
     return request.render("forum.html", listing=listing, **sidebar(request, forum))

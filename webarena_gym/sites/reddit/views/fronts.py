@@ -60,6 +60,7 @@ def own_sorted(request: Request, _: object, scope: str, sort: str) -> str | Resp
 
 def _page(request: Request, scope: str, sort: str) -> str:
     title, where = SCOPES[scope]
+    request.stands_at(f"/{scope}/{sort}")
     listing = Listing(request, f"/{scope}", sort, where, {})
     subscriptions = request.db.execute(
         "SELECT f.name FROM forum f JOIN subscription USING (forum_id) WHERE user_id = ? ORDER BY f.name COLLATE NOCASE",

@@ -2,7 +2,7 @@
 
 from webarena_gym.sites.common.forms import clean
 from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import like
+from webarena_gym.sites.common.texts import folded, like
 from webarena_gym.sites.kit import Request
 from webarena_gym.sites.reddit.base import PER_PAGE, my_id, site
 from webarena_gym.sites.reddit.queries import CARD, LISTED, REMARK
@@ -24,6 +24,7 @@ FOUND = f"""
 def results(request: Request) -> str:
     """Show the submissions and comments that have all words of `q`, the newest first."""
     phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
+    request.shows({"q": folded(phrase)})
     words = list(dict.fromkeys(phrase.split()))[:MOST_WORDS]
     values: dict[str, object] = {"me": my_id(request)} | {f"word{place}": like(word) for place, word in enumerate(words)}
     found = FOUND.format(

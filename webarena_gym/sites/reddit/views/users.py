@@ -24,6 +24,7 @@ def find_user(request: Request, username: str) -> sqlite3.Row:
     user = queries.user_named(request.db, username)
     if user is None:
         raise NotFound(f"There is no user called {username[:50]}.")
+    request.shows(username=user["username"])
     return user
 
 

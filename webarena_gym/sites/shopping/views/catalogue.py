@@ -51,14 +51,17 @@ def catalogue_page(request: Request, url_path: str) -> str:
 
 def category_page(request: Request, category: sqlite3.Row) -> str:
     """Show a category: the ones below it, and its products."""
+    listing = Listing(
+        request.path, request.args, queries.category_cards(request.db, category["category_id"]), layout=request.layout
+    )
+    request.shows(listing.filters)
+    request.arranges(listing.arrangement)
     return request.render(
         "category.html",
         category=category,
         above=queries.category_path(request.db, category["category_id"])[:-1],
         below=queries.subcategories(request.db, category["category_id"]),
-        listing=Listing(
-            request.path, request.args, queries.category_cards(request.db, category["category_id"]), layout=request.layout
-        ),
+        listing=listing,
     )
 
 

@@ -81,6 +81,7 @@ def _shipping_page(request: Request, values: Mapping[str, str], email: str, erro
         return _back_to_cart(request, refusal)
     customer = current_customer(request)
     wants_new = request.args.get("address") == "new"
+    request.shows({"address": "new" if wants_new else None})
     book = [] if wants_new else _book(request, customer)
     usual = next((row for row in book if row["is_default_shipping"]), book[0] if book else None)
     return request.render(

@@ -5,7 +5,7 @@ import re
 import sqlite3
 
 from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import like
+from webarena_gym.sites.common.texts import folded, like
 from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
@@ -29,10 +29,13 @@ def results(request: Request) -> str | Response:
     rows = find(request.db, phrase)
     if set(request.args) == {"q"}:
         _record(request, phrase, len(rows))
+    listing = Listing(request.path, request.args, rows, by="Relevance", keep=["q"], layout=request.layout)
+    request.shows({"q": folded(phrase), **listing.filters})
+    request.arranges(listing.arrangement)
     return request.render(
         "search.html",
         phrase=phrase,
-        listing=Listing(request.path, request.args, rows, by="Relevance", keep=["q"], layout=request.layout),
+        listing=listing,
         suggestions=[] if rows else suggestions(request.db, phrase),
     )
 
@@ -93,6 +96,7 @@ ADVANCED = {
 @site.get("/catalogsearch/advanced/")
 def advanced(request: Request) -> str:
     """Ask what to search for, field by field."""
+    request.shows({key: request.args.get(key) for key in (*ADVANCED, "price[from]", "price[to]")})
     return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=[])
 
 
@@ -100,28 +104,31 @@ def advanced(request: Request) -> str:
 def advanced_results(request: Request) -> str:
     """Show the products that meet every field that was filled in."""
     criteria, conditions, parameters, errors = [], [], [], []
+    understood: dict[str, object] = {}
     for key, (label, column) in ADVANCED.items():
         text = clean(request.args.get(key, ""))[:LONGEST]
         if text:
+            understood[key] = folded(text)
             criteria.append(f"{label}: {text}")
             conditions.append(rf"{column} LIKE ? ESCAPE '\'")
             parameters.append(like(text))
     for key, label, sign in (("price[from]", "Price from", ">="), ("price[to]", "Price to", "<=")):
         text = clean(request.args.get(key, ""))[:20]
         amount = cents(text)
+        understood[key] = text if amount is None else f"{amount / 100:.2f}"
         if amount is not None:
             criteria.append(f"{label}: {text}")
             conditions.append(f"{queries.FINAL_PRICE} {sign} {amount}")
         elif text:
             errors.append(f"{label}: {text} is no price. Please enter a number such as 12.50.")
+    request.shows(understood)
     if not conditions and not errors:
         errors.append("Enter a search term and try again.")
     if errors:
         return request.render("advanced.html", fields=ADVANCED, values=request.args, errors=errors)
     rows = queries.cards(request.db, " AND ".join(conditions), parameters)
     keep = [*ADVANCED, "price[from]", "price[to]"]
-    return request.render(
-        "advanced_result.html",
-        criteria=criteria,
-        listing=Listing(request.path, request.args, rows, keep=keep, layout=request.layout),
-    )
+    listing = Listing(request.path, request.args, rows, keep=keep, layout=request.layout)
+    request.shows(listing.filters)
+    request.arranges(listing.arrangement)
+    return request.render("advanced_result.html", criteria=criteria, listing=listing)

@@ -5,6 +5,7 @@ import sqlite3
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.common.forms import clean
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.shopping_admin.grids import Link
 from webarena_gym.sites.shopping_admin.routing import HOME, get, site
@@ -88,6 +89,7 @@ def dashboard(request: Request) -> str:
     db, tab = request.db, request.args.get("tab", "bestsellers")
     if tab not in TABS:
         raise NotFound
+    request.shows({"tab": None if tab == "bestsellers" else tab})
     lifetime, average = db.execute(
         """SELECT coalesce(sum(grand_total_cents), 0), CAST(coalesce(round(avg(grand_total_cents)), 0) AS INTEGER)
            FROM sales_order WHERE status != 'canceled'"""
@@ -121,6 +123,7 @@ def _terms(db: sqlite3.Connection, order: str) -> list[sqlite3.Row]:
 def search(request: Request) -> str:
     """What matches a keyword among orders, products and customers."""
     words = clean(request.args.get("query", ""))[:200]
+    request.shows({"query": folded(words)})
     results = request.db.execute(
         """SELECT * FROM (SELECT 'Order #' || increment_id || ', ' || customer_name,
                                  '/admin/sales/order/view/order_id/' || order_id || '/'

@@ -108,6 +108,7 @@ def _attributes_page(request: Request, ids: list[int], typed: dict[str, str]) ->
 def attributes(request: Request) -> str | Response:
     """The form for changing many products at once."""
     ids = [int(part) for part in request.args.get("ids", "").split(",") if part.isdecimal() and len(part) < 16]
+    request.shows({"ids": ",".join(map(str, ids))})
     return _attributes_page(request, ids, {})
 
 

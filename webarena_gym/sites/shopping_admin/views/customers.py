@@ -53,6 +53,7 @@ def customer(request: Request, customer_id: int) -> str:
     if tab not in TABS:
         raise NotFound
     row = one(request.db, "SELECT * FROM customer WHERE customer_id = ?", customer_id)
+    request.shows({"tab": None if tab == "view" else tab})
     return _page(request, row, tab, {name: row[name] for name in ("firstname", "lastname", "email", "group_name")})
 
 

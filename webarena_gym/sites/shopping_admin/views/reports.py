@@ -216,7 +216,10 @@ def _show(request: Request, report: Report) -> str:
         period = form.choice("period_type", "Period", PERIODS)
         first, last = form.optional_date("from", "From"), form.optional_date("to", "To")
         status = form.choice("status", "Order Status", ("", *STATUSES)) if query.get("status") else ""
-        if not form.show_errors():
+        if form.show_errors():
+            request.shows({name: query.get(name) for name in ("period_type", "from", "to", "status")})
+        else:
+            request.shows({"period_type": period, "from": first, "to": last, "status": status if report.has_status else None})
             bound = {"first": first, "last": f"{last} 23:59:59", "status": status}
             conditions = f" AND {report.moment} >= :first" if first else ""
             conditions += f" AND {report.moment} <= :last" if last else ""

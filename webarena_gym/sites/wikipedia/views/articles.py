@@ -56,6 +56,7 @@ def show(request: Request, address: str) -> str | Response:
         return redirect(markup.path(page["title"]))
     wanted = request.args.get("oldid")
     revision = page if wanted is None else _revision(request, page, whole_number(wanted, 0, 10**9 - 1) or 0)
+    request.shows({"oldid": None if wanted is None else revision["revision_id"]})
     lead, *parts = markup.sections(revision["text"])
     user = current_user(request)
     return request.render(

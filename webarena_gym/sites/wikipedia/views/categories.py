@@ -18,6 +18,7 @@ def category(request: Request, address: str) -> str:
     rows = queries.members(request.db, name)
     if not rows:
         raise NotFound(f"There is no category with the name {name[:200]}.")
+    request.shows(address=name.replace(" ", "_"))
     return request.render(
         "category.html", category=name, rows=rows, pager=Pager.of(request, len(rows), MEMBERS_PER_PAGE, "page")
     )
@@ -33,8 +34,9 @@ def categories(request: Request) -> str:
 @site.get("/contents")
 def contents(request: Request) -> str:
     """Show the articles that begin with a letter, or with a digit."""
-    letter = request.args.get("letter", "A")[:1].upper()
+    letter = (request.args.get("letter") or "A")[:1].upper()
     rows = request.db.execute("SELECT title, substr(upper(title), 1, 1) AS letter FROM article ORDER BY title").fetchall()
+    request.shows({"letter": (letter if letter in _LETTERS else "0") if letter != "A" else None})
     chosen = [row for row in rows if (row["letter"] == letter if letter in _LETTERS else row["letter"] not in _LETTERS)]
     return request.render(
         "contents.html",

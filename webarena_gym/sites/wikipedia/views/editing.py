@@ -48,6 +48,7 @@ def _section(request: Request, page: sqlite3.Row) -> tuple[int, Section]:
     place = whole_number(request.args.get("section"), 0, 10**9 - 1) or 0
     if place >= len(parts):
         raise NotFound(f"The article {page['title']} has no section {place}.")
+    request.shows({"section": place or None})
     return place, parts[place]
 
 

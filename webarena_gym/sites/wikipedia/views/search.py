@@ -4,6 +4,7 @@ import re
 
 from webarena_gym.sites.common.forms import line
 from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.common.texts import folded
 from webarena_gym.sites.kit import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.base import site
@@ -19,6 +20,7 @@ def search(request: Request) -> str | Response:
     exact = queries.find(request.db, phrase) if phrase else None
     if exact is not None and "fulltext" not in request.args:
         return redirect(markup.path(exact["title"]))
+    request.shows({"search": folded(phrase)})
     rows = queries.search(request.db, phrase)
     pager = Pager.of(request, len(rows), RESULTS_PER_PAGE, "page")
     snippets = {row["title"]: snippet(markup.plain(row["text"]), phrase) for row in pager.cut(rows)}
