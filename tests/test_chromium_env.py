@@ -13,6 +13,7 @@ from tests import needs
 from tests.serving import serving
 from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.evaluators import outcome as judged_outcome
 from webarena_gym.tasks import Expert, Task
 
 pytestmark = needs.chromium
@@ -189,3 +190,42 @@ def test_a_server_that_dies_in_a_step_costs_that_episode_alone():
         assert envs[0].step('exit(message="yes")')[1] == 1.0
         for env in envs:
             env.close()
+
+
+LATE = {
+    "/": "<p>start",
+    "/timer": "<p id=x>-<script>setTimeout(() => { document.getElementById('x').innerText = 'here' }, 900)</script>",
+    "/redirect": "<p id=x>-<script>setTimeout(() => { location.href = '/arrived' }, 700)</script>",
+    "/arrived": "<p id=x>here",
+    "/never": "<p id=x>-",
+}
+FOUND = "document.querySelector('#x').innerText"
+
+
+@pytest.mark.parametrize("rules", ["native", "webarena", "vab"])
+@pytest.mark.parametrize(
+    ("path", "required", "expected"),
+    [
+        ("/timer", {"exact_match": "here"}, 1.0),
+        ("/timer", {"must_exclude": ["here"]}, 0.0),  # what is not wanted may come late too
+        ("/redirect", {"must_include": ["here"]}, 1.0),
+        ("/redirect", {"must_exclude": ["here"]}, 0.0),
+        ("/never", {"exact_match": "here"}, 0.0),
+    ],
+)
+def test_a_page_that_a_check_opens_is_given_the_time_to_go_on(rules, path, required, expected, monkeypatch):
+    assert judged_outcome.MOMENTS == 30  # the 3 s of the public evaluators; fewer are enough here
+    monkeypatch.setattr(judged_outcome, "MOMENTS", 14)
+    if rules == "webarena" and "must_exclude" in required:
+        rules = "r1"  # since those rules have none
+    block = {"url": f"__HOMEPAGE__{path}", "locator": FOUND, "required_contents": required}
+    task = Task("late", ("homepage",), "__HOMEPAGE__", "", {"eval_types": ["program_html"], "program_html": [block]})
+
+    def app(environ, start_response):
+        return Response(LATE.get(environ["PATH_INFO"], ""), mimetype="text/html")(environ, start_response)
+
+    with serving(app) as address:
+        env = make(tasks=[task], sites={"homepage": address}, rules=rules)
+        env.reset()
+        assert env.step('exit(message="")')[1] == expected
+        env.close()

@@ -6,12 +6,12 @@ servers are another.
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, EvaluationError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, EvaluationError, ScriptError, SnapshotError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts, resolve
 from webarena_gym.network import Network
 from webarena_gym.servers.accounts import Account
@@ -19,6 +19,8 @@ from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import URLS, Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
+
+_MOMENT = "new Promise((done) => setTimeout(done, 100))"
 
 
 class Venue(Protocol):
@@ -30,8 +32,8 @@ class Venue(Protocol):
         ...
 
     @property
-    def pages_say_places(self) -> bool:
-        """Whether each page says reliably which one it is (see `evaluators.addresses`)."""
+    def is_embedded(self) -> bool:
+        """Whether the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
         ...
 
     @property
@@ -70,13 +72,18 @@ class Venue(Protocol):
 
 def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outcome:
     """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
-    browser = venue.browser
+    browser, is_embedded = venue.browser, venue.is_embedded
 
     def view() -> View:
         run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
         return View(browser.page(), run, not browser.has_failed)
 
     final = view()
+
+    def later() -> View:
+        with suppress(ScriptError):  # what leads the page elsewhere ends the script that waits
+            browser.run_script(_MOMENT)
+        return view()._replace(later=later)
 
     @contextmanager
     def open_page(url: str) -> Iterator[View]:
@@ -85,7 +92,7 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
         except ActionError as error:
             raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
         try:
-            yield view()
+            yield view() if is_embedded else view()._replace(later=later)
         finally:
             browser.close_tab()
             browser.switch_tab(final.page.active_tab)
@@ -98,7 +105,7 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
         venue.urls,
         accounts,
         browser.traffic,
-        pages_say_places=venue.pages_say_places,
+        pages_say_places=is_embedded,
     )
 
 
@@ -122,7 +129,7 @@ class EmbeddedVenue:
 
     """
 
-    pages_say_places = True
+    is_embedded = True
 
     def __init__(
         self, make_browser: Callable[[Network], Browser], world_seed: int | None = None, variation: Variation = "content"

@@ -1,11 +1,11 @@
 """The comparisons of the public evaluators, as small functions: what they want, what they are given, who decided.
 
-`webarena` is the benchmark's own code, `vab` VisualAgentBench's for WebArena-Lite, `r1` WebAgent-R1's, which is VisualAgentBench's
-with one change (see `include_tokens_and_parts`). Texts are compared after `clean`, which the callers choose.
+`webarena` is the benchmark's own code, `vab` VisualAgentBench's for WebArena-Lite (since November 2024), `r1` WebAgent-R1's, which
+compares as that does. Texts are compared after `clean`, which the callers choose.
 """
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,7 +17,10 @@ Finding = tuple[bool, str]
 """Whether a text is as wanted, and who decided."""
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+_NUMBER_OR_INITIAL = re.compile(r"(?:^|\s)(?:-?[.,]?\d[\d,.-]*|[^\W\d_])\.$")
+_GOES_ON = re.compile(r"[a-z;:,.!?]")
 _OPERATORS = ("<=", ">=", "==", "<", ">")  # in this order, so that "<=" is not read as "<"
+_LONGEST_NUMBER = 40  # characters
 _TOLERANCE = 1e-8
 _NOT_AVAILABLE = "N/A"
 
@@ -55,15 +58,30 @@ def strip_blanks_and_quotes(text: str) -> str:
 def tokens(text: str) -> tuple[str, ...]:
     """Return the words and signs of a text as NLTK's word tokenizer cuts them, sentence by sentence.
 
-    Sentences end here at ".", "!" or "?" before a blank; NLTK's own cutter, which needs data of its own, would leave the dot of
-    a known abbreviation ("dr.") with its word. Raises EvaluationError without NLTK.
+    Sentences are cut as by NLTK's own cutter (see `_sentences`), which needs data of its own; it would also leave the dot of a
+    known abbreviation ("dr.") with its word. Raises EvaluationError without NLTK.
     """
     try:
         from nltk.tokenize.destructive import NLTKWordTokenizer  # noqa: PLC0415 - these rules alone need it
     except ImportError as error:
         raise EvaluationError("the rules webarena, vab and r1 cut words with NLTK: pip install nltk") from error
     tokenizer = NLTKWordTokenizer()
-    return tuple(token for sentence in _SENTENCE_END.split(text) for token in tokenizer.tokenize(sentence))
+    return tuple(token for sentence in _sentences(text) for token in tokenizer.tokenize(sentence))
+
+
+def _sentences(text: str) -> Iterator[str]:
+    """Yield the sentences of a text in lower case: they end at ".", "!" or "?" before a blank.
+
+    A number or a single letter does not end one before a lower-case word or a sign: "2. there" keeps the dot with the 2.
+    """
+    start = 0
+    for gap in _SENTENCE_END.finditer(text):
+        before = text[max(start, gap.start() - _LONGEST_NUMBER) : gap.start()]
+        if _NUMBER_OR_INITIAL.search(before) and _GOES_ON.match(text, gap.end()):
+            continue
+        yield text[start : gap.start()]
+        start = gap.end()
+    yield text[start:]
 
 
 # Reading references.
@@ -123,13 +141,10 @@ def include_any_part_with_choices(clean: Clean, wanted: list[str], said: Said) -
 
 
 def include_tokens(clean: Clean, wanted: list[str], said: Said) -> Finding:
-    """Each text, or one of its choices, is a token of what was said, or a part of it when it has several tokens (vab)."""
-    text = clean(said.text)
-    return all(any(_has(clean(choice), text) for choice in each.split(OR)) for each in wanted), "token or part of the text"
+    """Each text, or one of its choices, is a token of what was said, or a part of it when it has several tokens (vab, r1).
 
-
-def include_tokens_and_parts(clean: Clean, wanted: list[str], said: Said) -> Finding:
-    """As `include_tokens`, and "a/b" has the tokens "a" and "b" too (r1)."""
+    "a/b" has the tokens "a" and "b" too.
+    """
     text = clean(said.text)
     parts = tuple(part for token in tokens(text) if "/" in token for part in token.split("/"))
     passed = all(any(_has(clean(choice), text, parts) for choice in each.split(OR)) for each in wanted)

@@ -7,7 +7,6 @@ and not inside of a longer word or number, and a page is what a person reads on 
 import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -20,6 +19,7 @@ from webarena_gym.evaluators.addresses import agree, shows
 from webarena_gym.evaluators.outcome import (
     OR,
     TYPED,
+    WAITING,
     Check,
     Judge,
     Outcome,
@@ -29,6 +29,7 @@ from webarena_gym.evaluators.outcome import (
     check_parts,
     check_target,
     judge_name,
+    look_at,
 )
 from webarena_gym.observation import field_value, visible_text
 
@@ -148,15 +149,22 @@ def _content_check(target: Mapping[str, Any]) -> Check:
         raise EvaluationError(f"program_html of {url} has no required_contents")
     locate = _locator(target["locator"])
 
-    def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
-        with nullcontext(outcome.final) if url == "last" else outcome.open_page(url) as view:
-            text, place = locate(view), view.page.url
+    def look(view: View, intent: str, judge: Judge | None) -> Verdict:
+        text, place = locate(view), view.page.url
         verdicts: list[Verdict] = []
         for approach, references in wanted.items():
             verdicts += _compare(approach, references, text, intent, judge, f"program_html {place}")
         failed = [verdict.reason for verdict in verdicts if not verdict.passed]
         by = ", ".join(dict.fromkeys(verdict.decided_by for verdict in verdicts))
-        return [Verdict("program_html", not failed, f"{place}: " + "; ".join(failed or [verdicts[0].reason]), by)]
+        return Verdict("program_html", not failed, f"{place}: " + "; ".join(failed or [verdicts[0].reason]), by)
+
+    def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
+        if url == "last":
+            return [look(outcome.final, intent, judge)]
+        with outcome.open_page(url) as view:
+            if not view.reached:
+                raise EvaluationError(f"{url} cannot be reached, so nothing can be said about what is there")
+            return [look_at(view, lambda now: look(now, intent, judge), waits=not WAITING.isdisjoint(wanted))]
 
     return check
 

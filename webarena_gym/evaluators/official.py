@@ -3,7 +3,7 @@
 | | webarena | vab | r1 |
 |---|---|---|---|
 | blanks around a text | dropped | kept | kept |
-| must_include in an answer | a part of it; a lone character must be a token | a token, if it is one; else a part | as vab, and "a/b" has the tokens "a" and "b" |
+| must_include in an answer | a part of it; a lone character must be a token | a token, if it is one ("a/b" has "a" and "b" too); else a part | as vab |
 | choices with " |OR| " | in pages and addresses | in must_include, required_values and addresses | as vab |
 | fuzzy_match of several | each by itself; an empty answer fails | as one reference | as vab |
 | url_match without a note | "GOLD in PRED" by host, path and query | EXACT, but for one last "/" | as vab |
@@ -16,13 +16,13 @@ Faults that are kept: among webarena's choices of address the query keys of all 
 
 Where the public code leaves a choice open, this is what is done: "last" and __last_url__ always mean the page where the episode
 ended, whatever was opened since (no task of the benchmark tells the difference); a lone text where a list belongs is a list of
-one; url_note null is no note; a target has one kind of required contents. A script that throws, or finds nothing to read from,
-gives an empty text, and null gives "None", as there.
+one; url_note null is no note, as r1 has it (the others fail on it); of several kinds of required contents the first of those that
+the rules list counts, as there. A script that throws, or finds nothing to read from, gives an empty text, and null gives "None", as
+there. Where the public code waits 3 s for a page to come to rest, a page is looked at until it is as wanted or the 3 s are over.
 """
 
 import html
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -30,10 +30,11 @@ from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import comparisons, places
 from webarena_gym.evaluators.calls import PREFIX, parse_call
 from webarena_gym.evaluators.comparisons import Comparison, Said
-from webarena_gym.evaluators.outcome import OR, Check, Judge, Outcome, Verdict, View, as_texts, check_target
+from webarena_gym.evaluators.outcome import OR, WAITING, Check, Judge, Outcome, Verdict, View, as_texts, check_target, look_at
 from webarena_gym.servers.helpers import Scene
 
 _LAST = "last"
+_CONTENTS = ("exact_match", "must_include", "must_exclude", "required_values", "fuzzy_match")
 _WHOLE_PAGE = (
     "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) : '') + document.documentElement.outerHTML"
 )
@@ -76,12 +77,12 @@ def _webarena() -> Rules:
     )
 
 
-def _lite(include: Callable[[comparisons.Clean, list[str], Said], comparisons.Finding]) -> Rules:
-    """The rules that VisualAgentBench and WebAgent-R1 share; they differ in what must_include looks for."""
+def _lite() -> Rules:
+    """The rules that VisualAgentBench and WebAgent-R1 share."""
     clean = comparisons.strip_quotes
     shared = {
         "exact_match": Comparison(comparisons.read_text, partial(comparisons.equal, clean)),
-        "must_include": Comparison(as_texts, partial(include, clean)),
+        "must_include": Comparison(as_texts, partial(comparisons.include_tokens, clean)),
         "must_exclude": Comparison(comparisons.read_texts_without_choices, partial(comparisons.exclude_tokens, clean)),
         "required_values": Comparison(comparisons.read_bounds, comparisons.lie_within),
     }
@@ -100,11 +101,7 @@ def _lite(include: Callable[[comparisons.Clean, list[str], Said], comparisons.Fi
     )
 
 
-SETS: Mapping[str, Rules] = {
-    "webarena": _webarena(),
-    "vab": _lite(comparisons.include_tokens),
-    "r1": _lite(comparisons.include_tokens_and_parts),
-}
+SETS: Mapping[str, Rules] = {"webarena": _webarena(), "vab": _lite(), "r1": _lite()}
 
 
 def compile_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
@@ -173,24 +170,31 @@ def _place_check(rules: Rules, evaluation: Mapping[str, Any]) -> Check:
 
 def _content_check(rules: Rules, target: Mapping[str, Any]) -> Check:
     check_target(target)
+    where = f"program_html {target['url']}"
     required = target["required_contents"]
-    if len(required) != 1:
-        raise EvaluationError(f"program_html of {target['url']} has required_contents {list(required)}; expected one kind")
-    ((name, value),) = required.items()
-    found = _comparison(rules.contents, name, value, f"program_html {target['url']}")
+    if not required:
+        raise EvaluationError(f"{where} has no required_contents")
+    unknown = [name for name in required if name not in _CONTENTS]
+    name = unknown[0] if unknown else next((known for known in rules.contents if known in required), next(iter(required)))
+    _, comparison, wanted = _comparison(rules.contents, name, required[name], where)
     locate = _locator(rules, target)
     address = _address(target["url"])
+    waits = bool(target.get("prep_actions")) or name in WAITING
+
+    def look(view: View, intent: str, outcome: Outcome, judge: Judge | None) -> Verdict:
+        text, place = locate(view, outcome), view.page.url
+        if text is None:
+            return Verdict("program_html", False, f"{place}: the locator found nothing", "locator")
+        return _verdict(f"program_html/{name}", comparison, wanted, Said(rules.decode(text), intent, "", judge), f"{place}: ")
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         url, is_computed = address(outcome)
-        with nullcontext(outcome.final) if url == _LAST else outcome.open_page(url) as view:
-            if not view.reached and url != _LAST and not is_computed:
+        if url == _LAST:
+            return [look(outcome.final, intent, outcome, judge)]
+        with outcome.open_page(url) as view:
+            if not view.reached and not is_computed:
                 raise EvaluationError(f"{url} cannot be reached, so nothing can be said about what is there")
-            text, place = locate(view, outcome), view.page.url
-        if text is None:
-            return [Verdict("program_html", False, f"{place}: the locator found nothing", "locator")]
-        said = Said(rules.decode(text), intent, "", judge)
-        return [_verdict(f"program_html/{name}", found[1], found[2], said, f"{place}: ")]
+            return [look_at(view, lambda now: look(now, intent, outcome, judge), waits=waits)]
 
     return check
 

@@ -34,12 +34,14 @@ class View(NamedTuple):
     """A page that is open in the browser, and what asks it for more.
 
     `run` returns the value of a JavaScript expression in that page, and raises ScriptError when it throws. `reached` is False
-    when there was nothing at the address but the browser's own word that it cannot be reached.
+    when there was nothing at the address but the browser's own word that it cannot be reached. `later` lets the page go on by
+    itself for a moment of 0.1 s and returns it as it is then; None for pages that do nothing by themselves.
     """
 
     page: Page
     run: Callable[[str], Any]
     reached: bool = True
+    later: "Callable[[], View] | None" = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,27 @@ class Outcome:
     traffic: Traffic | None = None
     pages_say_places: bool = False
 
+
+MOMENTS = 30
+"""How many moments a page is given to come to what is wanted: the public evaluators wait 3 s before they look."""
+
+
+def look_at(view: View, look: Callable[[View], Verdict], *, waits: bool) -> Verdict:
+    """Return the first verdict on a page that passes, as the page goes on by itself, else the last.
+
+    With `waits`, it is looked at only when all has come that will: what must not be there may still come, and a judge costs.
+    """
+    verdict = None if waits else look(view)
+    for _ in range(MOMENTS):
+        if view.later is None or (verdict and verdict.passed):
+            break
+        view = view.later()
+        verdict = None if waits else look(view)
+    return verdict or look(view)
+
+
+WAITING = frozenset(("must_exclude", "fuzzy_match"))
+"""The comparisons for which a page is looked at once, at the end (see `look_at`)."""
 
 Check = Callable[[str, Outcome, Judge | None], Sequence[Verdict]]
 """One part of an `eval` block, ready to judge: (intent, outcome, judge) -> verdicts."""

@@ -48,8 +48,8 @@ def contains_path_and_query(references: Sequence[str], url: str) -> bool:
 
 
 def _parts(url: str) -> tuple[str, dict[str, list[str]]]:
-    parts = urlsplit(url.rstrip("/"))
-    return (parts.netloc + parts.path).rstrip("/"), parse_qs(parts.query)
+    parts = urlsplit(url.rstrip("/"))  # before the query, a "/" counts
+    return parts.netloc + parts.path, parse_qs(parts.query)
 
 
 def _one_name(url: str) -> str:

@@ -26,7 +26,7 @@ class MiniWobVenue:
 
     """
 
-    pages_say_places = False
+    is_embedded = False
 
     def __init__(self, make_browser: Callable[[Network], Browser], data_mode: DataMode) -> None:
         self.urls: Mapping[str, str] = {}

@@ -41,7 +41,7 @@ class ServerVenue:
 
     """
 
-    pages_say_places = False
+    is_embedded = False
 
     def __init__(
         self,
