@@ -3,13 +3,16 @@
 import hashlib
 import json
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from webarena_gym import tasks as suite
-from webarena_gym.audit import audit
+from webarena_gym.audit import audit, replay
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
-from webarena_gym.tasks import parse_task, read_tasks
+from webarena_gym.sites.layout import layout_of
+from webarena_gym.tasks import draw, parse_task, read_tasks
 from webarena_gym.tasks.template import all_of, answer, at_url, state
 
 OFFICIAL = {
@@ -51,9 +54,10 @@ def test_a_task_of_webarena_s_schema_is_read():
         (OFFICIAL | {"eval": {"eval_types": ["url_match"]}}, "url_match but no reference_url"),
         (OFFICIAL | {"eval": OFFICIAL["eval"] | {"bonus": 1}}, "unknown key 'bonus' in eval"),
         (OFFICIAL | {"solution": [{"action": "fly()"}]}, "of the solution cannot be read"),
-        (OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}}, "reference_url of eval is 5; expected a str"),
-        (OFFICIAL | {"eval": {"eval_types": ["state"], "state": "x"}}, "state of eval is 'x'; expected a list"),
+        (OFFICIAL | {"eval": {"eval_types": ["url_match"], "reference_url": 5}}, "eval: reference_url is 5; expected text"),
+        (OFFICIAL | {"eval": {"eval_types": ["state"], "state": "x"}}, "eval: state is 'x'; expected a list"),
         (OFFICIAL | {"world_seed": "abc"}, "world_seed is 'abc'; expected a whole number"),
+        (OFFICIAL | {"world_seed": 10**9}, "world_seed is 1000000000; expected a whole number from"),
     ],
 )
 def test_a_malformed_task_is_refused_with_its_place(record, said):
@@ -229,3 +233,23 @@ def test_every_solution_earns_its_reward_and_nothing_cheaper_does(world_seed):
     assert findings.unsolved == []
     assert (findings.noop_rewarded, findings.exit_rewarded, findings.wrong_rewarded) == ([], [], [])
     assert findings.solved == findings.tasks == len(tasks)
+
+
+@pytest.mark.parametrize("variation", ["content", "layout"])
+def test_a_picture_may_be_posted_again_by_its_address_in_either_field(variation):
+    tasks = [
+        task for world in (7, 8, 9) for task in draw(["reddit.repost_image"], world_seed=world, count=2, variation=variation)
+    ]
+    env = WebArenaLite(tasks=tasks, max_steps=60, variation=variation)
+    for task in tasks:
+        (place,) = (
+            number for number, step in enumerate(task.solution) if (step.action.argument or "").startswith("/submission")
+        )
+        step = task.solution[place]
+        url = layout_of(task.world_seed, variation).label("URL")
+        in_url = replace(step, action=replace(step.action, element=url, argument=f"http://forum.test{step.action.argument}"))
+        assert replay(env, task) == ""
+        assert replay(env, replace(task, solution=(*task.solution[:place], in_url, *task.solution[place + 1 :]))) == ""
+        gone = replace(in_url, action=replace(in_url.action, argument="http://forum.test/submission_images/99999.svg"))
+        assert replay(env, replace(task, solution=(*task.solution[:place], gone, *task.solution[place + 1 :])))
+    env.close()

@@ -128,3 +128,15 @@ def test_other_seeds_give_other_worlds(folder):
     ]
     assert names[0].isdisjoint(names[1])
     assert first.cookies(["shopping", "shopping_admin"]).keys() == {"shop.test", "shop-admin.test"}
+
+
+@pytest.mark.parametrize("name", world.DATABASES)
+@pytest.mark.parametrize("seed", [world.LARGEST_SEED, -world.LARGEST_SEED])
+def test_the_worlds_at_the_ends_can_be_built(name, seed):
+    assert world.build(name, seed).startswith(b"SQLite format 3")
+
+
+@pytest.mark.parametrize("seed", [world.LARGEST_SEED + 1, -(10**30), True, "7", 7.0, None])
+def test_beyond_them_there_is_none(seed):
+    with pytest.raises(WorldError, match="there is no world"):
+        world.load_world(seed)

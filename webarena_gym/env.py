@@ -17,7 +17,7 @@ from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.episode import Episode
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
-from webarena_gym.errors import BrowserError, RenderModeError, SnapshotError, TaskError
+from webarena_gym.errors import BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
 from webarena_gym.history import History
 from webarena_gym.observation import Elements, Observation, Style
@@ -30,7 +30,7 @@ from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
 from webarena_gym.spaces import CHARSET as CHARSET
 from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space
-from webarena_gym.tasks import Task
+from webarena_gym.tasks import OnUnreadable, Task, leave_out
 from webarena_gym.time_limits import outer_limit
 from webarena_gym.venues import EmbeddedVenue, Venue, outcome
 
@@ -72,6 +72,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]` says why in the first two cases.
         accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
         logins: how one signs in to real servers that are not WebArena's own applications, by site (see `servers.logins.Login`).
+        on_unreadable: what is done about tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that
+            names them all) or "skip" (a warning for each, and the others are taken).
         hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
@@ -106,6 +108,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         judge: Judge | None = None,
         rules: str = "native",
         on_failure: OnFailure = "nan",
+        on_unreadable: OnUnreadable = "raise",
         accounts: Mapping[str, Account] | None = None,
         logins: Mapping[str, Login] | None = None,
         hosts: Iterable[str] = (),
@@ -115,6 +118,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             expect_one_of("split", split, task_suite.SPLITS)
         expect_one_of("rules", rules, RULES)
         expect_one_of("on_failure", on_failure, get_args(OnFailure))
+        expect_one_of("on_unreadable", on_unreadable, get_args(OnUnreadable))
         expect_one_of("variation", variation, get_args(Variation))
         expect_one_of("dialect", dialect, DIALECTS)
         expect_one_of("browser", browser, get_args(BrowserKind))
@@ -134,9 +138,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 raise RenderModeError(
                     f"render_mode={render_mode!r} needs a browser with layout: browser='chromium', or render_mode='ansi'"
                 )
-        self._tasks = task_suite.load(split, world_seed, variation) if tasks is None else task_suite.select(tasks, variation)
-        for task in self._tasks:
-            check(task.eval, rules)
+        if tasks is None:
+            chosen = task_suite.load(split, world_seed, variation)
+        else:
+            chosen = task_suite.select(tasks, variation, on_unreadable)
+        self._tasks = _judgeable(chosen, rules, on_unreadable)
         self.observation_space = text_space(MAX_OBSERVATION)
         self.render_mode = render_mode
         self.dialect = DIALECTS[dialect].naming_by(elements)
@@ -339,6 +345,19 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise error
         text, info = episode.tell(last)
         return text, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": str(error)}
+
+
+def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable) -> tuple[Task, ...]:
+    """Return the tasks that the rules can judge. Raises EvaluationError that names all others, unless these are to be skipped."""
+    kept, errors = [], []
+    for task in tasks:
+        try:
+            check(task.eval, rules)
+            kept.append(task)
+        except EvaluationError as error:
+            errors.append(f"task {task.task_id}: {error}")
+    leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
+    return tuple(kept)
 
 
 def _pixels(png: bytes) -> numpy.ndarray[Any, Any]:

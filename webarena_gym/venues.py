@@ -12,9 +12,10 @@ from typing import Any, NamedTuple, Protocol
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, EvaluationError, ScriptError, SnapshotError, TaskError
-from webarena_gym.evaluators import Outcome, View, no_scripts, resolve
+from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.network import Network
 from webarena_gym.servers.accounts import Account
+from webarena_gym.servers.starts import first_pages, opening
 from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import URLS, Databases, World, connect, generators, load_world
@@ -155,8 +156,10 @@ class EmbeddedVenue:
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
         world, _ = self._open(seed, self._variation)
-        urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
-        self.browser.start(urls, world.cookies(task.sites) if task.require_login else {})
+        with opening(task):
+            self.browser.start(first_pages(task, self.urls), world.cookies(task.sites) if task.require_login else {})
+        if self.browser.has_failed:
+            raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where no site is")
         return task.intent
 
     def settle(self) -> bool:

@@ -12,6 +12,7 @@ in a table by name. A check that cannot be made raises EvaluationError: a broken
 """
 
 from collections.abc import Callable, Mapping
+from types import UnionType
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
@@ -43,7 +44,12 @@ def evaluate(
 
     `judge` decides fuzzy matches; without one they are compared by type (see `answers`). Raises EvaluationError.
     """
-    checks = compile_checks(resolve_all(evaluation, outcome.urls), rules)
+    check_block(evaluation)
+    try:
+        resolved = resolve_all(evaluation, outcome.urls)
+    except RecursionError as error:
+        raise EvaluationError("the objects and lists of eval are too deep in each other") from error
+    checks = compile_checks(resolved, rules)
     verdicts = [verdict for check in checks for verdict in check(intent, outcome, judge)]
     if not verdicts:
         raise EvaluationError("the task has no checks, so nothing could earn its reward")
@@ -68,8 +74,24 @@ def check(evaluation: Mapping[str, Any], rules: str = "native") -> None:
         raise EvaluationError("the task has no checks, so nothing could earn its reward")
 
 
+_PARTS: Mapping[str, type | UnionType] = {
+    "eval_types": list, "reference_answers": Mapping | None, "reference_url": str | None, "program_html": list | None,
+    "state": list | None, "verified": Mapping | None, "string_note": str | None, "url_note": str | None,
+}  # fmt: skip
+
+
+def check_block(evaluation: Any) -> None:
+    """Raise EvaluationError for an `eval` block whose parts are not what any rules could read."""
+    if not isinstance(evaluation, Mapping) or not isinstance(evaluation.get("eval_types"), list):
+        raise EvaluationError(f"eval is {str(evaluation)[:200]}; expected an object with a list eval_types")
+    for key, kind in _PARTS.items():
+        if not isinstance(evaluation.get(key), kind):
+            raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {kind}")
+
+
 def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:
     """Return the checks of an `eval` block, in order. Raises EvaluationError."""
     if rules not in RULES:
         raise EvaluationError(f"there are no rules {rules!r}; expected one of {', '.join(RULES)}")
+    check_block(evaluation)
     return RULES[rules](evaluation)

@@ -33,7 +33,7 @@ def parse_call(text: str) -> Call:
     problem = f"{text!r} is no call of a helper function"
     try:
         node = ast.parse(text.removeprefix(PREFIX).strip(), mode="eval").body
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two for what is too deep
         raise EvaluationError(f"{problem}: {error}") from error
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
         raise EvaluationError(f"{problem}; expected name('text', ...)")

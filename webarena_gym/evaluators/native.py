@@ -6,15 +6,17 @@ and not inside of a longer word or number, and a page is what a person reads on 
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from typing import Any
 
-from lxml.cssselect import CSSSelector
+from lxml.cssselect import CSSSelector, SelectorError
 from lxml.etree import XPathError
 
 from webarena_gym.answers import is_not_available, matches
-from webarena_gym.errors import EvaluationError
+from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators.addresses import agree, shows
 from webarena_gym.evaluators.outcome import (
     OR,
@@ -37,6 +39,7 @@ _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|
 _READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
 _FIELD_TAGS = ("input", "textarea")
 _BEFORE = r"(?<!\w)(?!(?<=\d[.,])\d)(?!(?<=\s-)[\d$])"  # neither inside of a word or number nor behind a minus
+_LONGEST_SELECTOR = 2_000  # characters
 _APPROACHES = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
 
 
@@ -50,9 +53,9 @@ def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
             case "url_match":
                 checks.append(_place_check(evaluation.get("reference_url") or ""))
             case "program_html":
-                checks += [_content_check(target) for target in evaluation["program_html"]]
+                checks += [_content_check(target) for target in evaluation.get("program_html") or ()]
             case "state":
-                checks += [_state_check(check) for check in evaluation["state"]]
+                checks += [_state_check(check) for check in evaluation.get("state") or ()]
             case _:
                 raise EvaluationError(
                     f"there is no evaluator {kind!r}; expected string_match, url_match, program_html or state"
@@ -180,20 +183,35 @@ def _locator(locator: str) -> Callable[[View], str]:
     if locator.startswith("func:"):
         raise EvaluationError(f"the locator {locator!r} is a call, which the native rules do not know; expected a CSS selector")
     if not script and "document." in locator:
-        return lambda view: str(view.run(locator))
+        return lambda view: _ask(view, locator)
     css, attribute = (script.group(2), script.group(3)) if script else (locator, "")
+    if len(css) > _LONGEST_SELECTOR:
+        raise EvaluationError(f"the locator {css[:80]!r}... has {len(css)} characters; expected at most {_LONGEST_SELECTOR}")
     try:
         selector = CSSSelector(css, translator="html")
-    except (SyntaxError, XPathError) as error:
+    except (SelectorError, ValueError, XPathError, RecursionError) as error:
         raise EvaluationError(f"the locator {css!r} is no CSS selector: {error}") from error
 
     def locate(view: View) -> str:
-        found = selector(view.page.root)[: 1 if script else None]
+        try:
+            found = selector(view.page.root)[: 1 if script else None]
+        except XPathError as error:
+            raise EvaluationError(f"the locator {css!r} cannot be looked for: {error}") from error
         if attribute == "checked":
             return " ".join(str("checked" in element.attrib).lower() for element in found)
         return " ".join(_content(element) for element in found)
 
     return locate
+
+
+def _ask(view: View, script: str) -> str:
+    """Return what a script says, and nothing where it throws, as on a page without what it looks for."""
+    try:
+        return str(view.run(script))
+    except ScriptError as error:
+        if "SyntaxError" in str(error):
+            raise EvaluationError(f"the locator {script!r} is no script: {error}") from error
+        return ""
 
 
 def _content(element: Any) -> str:
@@ -204,12 +222,34 @@ def _content(element: Any) -> str:
     return visible_text(element)
 
 
+MOST_STEPS = 50_000_000
+"""Instructions of SQLite's machine that a query may take: some seconds, and a hundred times what any task of this package needs."""
+
+_STEPS_AT_A_TIME = 100_000
+_LONGEST_VALUE = 10_000_000  # bytes
+
+
 def _reading_only(action: int, *_: Any) -> int:
     """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
     return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
 
 
-def _state_check(check: Mapping[str, Any]) -> Check:
+@contextmanager
+def _bounded(database: sqlite3.Connection) -> Iterator[None]:
+    """Bound what queries do: they read, take a number of steps and not a time, and make no enormous values."""
+    steps = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME)
+    longest = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    database.set_authorizer(_reading_only)
+    database.set_progress_handler(lambda: next(steps) > MOST_STEPS, _STEPS_AT_A_TIME)
+    try:
+        yield
+    finally:
+        database.set_progress_handler(None, 0)
+        database.set_authorizer(None)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+
+
+def _state_check(check: Any) -> Check:
     known = {"site": str, "query": str, "expected": list, "parameters": list}
     check_parts("a check of the state", check, known, optional="parameters")
     return partial(_state, check)
@@ -217,16 +257,17 @@ def _state_check(check: Mapping[str, Any]) -> Check:
 
 def _state(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
     """A query over the episode's own database must return exactly the expected rows, in order."""
+    query, expected = check["query"], check["expected"]
     try:
         database = outcome.database(check["site"])
     except KeyError as error:
         raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
-    database.set_authorizer(_reading_only)
     try:
-        rows: Sequence[Any] = database.execute(check["query"], check.get("parameters", [])).fetchall()
-    except sqlite3.Error as error:
-        raise EvaluationError(f"the query {check['query']!r} failed: {error}") from error
-    finally:
-        database.set_authorizer(None)
-    found = [list(row) for row in rows]
-    return [Verdict("state", found == check["expected"], f"{found[:5]} against {check['expected'][:5]}", "equal rows")]
+        with _bounded(database):
+            cursor = database.execute(query, check.get("parameters", []))
+            found = [list(row) for row in cursor.fetchmany(len(expected) + 1)]
+            cursor.close()
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
+        limit = f" (it may take {MOST_STEPS:,} steps)" if str(error) == "interrupted" else ""
+        raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
+    return [Verdict("state", found == expected, f"{found[:5]} against {expected[:5]}", "equal rows")]

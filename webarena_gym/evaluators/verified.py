@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urljoin
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict
+from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
 from webarena_gym.traffic import Exchange, Traffic
 
 NAME = "webarena-verified"
@@ -24,8 +24,12 @@ def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
     """Return the checks of an `eval` block, in order. Raises EvaluationError for tasks of other files, or another revision."""
     kinds = list(evaluation["eval_types"])
     if kinds != ["verified"]:
-        raise EvaluationError(f"the rules 'verified' judge tasks of the file of {NAME}, not one with {', '.join(kinds)}")
-    number, revision = evaluation["verified"]["task_id"], evaluation["verified"]["revision"]
+        raise EvaluationError(
+            f"the rules 'verified' judge tasks of the file of {NAME}, not one with {', '.join(map(str, kinds))}"
+        )
+    part = evaluation.get("verified") or {}
+    check_parts("verified", part, {"task_id": int, "revision": int}, optional="")
+    number, revision = part["task_id"], part["revision"]
     try:
         known = _package(()).get_task(number).revision
     except ValueError as error:

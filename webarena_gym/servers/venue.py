@@ -15,6 +15,7 @@ from webarena_gym.servers.addresses import hosts, placeholders
 from webarena_gym.servers.logins import LOGINS, Login
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.servers.sessions import KeepingBrowser, Sessions
+from webarena_gym.servers.starts import first_pages, opening
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import SITES
 
@@ -74,8 +75,8 @@ class ServerVenue:
         if self._browser is None:
             self._browser = self._make_browser(self._hosts)
         stored = self._sessions.cookies(self._browser, login_sites(task))
-        urls = [resolve(url.strip(), self.urls) for url in task.start_url.split("|AND|")]
-        self._browser.start(urls, {}, stored=stored, geolocation=task.geolocation)
+        with opening(task):
+            self._browser.start(first_pages(task, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
 
     def settle(self) -> bool:

@@ -50,6 +50,9 @@ DATABASE_OF: Mapping[str, str] = {name: "shopping" if name == "shopping_admin" e
 
 DATABASES = tuple(dict.fromkeys(DATABASE_OF.values()))
 
+LARGEST_SEED = 999_999_999
+"""Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
+
 _DIGEST_BYTES = 32
 
 
@@ -158,8 +161,18 @@ def _on_demand(make: Callable[[], WSGIApplication]) -> WSGIApplication:
 
 @lru_cache(maxsize=8)
 def load_world(seed: int) -> World:
-    """Return the world of a seed; its databases come from this process's memory, from disk, or are newly built."""
+    """Return the world of a seed; its databases come from this process's memory, from disk, or are newly built.
+
+    Raises WorldError for what is no whole number from -LARGEST_SEED to LARGEST_SEED.
+    """
+    if not is_seed(seed):
+        raise WorldError(f"there is no world {seed!r}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
     return World(seed)
+
+
+def is_seed(seed: object) -> bool:
+    """Say whether there is a world of that seed."""
+    return type(seed) is int and abs(seed) <= LARGEST_SEED
 
 
 def cache_folder() -> Path:

@@ -17,8 +17,10 @@ from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
 from webarena_gym.tasks.suite import PARTS
+from webarena_gym.tasks.task import OnUnreadable as OnUnreadable
 from webarena_gym.tasks.task import Step as Step
 from webarena_gym.tasks.task import Task as Task
+from webarena_gym.tasks.task import leave_out as leave_out
 from webarena_gym.tasks.task import parse_task as parse_task
 from webarena_gym.tasks.task import read_tasks as read_tasks
 from webarena_gym.tasks.template import NothingToDraw, Sampler, Template
@@ -148,12 +150,17 @@ def find(task_id: str, variation: Variation = "content") -> Task:
         ) from error
 
 
-def select(tasks: str | Path | Sequence[str | Task], variation: Variation = "content") -> tuple[Task, ...]:
-    """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks. Raises TaskError."""
+def select(
+    tasks: str | Path | Sequence[str | Task], variation: Variation = "content", on_unreadable: OnUnreadable = "raise"
+) -> tuple[Task, ...]:
+    """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks.
+
+    Raises TaskError, also for tasks of a file that cannot be read, unless these are to be skipped.
+    """
     if isinstance(tasks, str) and _is_id(tasks) and not Path(tasks).exists():
         return (find(tasks, variation),)
     if isinstance(tasks, str | Path):
-        return read_tasks(tasks)
+        return read_tasks(tasks, on_unreadable)
     chosen = tuple(task if isinstance(task, Task) else find(str(task), variation) for task in tasks)
     if not chosen:
         raise TaskError("tasks is empty; expected at least one task or id")

@@ -1,14 +1,16 @@
 """Tasks as data: what WebArena's task files hold, and, for our own, the world and the reference solution."""
 
 import json
-from collections.abc import Iterable, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import UnionType
-from typing import Any
+from types import NoneType
+from typing import Any, Literal
 
 from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.errors import ActionError, TaskError
+from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
+from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.verified import is_verified, translate
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
@@ -81,13 +83,31 @@ class Task:
 
 
 _KEYS = tuple(item.name for item in fields(Task))
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "task_id": (str, int), "start_url": (str,), "intent": (str,), "intent_template": (str,), "instantiation_dict": (dict,),
+    "intent_template_id": (int,), "require_login": (bool,), "storage_state": (str, NoneType), "geolocation": (dict, NoneType),
+    "require_reset": (bool,), "old_task_id": (int, NoneType), "template": (str,), "world_seed": (int, NoneType),
+    "solution": (list,), "wrong_answers": (list,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
+}  # fmt: skip
+_EVAL_TYPES: Mapping[str, tuple[type, ...]] = {
+    "eval_types": (list,), "reference_answers": (dict, NoneType), "reference_url": (str, NoneType),
+    "program_html": (list, NoneType), "state": (list, NoneType), "verified": (list, dict, NoneType),
+    "string_note": (str, NoneType), "url_note": (str, NoneType), "annotation_note": (str, NoneType),
+}  # fmt: skip
+_JSON_NAMES = {
+    str: "text", int: "a whole number", bool: "true or false", dict: "an object", list: "a list", NoneType: "null",
+}  # fmt: skip
+_DEEPEST = 30  # objects and lists in each other; those of any known task are at most 6
+_SHOWN = 200  # characters of a value in a message
 
 
 def parse_task(record: Any, where: str = "task") -> Task:
     """Read one task of WebArena's schema, or of webarena-verified's. Raises TaskError that names file, task and key at fault."""
     if not isinstance(record, dict):
         raise TaskError(f"{where}: a task is a JSON object, got {type(record).__name__}")
-    where = f"{where}, task {record.get('task_id', '?')}"
+    if is_deep(record, _DEEPEST):
+        raise TaskError(f"{where}: objects and lists are more than {_DEEPEST} deep in each other")
+    where = f"{where}, task {str(record.get('task_id', '?'))[:_SHOWN]}"
     if is_verified(record):
         record = translate(record, where)
     missing = [key for key in _REQUIRED if key not in record]
@@ -96,15 +116,20 @@ def parse_task(record: Any, where: str = "task") -> Task:
     unknown = [key for key in record if key not in _KEYS and key not in _NOTES]
     if unknown:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
+    _check_types(record, _TYPES, where)
     sites = record["sites"]
     if not isinstance(sites, list) or not sites or any(site not in SITES for site in sites):
-        raise TaskError(f"{where}: sites is {sites!r}; expected a list of some of {', '.join(SITES)}")
-    for key in ("intent", "start_url"):
-        if not isinstance(record[key], str):
-            raise TaskError(f"{where}: {key} is {record[key]!r}; expected text")
+        raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of some of {', '.join(SITES)}")
     seed = record.get("world_seed")
-    if isinstance(seed, bool) or not isinstance(seed, int | None):
-        raise TaskError(f"{where}: world_seed is {seed!r}; expected a whole number")
+    if seed is not None and not is_seed(seed):
+        raise TaskError(f"{where}: world_seed is {seed}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
+    if not all(url.strip() for url in record["start_url"].split("|AND|")):
+        raise TaskError(
+            f"{where}: start_url is {_shown(record['start_url'])}; expected an address, or several with |AND| between them"
+        )
+    wrong = [answer for answer in record.get("wrong_answers", ()) if not isinstance(answer, str)]
+    if wrong:
+        raise TaskError(f"{where}: wrong_answers has {_shown(wrong[0])}; expected texts")
     _check_eval(record["eval"], where)
     values = {key: value for key, value in record.items() if key not in _NOTES}
     values["eval"] = {key: record[key] for key in _NOTES if key in record} | record["eval"]
@@ -115,50 +140,100 @@ def parse_task(record: Any, where: str = "task") -> Task:
     return Task(**values)
 
 
+def is_deep(value: Any, limit: int) -> bool:
+    """Say whether the objects and lists of a JSON value are in each other to more than a limit."""
+    layer = [value]
+    for _ in range(limit):
+        layer = [
+            item
+            for container in layer
+            if isinstance(container, dict | list)
+            for item in (container.values() if isinstance(container, dict) else container)
+        ]
+    return any(isinstance(item, dict | list) for item in layer)
+
+
+def _check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]], where: str) -> None:
+    """Raise TaskError for the first value that is not of its key's types; true and false are no numbers."""
+    for key, allowed in types.items():
+        if key in values and type(values[key]) not in allowed:
+            expected = " or ".join(_JSON_NAMES[kind] for kind in allowed)
+            raise TaskError(f"{where}: {key} is {_shown(values[key])}; expected {expected}")
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
 def _check_eval(block: Any, where: str) -> None:
     if not isinstance(block, dict) or not isinstance(block.get("eval_types"), list) or not block["eval_types"]:
-        raise TaskError(f"{where}: eval is {block!r}; expected an object with a list eval_types")
+        raise TaskError(f"{where}: eval is {_shown(block)}; expected an object with a list eval_types")
     for key in block:
         if key not in _EVAL_KEYS:
             raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(_EVAL_KEYS))}")
-    needed: dict[str, tuple[str, type | UnionType]] = {
-        "string_match": ("reference_answers", dict),
-        "url_match": ("reference_url", str),
-        "program_html": ("program_html", list),
-        "state": ("state", list),
-        "verified": ("verified", list | dict),
-    }
+    _check_types(block, _EVAL_TYPES, f"{where}, eval")
+    needed = {"string_match": "reference_answers", "url_match": "reference_url"}
     for kind in block["eval_types"]:
         if kind not in EVAL_TYPES:
-            raise TaskError(f"{where}: unknown eval type {kind!r}; expected some of {', '.join(EVAL_TYPES)}")
-        key, expected = needed[kind]
+            raise TaskError(f"{where}: unknown eval type {_shown(kind)}; expected some of {', '.join(EVAL_TYPES)}")
+        key = needed.get(kind, kind)
         if not block.get(key):
             raise TaskError(f"{where}: eval has {kind} but no {key}")
-        if not isinstance(block[key], expected):
-            raise TaskError(f"{where}: {key} of eval is {block[key]!r}; expected a {getattr(expected, '__name__', expected)}")
 
 
 def _parse_step(record: Any, where: str) -> Step:
+    problem = f"{where}: the step {_shown(record)} of the solution cannot be read"
+    if not isinstance(record, dict) or not all(isinstance(record.get(key, ""), str) for key in ("action", "thought")):
+        raise TaskError(f"{problem}; expected an object with the texts action and thought")
     try:
         return Step(_WEBRL.parse(record["action"]), record.get("thought", ""))
-    except (ActionError, KeyError, TypeError) as error:
-        raise TaskError(f"{where}: the step {record!r} of the solution cannot be read: {error}") from error
+    except (ActionError, KeyError) as error:
+        raise TaskError(f"{problem}: {error}") from error
 
 
-def read_tasks(path: str | Path) -> tuple[Task, ...]:
-    """Read a task file: a JSON list of tasks, as WebArena's are. Raises TaskError."""
+OnUnreadable = Literal["raise", "skip"]
+"""What is done about tasks of a file that cannot be read or judged: all of them in one error, or left out with a warning each."""
+
+
+def read_tasks(path: str | Path, on_unreadable: OnUnreadable = "raise") -> tuple[Task, ...]:
+    """Read a task file: a JSON list of tasks, as WebArena's are. Raises TaskError, which names all tasks that cannot be read."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise TaskError(f"cannot read the task file {path}: {error}") from error
-    except json.JSONDecodeError as error:
+    except ValueError as error:
         raise TaskError(f"the task file {path} is no JSON: {error}") from error
+    except RecursionError as error:
+        raise TaskError(
+            f"the task file {path} is too deep: its objects and lists must be in each other {_DEEPEST} times at most"
+        ) from error
     records = content.get("tasks") if isinstance(content, dict) else content
     if not isinstance(records, list) or not records:
         raise TaskError(f"the task file {path} must hold a list of tasks")
-    tasks = tuple(parse_task(record, str(path)) for record in records)
+    tasks, errors = [], []
+    for record in records:
+        try:
+            tasks.append(parse_task(record, str(path)))
+        except TaskError as error:
+            errors.append(str(error))
+    leave_out(errors, len(records), f"of the task file {path} cannot be read", TaskError, on_unreadable)
     _check_unique(tasks, str(path))
-    return tasks
+    return tuple(tasks)
+
+
+def leave_out(errors: Sequence[str], total: int, what: str, kind: type[WebArenaGymError], on_unreadable: OnUnreadable) -> None:
+    """Warn of each task that is left out, or raise an error of that kind which names them all, as when none would be left."""
+    if not errors:
+        return
+    if on_unreadable == "skip" and len(errors) < total:
+        for error in errors:
+            warnings.warn(f"left out: {error}", stacklevel=3)
+        return
+    if total == 1:
+        raise kind(errors[0])
+    listed = "".join(f"\n- {error}" for error in errors)
+    raise kind(f"{len(errors)} of {total} tasks {what}; on_unreadable='skip' leaves them out:{listed}")
 
 
 def _check_unique(tasks: Iterable[Task], where: str) -> None:

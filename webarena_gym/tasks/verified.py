@@ -63,7 +63,7 @@ def _check_eval(checks: Any, where: str) -> None:
         raise TaskError(f"{where}: eval is {checks!r}; expected a list of objects")
     for check in checks:
         name = check.get("evaluator")
-        if name not in _CHECK_KEYS:
+        if not isinstance(name, str) or name not in _CHECK_KEYS:
             raise TaskError(f"{where}: unknown evaluator {name!r}; expected one of {', '.join(_CHECK_KEYS)}")
         for key in check:
             if key not in _CHECK_KEYS[name]:

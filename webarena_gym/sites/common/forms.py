@@ -34,13 +34,17 @@ class Field:
     missing: ClassVar[str] = "{label} is a required field."
     too_long: ClassVar[str] = "{label} is too long: {length} characters, {limit} at most."
 
+    def fits(self, value: str) -> bool:
+        """Say whether the value looks as the field's pattern wants it."""
+        return self.pattern is None or self.pattern.fullmatch(value) is not None
+
     def complaint(self, value: str) -> str:
         """Return what is wrong with the value, or nothing."""
         if not value:
             return self.missing.format(label=self.label) if self.required else ""
         if len(value) > self.limit:
             return self.too_long.format(label=self.label, length=len(value), limit=self.limit)
-        if self.pattern and not self.pattern.fullmatch(value):
+        if not self.fits(value):
             return f"{self.label}: {self.hint}"
         return ""
 

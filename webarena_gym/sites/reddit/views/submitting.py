@@ -1,4 +1,4 @@
-"""Posting: links, texts, and pictures that are on this site already."""
+"""Posting: links, texts, and pictures that are on this site already; a link to such a picture is the picture."""
 
 import re
 import sqlite3
@@ -58,7 +58,8 @@ def submit(request: Request, user: sqlite3.Row) -> str | Response:
         errors.append(f"Forum: there is no forum called {values['forum'][:25]}.")
     if values["url"] and values["image"]:
         errors.append("Give either a URL or an image address, not both.")
-    image_id = None if errors else _image_id(request, values["image"])
+    picture = values["image"] or values["url"]
+    image_id = None if errors or not FIELDS["image"].fits(picture) else _image_id(request, picture)
     if values["image"] and not errors and image_id is None:
         errors.append("Image address: there is no such picture here.")
     if errors:
@@ -69,7 +70,7 @@ def submit(request: Request, user: sqlite3.Row) -> str | Response:
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             *(forum["forum_id"], user["user_id"], values["title"], name),
-            *(values["url"] or None, image_id, values["body"], stamp(request)),
+            *(None if image_id else values["url"] or None, image_id, values["body"], stamp(request)),
         ),
     ).lastrowid
     request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))

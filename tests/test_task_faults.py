@@ -1,0 +1,275 @@
+"""Faults of task files: whatever is wrong in one is a TaskError or an EvaluationError, and never a reward or another exception."""
+
+import copy
+import json
+from random import Random
+
+import gymnasium
+import pytest
+
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import EvaluationError, TaskError
+from webarena_gym.evaluators import RULES, check, evaluate, native
+from webarena_gym.evaluators.outcome import Outcome
+from webarena_gym.tasks import draw, parse_task, read_tasks
+from webarena_gym.tasks.task import Task
+
+WORLD = 7
+TEMPLATES = ("shopping.order_report", "shopping.sorted_place", "reddit.book_review", "gitlab.branch_new", "map.route_page")
+RULES_HERE = ("native", "webarena", "vab", "r1")
+
+
+def deep(levels, kind=list):
+    value = "x"
+    for _ in range(levels):
+        value = [value] if kind is list else {"x": value}
+    return value
+
+
+JUNK = (
+    None, True, False, 0, -1, 5, 10**30, 1.5, float("nan"), float("inf"), "", " ", "x", "\0", "\ud800", "N/A", "x" * 5_000,
+    "__SHOPPING__", "http://", "http://[", "http://nowhere.test/", "about:blank", "javascript:alert(1)", "file:///etc/passwd",
+    "a|AND|b", " |OR| ", "div " * 3_000, "div>" * 1_000 + "div", ":not(" * 500 + "a" + ")" * 500, ":nth-child(x)", "a[", "func:",
+    "func:" + "(" * 500, "func:__import__('os')", "document.querySelector('[')", "document.title", "lambda:() => 1",
+    "SELECT 1", "SELECT", "DROP TABLE world", "SELECT randomblob(1000000000)", "SELECT 1; SELECT 2", "SELECT ?", "last",
+    [], [None], [[]], ["x"], [1], {}, {"x": 1}, {"exact_match": 5}, {"must_include": [1]}, [{"url": "last"}], [{"site": "shopping"}],
+    deep(10), deep(200), deep(200, dict),
+)  # fmt: skip
+
+
+def places(value, path=()):
+    """Yield the ways to every part of a JSON value."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def spoilt(record, rng):
+    """Return a record with a few things wrong in it."""
+    record = copy.deepcopy(record)
+    for _ in range(rng.randint(1, 2)):
+        *way, key = rng.choice([path for path in places(record) if path and (path[0] != "solution" or len(path) == 1)])
+        part = record
+        for step in way:
+            part = part[step]
+        if rng.random() < 0.15 and isinstance(part, dict):
+            part[rng.choice(("x", "url", "state", "notes", 7))] = part.pop(key)
+        elif rng.random() < 0.1:
+            del part[key]
+        else:
+            part[key] = copy.deepcopy(rng.choice(JUNK))
+    return record
+
+
+def records():
+    return [task.to_json() for task in draw(TEMPLATES, world_seed=WORLD, count=1)]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_spoilt_task_is_refused_or_played(seed):
+    rng, base, refused, played = Random(seed), records(), 0, 0
+    env = WebArenaLite(tasks=[parse_task(base[0])], max_steps=3)
+    for _ in range(400):
+        record = spoilt(rng.choice(base), rng)
+        try:
+            task = parse_task(record)
+            for rules in RULES_HERE[1:]:
+                try:
+                    check(task.eval, rules)
+                except EvaluationError:
+                    refused += 1
+            check(task.eval)
+            env.reset(options={"task": task})
+            reward = env.step('exit(message="x")')[1]
+        except (TaskError, EvaluationError):
+            refused += 1
+            continue
+        played += 1
+        assert reward in (0.0, 1.0)
+    env.close()
+    assert refused > 200
+    assert played > 20
+
+
+def test_spoilt_blocks_of_tasks_that_were_made_in_python_are_faults_of_the_task_too():
+    rng, base = Random(9), records()
+    env = WebArenaLite(tasks=[parse_task(base[0])], max_steps=3)
+    faults = 0
+    for _ in range(300):
+        good = rng.choice(base)
+        task = parse_task(good)
+        block = spoilt({"eval": good["eval"]}, rng).get("eval")
+        for rules in RULES:
+            try:
+                check(block, rules)
+            except EvaluationError:
+                faults += 1
+        try:
+            env.reset(options={"task": Task(**{**task.__dict__, "eval": block})})
+            env.step('exit(message="x")')
+        except EvaluationError:
+            faults += 1
+    env.close()
+    assert faults > 500
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 100_000, '{"tasks": ' * 50_000, "[1", "", "\ud800", "null", "[]", '{"tasks": {}}', "[" + "9" * 10_000 + "]"],
+)
+def test_files_that_hold_no_tasks(tmp_path, content):
+    path = tmp_path / "tasks.json"
+    path.write_text(content, encoding="utf-8", errors="surrogatepass")
+    with pytest.raises(TaskError, match="task"):
+        read_tasks(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("wrong_answers", 5, "wrong_answers is 5; expected a list"),
+        ("wrong_answers", [5], "wrong_answers has 5; expected texts"),
+        ("start_url", "", "start_url is ''"),
+        ("start_url", "__SHOPPING__ |AND| ", "start_url"),
+        ("require_login", "no", "require_login is 'no'; expected true or false"),
+        ("world_seed", True, "world_seed is True; expected a whole number or null"),
+        ("instantiation_dict", [], "expected an object"),
+        ("solution", {"action": "x"}, "solution is {'action': 'x'}; expected a list"),
+        ("solution", [{"action": 5}], "expected an object with the texts"),
+        ("eval", {"eval_types": ["url_match"], "reference_url": 5}, "reference_url is 5; expected text or null"),
+        ("intent", deep(100), "deep"),
+    ],
+)
+def test_the_message_says_what_was_wrong(key, value, said):
+    with pytest.raises(TaskError) as caught:
+        parse_task({**records()[0], key: value})
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("url", ["http://nowhere.test/", "http://[", "javascript:alert(1)", "https://shop.test/", "file:///x"])
+def test_a_task_that_begins_nowhere_is_a_fault_of_the_task(url):
+    task = parse_task({**records()[0], "start_url": url})
+    env = WebArenaLite(tasks=[task])
+    with pytest.raises(TaskError, match="begins at"):
+        env.reset()
+    env.close()
+
+
+@pytest.mark.parametrize("url", ["http://nowhere.test/", "http://[", "https://shop.test/"])
+@pytest.mark.parametrize("rules", RULES_HERE)
+def test_contents_of_an_address_that_cannot_be_opened_are_a_fault_of_the_task(url, rules):
+    target = {"url": url, "locator": "", "required_contents": {"must_include": ["x"]}}
+    block = {"eval_types": ["program_html"], "program_html": [target]}
+    env = WebArenaLite(tasks=[parse_task({**records()[0], "eval": block})], rules=rules)
+    env.reset()
+    with pytest.raises(EvaluationError, match=r"open|reached"):
+        env.step('exit(message="x")')
+    env.close()
+
+
+# Queries.
+
+
+def judged(query, expected=(), parameters=()):
+    """Return the verdict on the state of the shop."""
+    env = WebArenaLite(tasks=[parse_task(records()[0])])
+    env.reset()
+    ended = Outcome("", None, None, env.database, {})
+    check = {"site": "shopping", "query": query, "expected": [list(row) for row in expected], "parameters": list(parameters)}
+    try:
+        (verdict,) = evaluate({"eval_types": ["state"], "state": [check]}, "", ended)
+        database = env.database("shopping")
+        database.execute("CREATE TABLE still_writes (x)")  # what a query was held to is over
+        database.execute("SELECT zeroblob(20000000)").fetchone()
+    finally:
+        env.close()
+    return verdict.passed
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        ENDLESS + "SELECT count(*) FROM n",
+        ENDLESS + "SELECT max(x) FROM n",
+        "SELECT count(*) FROM product a, product b, product c, product d, product e",
+        "SELECT length(zeroblob(1000000000))",
+        "SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))",
+        "DELETE FROM product",
+        "ATTACH '/tmp/x' AS x",
+        "PRAGMA query_only",
+        "SELECT 1; SELECT 2",
+    ],
+)
+def test_queries_that_take_too_much_or_do_more_than_read_are_refused(query):
+    with pytest.raises(EvaluationError, match="failed"):
+        judged(query)
+
+
+def test_a_query_is_read_no_further_than_it_is_wanted():
+    assert not judged(ENDLESS + "SELECT x FROM n", [[1], [2]])
+    assert judged(ENDLESS + "SELECT x FROM n LIMIT 2", [[1], [2]])
+
+
+@pytest.mark.parametrize("parameters", [[10**30], [[]], [{}], [None, None], ["\ud800"]])
+def test_parameters_that_no_query_takes(parameters):
+    with pytest.raises(EvaluationError, match="failed"):
+        judged("SELECT ?", [], parameters)
+
+
+def test_no_query_of_ours_comes_near_the_limit(monkeypatch):
+    monkeypatch.setattr(native, "MOST_STEPS", native.MOST_STEPS // 100)
+    env = WebArenaLite(tasks=[parse_task(records()[0])], max_steps=1)
+    for task in draw(None, world_seed=WORLD, count=1):
+        if "state" in task.eval_types:
+            env.reset(options={"task": task})
+            env.step("wait()")
+    env.close()
+
+
+# Leaving tasks out.
+
+
+def file_of(path, *changes):
+    found = []
+    for number, change in enumerate(changes):
+        found.append({**records()[0], "task_id": f"t{number}", **change})
+    path.write_text(json.dumps(found), encoding="utf-8")
+    return path
+
+
+UNKNOWN = {"eval": {"eval_types": ["state"], "state": [{"site": "shopping", "query": "SELECT 1", "expected": [[1]]}]}}
+
+
+def test_all_tasks_that_rules_cannot_judge_are_named_or_left_out(tmp_path):
+    path = file_of(tmp_path / "tasks.json", {}, UNKNOWN, {}, UNKNOWN)
+    with pytest.raises(EvaluationError) as caught:
+        gymnasium.make("WebArenaLite-v0", tasks=path, rules="webarena")
+    assert "2 of 4 tasks cannot be judged by the rules 'webarena'" in str(caught.value)
+    assert all(name in str(caught.value) for name in ("task t1:", "task t3:", "on_unreadable='skip'"))
+    with pytest.warns(UserWarning, match="left out: task t[13]: there is no evaluator 'state'") as warned:
+        env = gymnasium.make("WebArenaLite-v0", tasks=path, rules="webarena", on_unreadable="skip")
+    assert len(warned) == 2
+    assert [task.task_id for task in env.unwrapped.tasks] == ["t0", "t2"]
+    env.close()
+
+
+def test_all_tasks_that_cannot_be_read_are_named_or_left_out(tmp_path):
+    path = file_of(tmp_path / "tasks.json", {}, {"wrong_answers": 5}, {"intent": None})
+    with pytest.raises(TaskError, match=r"(?s)2 of 3 tasks .*task t1: wrong_answers.*task t2: intent"):
+        gymnasium.make("WebArenaLite-v0", tasks=path)
+    with pytest.warns(UserWarning, match="task t[12]"):
+        env = gymnasium.make("WebArenaLite-v0", tasks=path, on_unreadable="skip")
+    assert [task.task_id for task in env.unwrapped.tasks] == ["t0"]
+    env.close()
+
+
+def test_with_nothing_left_there_is_no_env(tmp_path):
+    path = file_of(tmp_path / "tasks.json", UNKNOWN, UNKNOWN)
+    with pytest.raises(EvaluationError, match="2 of 2 tasks"):
+        gymnasium.make("WebArenaLite-v0", tasks=path, rules="vab", on_unreadable="skip")
+    with pytest.raises(ValueError, match="on_unreadable is 'ignore'"):
+        gymnasium.make("WebArenaLite-v0", on_unreadable="ignore")
