@@ -64,7 +64,7 @@ ALLOWED = {
     "servers": {"errors", "page", "observation", "sites", "browsers", "tasks"},
     "miniwob": {"errors", "actions", "history", "network", "observation", "browsers", "tasks", "env"},
     "doctor": {"errors", "network", "sites", "browsers", "servers"},
-    "audit": {"evaluators", "errors", "actions", "sites", "tasks", "env"},
+    "audit": {"evaluators", "errors", "page", "actions", "answers", "observation", "sites", "tasks", "env"},
     "serve": {"network", "sites"},
     "__main__": {"cli"},
     "cli": {"errors", "progress", "actions", "sites", "tasks", "env", "audit", "serve", "doctor"},

@@ -14,6 +14,7 @@ from webarena_gym.audit.replays import earns, exit_with
 from webarena_gym.audit.replays import imitate as imitate
 from webarena_gym.audit.replays import replay as replay
 from webarena_gym.audit.replays import replay_on_both as replay_on_both
+from webarena_gym.audit.sightings import Sightings, groundless
 from webarena_gym.audit.wordings import try_wordings
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
@@ -41,8 +42,9 @@ def audit(
 
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
     can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
-    right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the template in the same world. The result is the same for any number of
-    `jobs`, processes that share the work.
+    right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the
+    template in the same world. The result is the same for any number of `jobs`, processes that share the work. Each answer must
+    stand on a page that the solution saw, or follow from such as the task declares (see `sightings`).
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
     same text, verdicts and reward on both.
@@ -102,11 +104,13 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
     findings.tasks += 1
     findings.templates.add(task.template)
     findings.worlds.add(task.world_seed)
-    failure = replay(patient, task)
+    sightings = Sightings()
+    failure = replay(patient, task, sightings.add)
     if failure:
         findings.unsolved.append(f"{task.task_id}: {failure}")
     else:
         findings.solved += 1
+        findings.groundless += [f"{task.task_id}: {problem}" for problem in groundless(task, sightings)]
     if earns(hasty, task, _NOTHING):
         findings.noop_rewarded.append(task.task_id)
     if earns(hasty, task, exit_with("")):

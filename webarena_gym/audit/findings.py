@@ -9,8 +9,9 @@ _NO_FAULTS = ("excused", "without_other")
 class Findings:
     """What an audit found; each list holds `task id: reason` lines.
 
-    `different` are solutions that did not give the same on Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that ask
-    for nothing else in their world, so that there was no other solution to try. Of the corpus of wordings it is counted how many
+    `groundless` are answers that stand on no page and follow from nothing. `different` are solutions that did not give the same on
+    Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that
+    ask for nothing else in their world, so that there was no other solution to try. Of the corpus of wordings it is counted how many
     of each kind were tried and how many were accepted; `held_out_...` are those of its held-out half alone.
     """
 
@@ -32,6 +33,7 @@ class Findings:
     na_rewarded: list[str] = field(default_factory=list)
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)
+    groundless: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
     without_other: list[str] = field(default_factory=list)

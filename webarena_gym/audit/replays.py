@@ -1,5 +1,6 @@
 """Solutions and cheap tries, played in an env to its end."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -7,16 +8,21 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
+from webarena_gym.page import Page
 from webarena_gym.tasks import Expert, Task
 
 
-def replay(env: WebArenaLite, task: Task) -> str:
-    """Do a task by its reference solution; return why it failed, empty when the reward was earned."""
+def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lambda _: None) -> str:
+    """Do a task by its reference solution; return why it failed, empty when the reward was earned.
+
+    `on_page` is given every page before the next step is taken on it.
+    """
     env.reset(options={"task": task})
     expert = Expert(task, env.dialect)
     done = False
     info: dict[str, Any] = {}
     while not done:
+        on_page(env.page)
         try:
             reply = expert.reply(env.page, env.observation)
         except ActionError as error:

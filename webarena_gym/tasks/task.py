@@ -11,6 +11,7 @@ from typing import Any, Literal
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
+from webarena_gym.tasks.grounds import Grounds, parse_grounds
 from webarena_gym.tasks.verified import is_verified, translate
 
 SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
@@ -40,9 +41,9 @@ class Step:
 class Task:
     """One task. The fields from `sites` to `old_task_id` are WebArena's own; `eval` is read by `evaluators.evaluate`.
 
-    `template`, `world_seed`, `solution` and `wrong_answers` are ours and empty in tasks of others: the template that the task
-    was drawn from, the world that it was drawn in, a solution that earns the reward there, and answers of the right type that
-    must not.
+    `template`, `world_seed`, `solution`, `wrong_answers` and `grounds` are ours and empty in tasks of others: the template that the
+    task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
+    must not, and what the right answer follows from where no page states it.
     """
 
     task_id: str
@@ -62,6 +63,7 @@ class Task:
     world_seed: int | None = None
     solution: tuple[Step, ...] = ()
     wrong_answers: tuple[str, ...] = ()
+    grounds: Grounds = field(default_factory=dict)
 
     @property
     def eval_types(self) -> tuple[str, ...]:
@@ -79,6 +81,7 @@ class Task:
         record = {item.name: getattr(self, item.name) for item in fields(self)}
         record |= {"sites": list(self.sites), "solution": [step.to_json() for step in self.solution]}
         record["wrong_answers"] = list(self.wrong_answers)
+        record["grounds"] = {piece: ground.to_json() for piece, ground in self.grounds.items()}
         return record
 
 
@@ -137,6 +140,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
     values["sites"] = tuple(sites)
     values["solution"] = tuple(_parse_step(step, where) for step in record.get("solution", ()))
     values["wrong_answers"] = tuple(record.get("wrong_answers", ()))
+    values["grounds"] = parse_grounds(record.get("grounds", {}), where)
     return Task(**values)
 
 

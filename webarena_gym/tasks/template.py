@@ -16,6 +16,7 @@ from webarena_gym.observation.labels import MAX_LABEL
 from webarena_gym.observation.reading import clean
 from webarena_gym.sites.kit import Database
 from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
@@ -63,6 +64,7 @@ class Draw:
     solution: Sequence[Step]
     wrong_answers: Sequence[str] = ()
     start_url: str = ""  # the site's home page when empty
+    grounds: Grounds = field(default_factory=dict)  # of what the answer says and no page does
 
 
 @dataclass(frozen=True)
@@ -90,6 +92,7 @@ class Template:
             world_seed=world_seed,
             solution=tuple(_in_layout(step, sampler.layout) for step in drawn.solution),
             wrong_answers=tuple(drawn.wrong_answers),
+            grounds=drawn.grounds,
         )
 
 

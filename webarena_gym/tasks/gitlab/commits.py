@@ -3,6 +3,7 @@
 from datetime import date
 
 from webarena_gym.tasks.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
+from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -57,6 +58,7 @@ def _count(world: Sampler, row: Row, column: str, slot: dict[str, str]) -> Draw:
     count = str(row["found"])
     return Draw(
         slots={"person": row["author_name"], "project": row["name"], **slot},
+        grounds={count: number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column]))},
         eval=answer(fuzzy_match=count),
         solution=[
             *open_commits_of(row),
@@ -130,6 +132,11 @@ def commits_of_two_in_month(world: Sampler) -> Draw:
             "project": row["name"],
             "month": f"{date.fromisoformat(row['day']):%B %Y}",
         },
+        grounds={
+            total: number_of(
+                *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
+            )
+        },
         eval=answer(fuzzy_match=total),
         solution=[
             *open_project(row, "Commits"),
@@ -148,6 +155,7 @@ def commits_of_two(world: Sampler) -> Draw:
     total = first["found"] + second["found"]
     return Draw(
         slots={"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
+        grounds={str(total): sum_of(str(first["found"]), str(second["found"]))},
         eval=answer(fuzzy_match=str(total)),
         solution=[*open_project(first, "Contributors"), leave(str(total), f"{first['found']} and {second['found']}.")],
         wrong_answers=[str(first["found"]), str(total + 1)],

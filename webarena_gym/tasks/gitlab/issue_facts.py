@@ -7,6 +7,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.tasks.gitlab.issues import MINE
 from webarena_gym.tasks.gitlab.routes import ME
 from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -30,8 +31,15 @@ def issue_assign_missing(world: Sampler) -> Draw:
     topic = world.rng.choice(
         ("carrier pigeon interface", "quantum printer", "holographic display", "steam engine driver", "tea kettle sensor")
     )
+    titles = [
+        issue["title"]
+        for issue in world.rows(
+            PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
+        )
+    ]
     return Draw(
         slots={"topic": topic, "project": row["full_path"]},
+        grounds={"N/A": lacks([row["full_path"].rpartition("/")[2], *titles], [topic])},
         eval=not_achievable(),
         solution=[*open_list(ISSUE, row), click("All"), leave("N/A", f"No issue is about the {topic}.")],
     )

@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
 from webarena_gym.tasks.gitlab.routes import ME
 from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -152,6 +153,7 @@ def draw_own_issue(world: Sampler, column: str, order: str) -> Draw:
     turns = turn_pages(world, mentioned.index(row), PER_PAGE, "None of these has it in its title.")
     return Draw(
         slots={"word": word},
+        grounds={"Yes" if is_closed else "No": says("Closed" if is_closed else "Open")},
         eval=all_of(answer(fuzzy_match="Yes" if is_closed else "No"), at_url(item_url(ISSUE, row))),
         solution=[
             click("Assigned issues"),

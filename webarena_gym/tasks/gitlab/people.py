@@ -3,6 +3,7 @@
 from webarena_gym.tasks.gitlab.issues import my_name
 from webarena_gym.tasks.gitlab.routes import ME
 from webarena_gym.tasks.gitlab.ways import open_person, open_settings
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -113,6 +114,7 @@ def person_missing(world: Sampler) -> Draw:
         raise NothingToDraw("a name that nobody has")
     return Draw(
         slots={"person": f"{first} {last}"},
+        grounds={"N/A": says("Nothing was found here")},
         eval=not_achievable(),
         solution=[*open_person(f"{first} {last}")[:2], leave("N/A", "Nobody has that name.")],
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from webarena_gym.sites.common.words import invented
 from webarena_gym.tasks.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -106,6 +107,7 @@ def branch_missing(world: Sampler) -> Draw:
     branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
     return Draw(
         slots={"branch": branch, "project": row["name"]},
+        grounds={"N/A": lacks([row["default_branch"]], [branch])},
         eval=not_achievable(),
         solution=[*open_project(row, "Branches"), leave("N/A", f"There is no {branch}.")],
         wrong_answers=["0", "1"],

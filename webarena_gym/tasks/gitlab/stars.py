@@ -3,6 +3,7 @@
 from typing import Any
 
 from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
+from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -72,6 +73,7 @@ def clone_command(world: Sampler) -> Draw:
     other = commands["SSH" if protocol == "HTTPS" else "HTTPS"]
     return Draw(
         slots={"topic": topic, "protocol": protocol},
+        grounds={commands[protocol]: joined(commands[protocol].removeprefix("git clone "))},
         eval=answer(fuzzy_match=commands[protocol]),
         solution=[
             click("Explore"),

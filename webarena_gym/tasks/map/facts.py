@@ -6,6 +6,7 @@ from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import Spot
 from webarena_gym.sites.map.units import coordinates
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
 from webarena_gym.tasks.template import (
     Draw,
@@ -87,6 +88,7 @@ def phone_unknown(world: Sampler) -> Draw:
     row = some_place(world, "phone = ''")
     return Draw(
         slots={"place": row["name"]},
+        grounds={"N/A": says("not known")},
         eval=not_achievable(),
         solution=[*open_place(row["name"]), leave("N/A", "The page says that the phone is not known.")],
         wrong_answers=[some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
@@ -284,6 +286,7 @@ def nothing_there(world: Sampler) -> Draw:
     elsewhere = [row["phone"] for row in places(world, "category = ? AND phone != ''", kind)]
     return Draw(
         slots={"kind": kind, "town": town["name"]},
+        grounds={"N/A": says("Nothing was found")},
         eval=not_achievable(),
         solution=[search(SEARCH_BOX, f"{PLURALS[kind]} in {town['name']}"), leave("N/A", "Nothing was found.")],
         wrong_answers=elsewhere[:2],

@@ -3,6 +3,7 @@
 from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT
 from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.map.ways import (
     IN_TOWN,
     LANDMARKS,
@@ -205,6 +206,7 @@ def none_within_walk(world: Sampler) -> Draw:
     best = nearby(world, kind, centre, FOOT)[0]
     return Draw(
         slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        grounds={"N/A": says(duration(best.walk.minutes))},
         eval=not_achievable(),
         solution=[*open_nearby(centre, kind), leave("N/A", f"The nearest is {duration(best.walk.minutes)} away.")],
         wrong_answers=[best.row["name"]],
@@ -328,6 +330,7 @@ def two_walks(world: Sampler) -> Draw:
     total = best.walk.minutes + then.walk.minutes
     return Draw(
         slots={"place": centre["name"], "kind": kind, "second": second},
+        grounds={duration(total): sum_of(duration(best.walk.minutes), duration(then.walk.minutes))},
         eval=answer(fuzzy_match=duration(total)),
         solution=[
             *open_place(centre["name"]),

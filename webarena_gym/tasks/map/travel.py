@@ -6,6 +6,7 @@ from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route
 from webarena_gym.sites.map.steps import directions
 from webarena_gym.sites.map.units import duration
+from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.map.ways import (
     IN_TOWN,
     LANDMARKS,
@@ -174,6 +175,7 @@ def within_reach(world: Sampler) -> Draw:
     limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
     return Draw(
         slots={"first": first["name"], "second": second["name"], "limit": limit},
+        grounds={YES_NO[is_near]: says(duration(minutes))},
         eval=answer(fuzzy_match=YES_NO[is_near]),
         solution=[*open_route(first["name"], second["name"], CAR), leave(YES_NO[is_near], f"It takes {duration(minutes)}.")],
         wrong_answers=[YES_NO[1 - is_near]],
@@ -188,6 +190,7 @@ def walk_then_drive(world: Sampler) -> Draw:
     walk, drive = route(world, FOOT, first, second).minutes, route(world, CAR, second, third).minutes
     return Draw(
         slots={"first": first["name"], "second": second["name"], "third": third["name"]},
+        grounds={duration(walk + drive): sum_of(duration(walk), duration(drive))},
         eval=answer(fuzzy_match=duration(walk + drive)),
         solution=[
             *open_route(first["name"], second["name"], FOOT),

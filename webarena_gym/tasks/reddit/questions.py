@@ -1,5 +1,6 @@
 """Questions about posts, people and forums."""
 
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
@@ -121,6 +122,7 @@ def mention_of_nothing(world: Sampler) -> Draw:
         raise NothingToDraw(name)
     return Draw(
         slots={"forum": forum["name"], "name": f"The {name} Chronicles"},
+        grounds={"N/A": says("No submission and no comment has all of these words")},
         eval=not_achievable(),
         solution=[
             search("Search query", f"The {name} Chronicles"),

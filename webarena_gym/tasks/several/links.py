@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from webarena_gym.sites.world import URLS
 from webarena_gym.tasks.gitlab.routes import PROJECTS, open_project
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.reddit.routes import POSTS, open_forum, thread_url
 from webarena_gym.tasks.several.projects import make_project, new_readme, project_name
 from webarena_gym.tasks.several.routes import holds, tabs, turn_to, without_ties
@@ -133,6 +134,7 @@ def urls_of_missing_forum(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*SITES),
         slots={"project": project["name"], "folder": folder, "forum": forum},
+        grounds={"N/A": says("No forum fits these words")},
         eval=not_achievable(),
         solution=[
             turn_to(1),

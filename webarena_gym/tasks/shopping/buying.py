@@ -6,6 +6,7 @@ from typing import Any
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
 from webarena_gym.sites.shopping.pricing import FLAT, TABLE
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping.routes import (
     GOODS,
     ME,
@@ -171,6 +172,7 @@ def cart_add_sold_out(world: Sampler) -> Draw:
     row = world.pick(GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id")
     return Draw(
         slots={"product": row["name"]},
+        grounds={"N/A": says("Out of stock")},
         eval=not_achievable(),
         solution=[*open_product(row["name"]), leave("N/A", "It is out of stock and has no button to add it.")],
     )

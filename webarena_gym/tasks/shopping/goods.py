@@ -3,6 +3,7 @@
 from webarena_gym.answers import matches
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping.views.search import TEXT
+from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_product
 from webarena_gym.tasks.template import (
     Draw,
@@ -55,6 +56,7 @@ def product_stock(world: Sampler) -> Draw:
     seen = "It is in stock." if is_salable else "The page says that it is out of stock."
     return Draw(
         slots={"product": row["name"]},
+        grounds={YES_NO[is_salable]: says("In stock" if is_salable else "Out of stock")},
         eval=answer(fuzzy_match=YES_NO[is_salable]),
         solution=[*open_product(row["name"]), leave(YES_NO[is_salable], seen)],
         wrong_answers=[YES_NO[1 - is_salable]],
@@ -74,6 +76,7 @@ def product_attribute(world: Sampler) -> Draw:
     others = world.rows("SELECT DISTINCT value FROM product_attribute WHERE name = ? ORDER BY value", row["name"])
     return Draw(
         slots={"product": row["product"], "attribute": row["name"]},
+        grounds={row["value"]: says(row["name"])} if row["value"] in YES_NO else {},
         eval=answer(fuzzy_match=row["value"]),
         solution=[*open_product(row["product"]), leave(row["value"], f"{row['name']}: {row['value']}.")],
         wrong_answers=[other["value"] for other in others if not matches(row["value"], other["value"])][:2],
@@ -108,6 +111,7 @@ def product_saving(world: Sampler) -> Draw:
     now, before, saved = (money(cents) for cents in (row["cents"], row["price_cents"], row["price_cents"] - row["cents"]))
     return Draw(
         slots={"product": row["name"]},
+        grounds={saved: difference_of([before], [now])},
         eval=answer(fuzzy_match=saved),
         solution=[search(SEARCH_BOX, row["name"]), leave(saved, f"{before} before, {now} now: {saved} less.")],
         wrong_answers=[money(row["price_cents"] - row["cents"] + 100), now],
@@ -148,6 +152,7 @@ def missing_product(world: Sampler) -> Draw:
         raise NothingToDraw(title)
     return Draw(
         slots={"product": f"{brand} {title}"},
+        grounds={"N/A": says("Your search returned no results")},
         eval=not_achievable(),
         solution=[
             search(SEARCH_BOX, f"{brand} {title}"),
@@ -168,6 +173,7 @@ def brand_phone(world: Sampler) -> Draw:
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     return Draw(
         slots={"product": row["name"], "brand": row["brand"]},
+        grounds={"N/A": lacks([row["brand"]], ["Phone", "Telephone"])},
         eval=not_achievable(),
         solution=[*open_product(row["name"]), leave("N/A", f"The page names {row['brand']} but no phone number.")],
     )

@@ -4,6 +4,7 @@ from datetime import date
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
+from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, open_account
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, back, click, leave
@@ -86,6 +87,7 @@ def status_count(world: Sampler) -> Draw:
     pages = [click("Next", f"{count} {STATUS_LABELS[status]} on this page.") for count in found[:-1]]
     return Draw(
         slots={"status": STATUS_LABELS[status]},
+        grounds={str(sum(found)): number_of(*(row["increment_id"] for row in rows if row["status"] == status))},
         eval=answer(fuzzy_match=str(sum(found))),
         solution=[
             *open_account("My Orders"),
@@ -102,6 +104,7 @@ def month_count(world: Sampler) -> Draw:
     rows = world.rng.choice(months(world, "true"))
     return Draw(
         slots={"month": month_name(rows[0])},
+        grounds={str(len(rows)): number_of(*(row["increment_id"] for row in rows))},
         eval=answer(fuzzy_match=str(len(rows))),
         solution=[
             *read_month(world, rows),
@@ -119,6 +122,7 @@ def month_spending(world: Sampler) -> Draw:
     total = money(sum(parts))
     return Draw(
         slots={"month": month_name(rows[0])},
+        grounds={total: sum_of(*map(money, parts))},
         eval=answer(fuzzy_match=total),
         solution=[
             *read_month(world, rows),

@@ -2,6 +2,7 @@
 
 from webarena_gym.sites.kit import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
+from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.tasks.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, answer, at_url, click, leave, not_achievable
 from webarena_gym.tasks.ways import on_page, turn_pages
@@ -171,6 +172,7 @@ def orders_sum(world: Sampler) -> Draw:
     between = on_page(world, far["place"], PER_PAGE)[0] - on_page(world, near["place"], PER_PAGE)[0]
     return Draw(
         slots={"first": first["increment_id"], "second": second["increment_id"]},
+        grounds={total: sum_of(*map(money, parts))},
         eval=answer(fuzzy_match=total),
         solution=[
             *open_orders(world, near),
@@ -199,13 +201,14 @@ def missing_order(world: Sampler) -> Draw:
     """Ask about an order that is not mine."""
     query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
     number = world.pick(query, ME)["increment_id"]
-    last = world.value(MINE + "SELECT count(*) FROM mine") - 1
+    mine = [row["grand_total_cents"] for row in world.rows(MINE + "SELECT grand_total_cents FROM mine ORDER BY place")]
     return Draw(
         slots={"number": number},
+        grounds={"N/A": lacks([money(cents) for cents in mine], [number])},
         eval=not_achievable(),
         solution=[
             *open_account("My Orders"),
-            *turn_pages(world, last, PER_PAGE, f"{number} is not on this page."),
+            *turn_pages(world, len(mine) - 1, PER_PAGE, f"{number} is not on this page."),
             leave("N/A", f"I have no order {number}."),
         ],
     )

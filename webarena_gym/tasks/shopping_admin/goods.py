@@ -1,6 +1,7 @@
 """Questions about products and their stock."""
 
 from webarena_gym.sites.kit import money
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 from webarena_gym.tasks.template import (
     Draw,
@@ -41,6 +42,7 @@ def product_missing(world: Sampler) -> Draw:
         raise NothingToDraw(name)
     return Draw(
         slots={"product": name},
+        grounds={"N/A": says("0 results")},
         eval=not_achievable(),
         solution=[search(EVERYTHING, name), leave("N/A", "Nothing was found, so there is no such product.")],
         wrong_answers=["0"],

@@ -2,6 +2,7 @@
 
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
 from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
 from webarena_gym.tasks.task import Step
@@ -183,6 +184,7 @@ def notify_nobody(world: Sampler) -> Draw:
     )
     return Draw(
         slots={"customer": row["name"], "note": world.rng.choice(NOTES)},
+        grounds={"N/A": lacks([f"Orders of {row['name']}", f"{row['orders']} records found"], [])},
         eval=all_of(not_achievable(), others_stay(world, ORDERS)),
         solution=[
             *open_customer(row["name"], "Orders"),

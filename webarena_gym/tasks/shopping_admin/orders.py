@@ -1,6 +1,7 @@
 """Questions about one order, with its invoices, shipments and refunds."""
 
 from webarena_gym.sites.kit import long_date, money
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
 from webarena_gym.tasks.template import (
     Draw,
@@ -108,6 +109,7 @@ def order_missing(world: Sampler) -> Draw:
     number = missing_number(world, "sales_order")
     return Draw(
         slots={"number": number},
+        grounds={"N/A": says("0 results")},
         eval=not_achievable(),
         solution=[search(EVERYTHING, number), leave("N/A", f"Nothing was found, so there is no order {number}.")],
         wrong_answers=["Complete"],
@@ -120,6 +122,7 @@ def invoice_missing(world: Sampler) -> Draw:
     number = missing_number(world, "invoice")
     return Draw(
         slots={"number": number},
+        grounds={"N/A": says("0 records found")},
         eval=not_achievable(),
         solution=[
             *open_menu("Sales", "Invoices"),

@@ -1,6 +1,7 @@
 """Questions about customers."""
 
 from webarena_gym.sites.kit import long_date, money
+from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS, KEYWORD, open_customer, open_menu
 from webarena_gym.tasks.template import (
     Draw,
@@ -88,6 +89,7 @@ def customer_missing(world: Sampler) -> Draw:
     other = world.pick(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id")
     return Draw(
         slots={"phone": phone},
+        grounds={"N/A": says("0 records found")},
         eval=not_achievable(),
         solution=[
             *open_menu("Customers", "All Customers"),
@@ -168,6 +170,7 @@ def customer_newsletter(world: Sampler) -> Draw:
     )
     return Draw(
         slots={"customer": row["name"]},
+        grounds={wanted: says(row["status"])},
         eval=answer(fuzzy_match=wanted),
         solution=[*open_customer(row["name"]), leave(wanted, f"Under Newsletter the page says {row['status']}.")],
         wrong_answers=["No" if wanted == "Yes" else "Yes"],

@@ -1,6 +1,7 @@
 """Questions that go over several orders, on the dashboard or in the list of orders."""
 
 from webarena_gym.sites.kit import long_date, money
+from webarena_gym.tasks.grounds import difference_of, sum_of
 from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import (
     Draw,
@@ -65,6 +66,7 @@ def latest_pieces(world: Sampler) -> Draw:
     total = str(sum(pieces))
     return Draw(
         slots={"count": count},
+        grounds={total: sum_of(*map(str, pieces))},
         eval=answer(fuzzy_match=total),
         solution=[leave(total, f"The last {count} orders: {' + '.join(map(str, pieces))} = {total} items.")],
         wrong_answers=[str(sum(pieces) + 1)],
@@ -79,10 +81,13 @@ def payment_difference(world: Sampler) -> Draw:
     """Compare two sums over the list of orders."""
     count = world.rng.randint(2, 4)
     one, other = world.rng.sample(("complete", "canceled", "closed", "pending", "processing"), 2)
-    first, second = (total_of(latest(world, f"status = '{status}'", count)) for status in (one, other))
+    rows = [latest(world, f"status = '{status}'", count) for status in (one, other)]
+    first, second = map(total_of, rows)
+    sides = [[money(row["grand_total_cents"]) for row in side] for side in rows]
     difference = money(abs(first - second))
     return Draw(
         slots={"count": count, "first": STATUSES[one].lower(), "second": STATUSES[other].lower()},
+        grounds={difference: difference_of(*sides)},
         eval=answer(fuzzy_match=difference),
         solution=[
             *open_menu("Sales", "Orders"),
@@ -109,6 +114,7 @@ def customer_latest_total(world: Sampler) -> Draw:
     terms = " + ".join(money(row["grand_total_cents"]) for row in rows)
     return Draw(
         slots={"count": count, "customer": customer["name"]},
+        grounds={total: sum_of(*(money(row["grand_total_cents"]) for row in rows))},
         eval=answer(fuzzy_match=total),
         solution=[*open_customer(customer["name"], "Orders"), leave(total, f"{terms} = {total}.")],
         wrong_answers=[money(total_of(rows[:-1]))],

@@ -1,5 +1,6 @@
 """Questions about single facts, and about facts that one article leads to in another."""
 
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -140,6 +141,7 @@ def prize_without_winner(world: Sampler) -> Draw:
     year = world.rng.choice(free)
     return Draw(
         slots={"prize": prize, "year": year},
+        grounds={"N/A": lacks([str(number) for number in years], [])},
         eval=not_achievable(),
         solution=[*open_article(prize), leave("N/A", f"The table of winners has no line for {year}.")],
         wrong_answers=[

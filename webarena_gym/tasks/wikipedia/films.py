@@ -1,5 +1,6 @@
 """Questions about films, and about those who made them."""
 
+from webarena_gym.tasks.grounds import difference_of
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, click, leave
 from webarena_gym.tasks.wikipedia.routes import FACTS, FILMS, open_article
 
@@ -124,6 +125,7 @@ def age_of_director(world: Sampler) -> Draw:
     age = row["year"] - row["born"]
     return Draw(
         slots={"film": row["title"]},
+        grounds={str(age): difference_of([str(row["year"])], [str(row["born"])])},
         eval=answer(fuzzy_match=str(age)),
         solution=[
             *open_article(row["title"]),

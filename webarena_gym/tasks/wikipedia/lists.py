@@ -1,5 +1,6 @@
 """Questions that lists and categories answer: extremes, sums and counts."""
 
+from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave
 from webarena_gym.tasks.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
 
@@ -53,6 +54,7 @@ def population_sum(world: Sampler) -> Draw:
     total = one["population"] + other["population"]
     return Draw(
         slots={"one": one["title"], "other": other["title"]},
+        grounds={f"{total:,}": sum_of(f"{one['population']:,}", f"{other['population']:,}")},
         eval=answer(fuzzy_match=f"{total:,}"),
         solution=[
             *open_list(world, "towns"),
@@ -131,6 +133,7 @@ def landmarks_of_state(world: Sampler) -> Draw:
     wrong = [", ".join([*here, *elsewhere[:1]]), ", ".join(here[1:])]
     return Draw(
         slots={"kinds": kinds, "state": state},
+        grounds={"N/A": lacks(elsewhere, [])} if not here else {},
         eval=answer(fuzzy_match=shown),
         solution=[*open_list(world, kinds), leave(shown, f"{len(here)} of {len(rows)} are in {state}.")],
         wrong_answers=[each for each in wrong if each not in ("", shown)],

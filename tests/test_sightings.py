@@ -1,0 +1,162 @@
+"""Answers must stand on a page that the solution saw, or follow from a declared computation over what does."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.pages import page
+from webarena_gym.audit import audit
+from webarena_gym.audit.sightings import Sightings, groundless, pieces, value_of
+from webarena_gym.errors import TaskError
+from webarena_gym.tasks import draw, parse_task, templates
+from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
+from webarena_gym.tasks.task import Task
+from webarena_gym.tasks.template import Draw, Template, answer, leave
+
+WORLD = 7
+
+
+def seen(*markup):
+    sightings = Sightings()
+    for each in markup:
+        sightings.add(page(each))
+    return sightings
+
+
+def asked(reference, intent="Which?", **grounds):
+    return Task("t", ("shopping",), "__SHOPPING__", intent, answer(fuzzy_match=reference), grounds=grounds)
+
+
+def problems(reference, markup, intent="Which?", grounds=None):
+    return groundless(replace(asked(reference, intent), grounds=grounds or {}), seen(markup))
+
+
+@pytest.mark.parametrize(
+    ("reference", "markup"),
+    [
+        ("Ann Lee", "<p>by ANN  Lee, yesterday"),
+        ("Ann Lee, Bo Diaz", "<li>Bo Diaz<li>Ann Lee"),
+        ("A; B and C", "<p>A B and C"),
+        ("Ann > Bo", "<td>Bo<td>Ann"),
+        ("$1,234.50", "<p>1234.5 in all"),
+        ("16,630", "<p>16630"),
+        ("November 12, 2022", "<p>11/12/22"),
+        ("2022-11-12", "<p>Nov 12, 2022, 3:01 PM"),
+        ("1.2 km", "<p>1200 m"),
+        ("90 min", "<p>Time 1h 30min"),
+        ("Name; 120 m", "<p>Name <p>120 m"),
+        ("Inn: 120 m", "<p>Inn<p>120 m"),
+        ("Lee", "<input value='Lee' aria-label=Name>"),
+        ("red |OR| blue", "<p>blue"),
+    ],
+)
+def test_pieces_stand_on_pages_in_any_format(reference, markup):
+    assert problems(reference, markup) == []
+
+
+@pytest.mark.parametrize(
+    ("reference", "markup"),
+    [
+        ("Octarine", "<p>nothing of the kind"),
+        ("Ann", "<p>Anna, Joann and Annette"),
+        ("Ann Lee, Bo Diaz", "<p>Ann Lee"),
+        ("$12.50", "<p>$12.05 and $112.50"),
+        ("November 12, 2022", "<p>Nov 13, 2022 and 12/11/2022"),
+        ("90 min", "<p>1h 20min"),
+        ("7", "<p>17 or 7.5, 2,017, May 7, 2022, 7/8, 7:30 or 2022-01-07"),
+        ("Yes", "<p>Yes"),  # a word of the page, and not what is asked
+        ("N/A", "<p>N/A"),
+    ],
+)
+def test_what_stands_nowhere_is_found_out(reference, markup):
+    assert problems(reference, markup)
+
+
+@pytest.mark.parametrize(
+    ("reference", "ground", "markup", "intent", "said"),
+    [
+        ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", ""),
+        ("$31.00", sum_of("$10.00", "$20.00"), "<p>$10.00 $20.00", "", "is not the sum"),
+        ("$30.00", sum_of("$10.00", "$20.00"), "<p>$10.00", "", "'$20.00' of its sum stands on no page"),
+        ("1 h 5 min", sum_of("50 min", "15 min"), "<p>50 min <p>15 min", "", ""),
+        ("15", sum_of("10 min", "5 min"), "<p>10 min 5 min", "", "is not the sum"),
+        ("$5.00", difference_of(["$10.00"], ["$7.00", "$8.00"]), "<p>$10.00 $7.00 $8.00", "", ""),
+        ("63", difference_of(["2021"], ["1958"]), "<p>2021 <p>1958", "", ""),
+        ("2", number_of("a1", "b2"), "<p>a1 <p>b2", "", ""),
+        ("2", number_of("a1", "a1"), "<p>a1", "", "is not the count"),
+        ("git clone x/y", joined("x/y"), "<p>x/y", "The whole git command to clone it", ""),
+        ("git clone x/y", joined("x/y"), "<p>x/y", "Which?", "is not the joined"),
+        ("Yes", says("In stock"), "<p>In stock", "", ""),
+        ("Yes", says("In stock"), "<p>Out of stock", "", "stands on no page"),
+        ("Yes", says(), "<p>In stock", "", "is not the says"),
+        ("Octarine", says("In stock"), "<p>In stock", "", "is not the says"),
+        ("N/A", lacks(["main"], ["try"]), "<p>main", "", ""),
+        ("N/A", lacks(["main"], ["try"]), "<p>main try", "", "must not be there"),
+    ],
+)
+def test_computations_are_done_again(reference, ground, markup, intent, said):
+    found = problems(reference, markup, intent, {reference: ground})
+    assert bool(found) is bool(said)
+    assert said in "".join(found)
+
+
+def test_a_piece_of_an_answer_has_a_ground_of_its_own():
+    assert problems("Ann; 2", "<p>Ann <p>a <p>b", grounds={"2": number_of("a", "b")}) == []
+    assert problems("Ann; 3", "<p>Ann <p>a <p>b", grounds={"3": number_of("a", "b")})
+    assert pieces("car: 5 min; Inn: 33 min", "as car: 1 min") == ["5 min", "Inn", "33 min"]
+
+
+def test_values():
+    assert value_of("$1,200.00") == value_of("1200") == ("number", 1200.0)
+    assert value_of("2h 5min") == ("s", 7500.0)
+    assert value_of("Nov 1, 2022") == value_of("11/1/2022") != value_of("2022-11-02")
+    assert [value_of(text) for text in ("", "x", "3 of 4", "Ann 3", "13/45/2022")] == [None] * 5
+
+
+# In the audit.
+
+
+def planted(colour):
+    """A template whose answer nobody can read anywhere."""
+
+    def moon(world):
+        name = world.pick("SELECT name FROM product ORDER BY product_id")["name"]
+        return Draw(slots={"place": name}, eval=answer(fuzzy_match=colour), solution=[leave(colour)])
+
+    return Template("shopping.moon", ("shopping",), "What colour is the moon as seen from {place}?", moon)
+
+
+@pytest.mark.parametrize("colour", ["Octarine", "Yes", "N/A", "$1,234.56", "Octarine, Fuligin", "March 3, 1703"])
+def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
+    monkeypatch.setitem(templates(), "shopping.moon", planted(colour))
+    findings = audit(draw(["shopping.moon"], world_seed=WORLD, count=2))
+    assert findings.solved == 2
+    assert len(findings.groundless) >= 2
+    assert not findings.is_clean
+    assert findings.totals()["groundless"] == len(findings.groundless)
+
+
+@pytest.mark.parametrize("variation", ["content", "layout"])
+def test_every_answer_of_every_template_has_its_ground(variation):
+    tasks = [task for task in draw(None, world_seed=WORLD, count=1, variation=variation) if "string_match" in task.eval_types]
+    assert len(tasks) > 200
+    assert sum(bool(task.grounds) for task in tasks) > 35
+    assert audit(tasks, variation=variation).groundless == []
+
+
+def test_grounds_are_kept_in_task_files():
+    (task,) = draw(["shopping.orders_sum"], world_seed=WORLD, count=1)
+    assert task.grounds
+    assert parse_task(task.to_json()).grounds == task.grounds
+
+
+@pytest.mark.parametrize(
+    "record",
+    [[], {"x": 5}, {"x": {"operation": "guess", "operands": []}}, {"x": {"operation": "sum", "operands": "a"}},
+     {"x": {"operation": "sum", "operands": [1]}}, {"x": {"operation": "sum", "operands": ["1"], "more": 1}},
+     {"x": {"operation": ["sum"], "operands": ["1"]}}],
+)  # fmt: skip
+def test_grounds_that_cannot_be_read(record):
+    with pytest.raises(TaskError, match=r"grounds|ground of 'x'"):
+        parse_grounds(record, "task")
+    assert parse_grounds({"x": {"operation": "sum", "operands": ["1"]}}, "task") == {"x": Ground("sum", ("1",))}
