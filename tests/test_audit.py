@@ -1,5 +1,7 @@
 """The audit tries every cheap way to a reward, names what it finds, and finds the same with any number of processes."""
 
+from dataclasses import replace
+
 import pytest
 
 from webarena_gym import audit as auditing
@@ -7,6 +9,7 @@ from webarena_gym import tasks as suite
 from webarena_gym.audit import another, audit, imitate, others
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Task
+from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
 
 
@@ -26,7 +29,8 @@ def test_doing_nothing_and_leaving_at_once_are_tried():
 def test_wrong_answers_and_na_are_tried():
     findings = audit([task(answer(must_exclude=["b"]), [leave("a")], ("b", "c"))])
     assert (findings.wrong_rewarded, findings.na_rewarded, findings.exit_rewarded) == (["t: 'c'"], ["t"], [])
-    assert audit([task(not_achievable(), [leave("N/A")])]).is_clean
+    refused = replace(task(not_achievable(), [leave("N/A")]), grounds={"N/A": lacks(["My Account"], ["Octarine"])})
+    assert audit([refused]).is_clean
 
 
 @pytest.mark.parametrize(("steps", "said"), [([click("Nothing like it")], "nearest labels"), ([leave("b")], "not rewarded")])
