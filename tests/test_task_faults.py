@@ -199,7 +199,7 @@ ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) "
         "SELECT length(zeroblob(1000000000))",
         "SELECT replace(hex(zeroblob(4000000)), '00', hex(zeroblob(4000)))",
         "DELETE FROM product",
-        "ATTACH '/tmp/x' AS x",
+        "ATTACH ':memory:' AS x",
         "PRAGMA query_only",
         "SELECT 1; SELECT 2",
     ],
