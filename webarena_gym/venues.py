@@ -6,7 +6,7 @@ servers are another.
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.browsers import Browser
@@ -82,8 +82,10 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
     final = view()
 
     def later() -> View:
-        with suppress(ScriptError):  # what leads the page elsewhere ends the script that waits
+        try:
             browser.run_script(_MOMENT)
+        except ScriptError:  # what leads the page elsewhere ends the script that waits
+            browser.wait()
         return view()._replace(later=later)
 
     @contextmanager
