@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.errors import ActionError, EvaluationError, ScriptError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, SnapshotError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.network import Network
 from webarena_gym.servers.accounts import Account
@@ -86,7 +86,11 @@ def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outco
             browser.run_script(_MOMENT)
         except ScriptError:  # what leads the page elsewhere ends the script that waits
             browser.wait()
-        return view()._replace(later=later)
+        try:
+            return view()._replace(later=later)
+        except BrowserError:  # it left while it was read; a browser that has failed fails again
+            browser.wait()
+            return view()._replace(later=later)
 
     @contextmanager
     def open_page(url: str) -> Iterator[View]:
