@@ -1,16 +1,19 @@
 """The audit tries every cheap way to a reward, names what it finds, and finds the same with any number of processes."""
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from webarena_gym import audit as auditing
 from webarena_gym import tasks as suite
-from webarena_gym.audit import another, audit, imitate, others
+from webarena_gym.audit import another, imitate, others
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
+
+audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 
 
 def task(block, solution=(), wrong=(), template="", task_id="t"):

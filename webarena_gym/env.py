@@ -14,15 +14,18 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.arguments import expect_no_layout, expect_one_of, expect_plain, expect_positive
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
+from webarena_gym.changes import Change
 from webarena_gym.episode import Episode
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
 from webarena_gym.errors import BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
 from webarena_gym.history import History
+from webarena_gym.network import Network
 from webarena_gym.observation import Elements, Observation, Style
 from webarena_gym.page import Page
 from webarena_gym.presentation import Presentation, Seen, Viewport
+from webarena_gym.reference import SideEffects, judge
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import Login, read_logins
@@ -75,6 +78,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         on_unreadable: what is done about tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that
             names them all) or "skip" (a warning for each, and the others are taken).
         hosts: what the browser may reach beside `sites`, as "name:port", such as the server of a map's tiles.
+        side_effects: what becomes of changes beyond the task: "forbidden" (they fail it), "reported" (in the verdicts and in
+            `info["side_effects"]`) or "ignored". By default they are forbidden on the embedded sites under the native rules,
+            and ignored elsewhere, where nobody can see them.
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
     with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
@@ -112,6 +118,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         accounts: Mapping[str, Account] | None = None,
         logins: Mapping[str, Login] | None = None,
         hosts: Iterable[str] = (),
+        side_effects: SideEffects | None = None,
     ) -> None:
         self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
         if tasks is not None:
@@ -129,6 +136,13 @@ class WebArenaLite(gymnasium.Env[str, str]):
         hosts = frozenset(hosts)
         if sites is None and (accounts or logins or hosts):
             raise ValueError("accounts, logins and hosts are for real servers: give sites=, or none of them")
+        expect_one_of("side_effects", side_effects, (None, *get_args(SideEffects)))
+        are_seen = sites is None and rules == "native"
+        if side_effects in ("forbidden", "reported") and not are_seen:
+            raise ValueError(
+                f"side_effects is {side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
+                " under the native rules alone"
+            )
         expect_positive("max_steps", max_steps)
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
@@ -158,6 +172,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             browser, headless=render_mode != "human", windowed=viewport == "layout", places=bbox, records=rules == "verified"
         )
         self._venue: Venue
+        self._side_effects: SideEffects = side_effects or ("forbidden" if are_seen else "ignored")
         if sites is None:
             self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation)
         else:
@@ -208,6 +223,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """The episode's own database of a site, to look at and, in tests, to change."""
         self._started()
         return self._venue.database(site)
+
+    def changes(self) -> list[Change]:
+        """Return what the episode has changed so far, row by row. Raises LookupError on real servers, where it cannot be seen."""
+        self._started()
+        return self._embedded().changes()
+
+    @property
+    def network(self) -> Network:
+        """The embedded sites of the episode, to be called beside the browser, as by somebody else. Raises LookupError."""
+        self._started()
+        return self._embedded().network
 
     # Gymnasium's interface.
 
@@ -316,6 +342,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
         return self._episode
 
+    def _embedded(self) -> EmbeddedVenue:
+        if not isinstance(self._venue, EmbeddedVenue):
+            raise LookupError("the databases of real servers cannot be seen")  # noqa: TRY004 - as where a site has no database
+        return self._venue
+
     def _choose(self, options: dict[str, Any]) -> Task:
         unknown = [key for key in options if key != "task"]
         if unknown:
@@ -332,9 +363,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """Judge an episode that is over; returns what its info says of that."""
         task = self._started().task
         verdicts = evaluate(task.eval, task.intent, outcome(self._venue, answer, self._accounts), self._judge, self._rules)
+        more: dict[str, Any] = {}
+        if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
+            verdict, more["side_effects"] = judge(task, self._embedded(), is_forbidden=self._side_effects == "forbidden")
+            verdicts.append(verdict)
         return {
             "success": all(verdict.passed for verdict in verdicts),
             "verdicts": [verdict._asdict() for verdict in verdicts],
+            **more,
         }
 
     def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> tuple[str, float, bool, bool, dict[str, Any]]:

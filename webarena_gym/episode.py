@@ -28,6 +28,7 @@ class Info(TypedDict):
     task_id: str
     success: NotRequired[bool]  # at the end of an episode
     verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
+    side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task
     failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
 
 

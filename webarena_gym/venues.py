@@ -5,12 +5,13 @@ servers are another.
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.changes import Change
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError, SnapshotError, TaskError
 from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.network import Network
@@ -161,12 +162,36 @@ class EmbeddedVenue:
         seed = self._world_seed if task.world_seed is None else task.world_seed
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
-        world, _ = self._open(seed, self._variation)
         with opening(task):
-            self.browser.start(first_pages(task, self.urls), world.cookies(task.sites) if task.require_login else {})
+            self.begin(seed, task.start_url, task.sites if task.require_login else ())
         if self.browser.has_failed:
             raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where no site is")
         return task.intent
+
+    def begin(self, world_seed: int, start_url: str, sites: Iterable[str]) -> None:
+        """Bring a world to its beginning and open pages on it, signed in to some sites."""
+        world, _ = self._open(world_seed, self._variation)
+        self.browser.start(first_pages(start_url, self.urls), world.cookies(sites))
+
+    @property
+    def world(self) -> tuple[int, Variation]:
+        """The seed of the current world, and how its sites are built. Raises LookupError before the first task."""
+        if self._world is None:
+            raise LookupError("no task has been entered")
+        return self._world.seed, self._built
+
+    @property
+    def network(self) -> Network:
+        """The sites of the current task, to be called beside the browser. Raises LookupError before the first task."""
+        if self._network is None:
+            raise LookupError("no task has been entered")
+        return self._network
+
+    def changes(self) -> list[Change]:
+        """Return what differs from the beginning of the current task by its meaning, row by row."""
+        if self._databases is None:
+            raise LookupError("no task has been entered")
+        return self._databases.changes()
 
     def settle(self) -> bool:
         return False  # pages without scripts of their own leave the end to the agent

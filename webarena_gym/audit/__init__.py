@@ -5,9 +5,10 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from multiprocessing import get_context
-from typing import Literal
+from typing import Any, Literal
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.audit.deeds import Repertoire, repertoire
 from webarena_gym.audit.findings import Findings as Findings
 from webarena_gym.audit.others import another as another
 from webarena_gym.audit.replays import earns, exit_with
@@ -15,6 +16,7 @@ from webarena_gym.audit.replays import imitate as imitate
 from webarena_gym.audit.replays import replay as replay
 from webarena_gym.audit.replays import replay_on_both as replay_on_both
 from webarena_gym.audit.sightings import Sightings, groundless
+from webarena_gym.audit.side_effects import try_side_effects
 from webarena_gym.audit.wordings import try_wordings
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
@@ -34,6 +36,7 @@ def audit(
     variation: Variation = "content",
     browser: Literal["inprocess", "chromium"] = "inprocess",
     jobs: int = 1,
+    side_effects: bool = True,
     on_progress: Callable[[int], None] = lambda _: None,
 ) -> Findings:
     """Replay every reference solution, and try to earn each reward without the work; `on_progress` is told the tasks done.
@@ -43,8 +46,9 @@ def audit(
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
     can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
     right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the
-    template in the same world. The result is the same for any number of `jobs`, processes that share the work. Each answer must
-    stand on a page that the solution saw, or follow from such as the task declares (see `sightings`).
+    template in the same world. Each answer must stand on a page that the solution saw, or follow from such as the task declares
+    (see `sightings`). With `side_effects`, solutions are also tried with something else done before or after them, and with
+    detours. The result is the same for any number of `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
     same text, verdicts and reward on both.
@@ -53,14 +57,25 @@ def audit(
     chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
     findings = Findings()
     with _workers(min(jobs, len(chunks))) as work:
-        for found in work(partial(_examine_all if browser == "inprocess" else _compare_all, variation=variation), chunks):
+        if browser == "chromium":
+            parts = work(partial(_compare_all, variation=variation), chunks)
+        else:
+            worlds = sorted({task.world_seed for task in chosen if task.world_seed is not None}) if side_effects else []
+            found_in: dict[int, Repertoire] = dict(
+                zip(worlds, work(partial(repertoire, variation=variation), worlds), strict=True)
+            )
+            deeds = [
+                {seed: found_in[seed] for seed in found_in if seed in {task.world_seed for task in chunk}} for chunk in chunks
+            ]
+            parts = work(partial(_examine_all, variation=variation), chunks, deeds)
+        for found in parts:
             findings.add(found)
             on_progress(findings.tasks)
     return findings
 
 
 @contextmanager
-def _workers(count: int) -> Iterator[Callable[..., Iterable[Findings]]]:
+def _workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
     """A `map` over that many processes; one works here."""
     if count <= 1:
         yield map
@@ -69,11 +84,14 @@ def _workers(count: int) -> Iterator[Callable[..., Iterable[Findings]]]:
             yield pool.map
 
 
-def _examine_all(tasks: Sequence[Task], variation: Variation) -> Findings:
+def _examine_all(tasks: Sequence[Task], repertoires: Mapping[int, Repertoire], variation: Variation) -> Findings:
     findings = Findings()
     patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
     for task in tasks:
-        _examine(task, another(task, variation), patient, hasty, findings)
+        other = another(task, variation)
+        _examine(task, other, patient, hasty, findings)
+        if task.world_seed is not None and task.world_seed in repertoires:
+            try_side_effects(patient, task, other, repertoires[task.world_seed], findings)
     patient.close()
     hasty.close()
     return findings

@@ -11,8 +11,10 @@ class Findings:
 
     `groundless` are answers that stand on no page and follow from nothing. `different` are solutions that did not give the same on
     Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that
-    ask for nothing else in their world, so that there was no other solution to try. Of the corpus of wordings it is counted how many
-    of each kind were tried and how many were accepted; `held_out_...` are those of its held-out half alone.
+    ask for nothing else in their world, so that there was no other solution to try. `side_effects_tried` are solutions with something
+    else done before or after them, and `side_effects_rewarded` those of them that earned the reward; `detours_tried` are solutions
+    with visits, or with something done and taken back, and `detours_refused` those that did not earn it. Of the corpus of wordings
+    it is counted how many of each kind were tried and how many were accepted; `held_out_...` are those of its held-out half alone.
     """
 
     tasks: int = 0
@@ -34,6 +36,10 @@ class Findings:
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)
     groundless: list[str] = field(default_factory=list)
+    side_effects_tried: int = 0
+    side_effects_rewarded: list[str] = field(default_factory=list)
+    detours_tried: int = 0
+    detours_refused: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
     without_other: list[str] = field(default_factory=list)

@@ -34,6 +34,22 @@ def replay(env: WebArenaLite, task: Task, on_page: Callable[[Page], None] = lamb
     return "" if reward == 1.0 else f"not rewarded: {info['verdicts']}"
 
 
+def do_all(env: WebArenaLite, task: Task) -> str:
+    """Do what a task's solution does in an episode that has begun, and return the reply with which it leaves.
+
+    Raises ActionError where a step cannot be done.
+    """
+    expert = Expert(task, env.dialect)
+    while True:
+        choice = expert.choose(env.page, env.observation)
+        reply = env.dialect.format(choice.action)
+        if choice.action.kind is Kind.EXIT:
+            return reply
+        _, _, terminated, truncated, info = env.step(reply)
+        if info["action_error"] or terminated or truncated:
+            raise ActionError(info["action_error"] or "the episode is over before the solution is")
+
+
 def replay_on_both(one: WebArenaLite, other: WebArenaLite, task: Task) -> tuple[str, str]:
     """Do a task by its reference solution in two envs; return why it failed, and what the second had different at first."""
     seen = [env.reset(options={"task": task}) for env in (one, other)]

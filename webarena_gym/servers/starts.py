@@ -8,9 +8,9 @@ from webarena_gym.servers.placeholders import resolve
 from webarena_gym.tasks.task import Task
 
 
-def first_pages(task: Task, urls: Mapping[str, str]) -> list[str]:
+def first_pages(start_url: str, urls: Mapping[str, str]) -> list[str]:
     """Return the addresses at which a task begins."""
-    return [resolve(url.strip(), urls) for url in task.start_url.split("|AND|")]
+    return [resolve(url.strip(), urls) for url in start_url.split("|AND|")]
 
 
 @contextmanager

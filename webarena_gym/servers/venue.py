@@ -76,7 +76,7 @@ class ServerVenue:
             self._browser = self._make_browser(self._hosts)
         stored = self._sessions.cookies(self._browser, login_sites(task))
         with opening(task):
-            self._browser.start(first_pages(task, self.urls), {}, stored=stored, geolocation=task.geolocation)
+            self._browser.start(first_pages(task.start_url, self.urls), {}, stored=stored, geolocation=task.geolocation)
         return resolve(task.intent, self.urls)
 
     def settle(self) -> bool:

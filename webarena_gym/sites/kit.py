@@ -258,6 +258,14 @@ class Site:
 
         return decorate
 
+    def rule(self, method: str, path: str) -> str:
+        """Return the rule that answers a request, "" when none does."""
+        try:
+            (_, rule), _ = self._rules.bind("").match(path, method)
+        except HTTPException:
+            return ""
+        return str(rule)
+
     def app(self, database: Database, layout: Layout = PLAIN, answers: Answers | None = None) -> "App":
         """Return the WSGI application of one episode. `answers` is shared with others whose databases have the same base."""
         return App(self, database, layout, answers or Answers())

@@ -18,9 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym import progress
+from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
 from webarena_gym.network import Network, WSGIApplication
 from webarena_gym.sites.answers import Answers
+from webarena_gym.sites.changes import net_changes
 from webarena_gym.sites.database import Database, Snapshot
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout
@@ -126,6 +128,15 @@ class Databases(Mapping[str, Database]):
         self.reset()
         for name, changes in snapshot.items():
             self[name].restore(changes)
+
+    def changes(self) -> list[Change]:
+        """Return what differs from the world by its meaning, row by row; see `net_changes`."""
+        written = sorted(name for name, database in self._open.items() if database.state != b"")
+        return [
+            change
+            for name in written
+            for change in net_changes(name, self._world.content(name), self._open[name].connection.serialize())
+        ]
 
     def close(self) -> None:
         """Free the memory."""

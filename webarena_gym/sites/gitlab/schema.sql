@@ -185,3 +185,15 @@ CREATE TABLE snippet (
     visibility TEXT NOT NULL,  -- private, internal, public
     created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 );
+
+-- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- incidental: session
+-- incidental: *.*_at
+-- incidental: git_commit  -- the files that commits leave are what counts
+-- incidental: commit_branch
+-- incidental: file_change
+-- incidental: branch.head_id
+-- incidental: file.commit_id
+-- incidental: +note WHERE is_system
+-- incidental: +todo WHERE kind != 'marked' OR state = 'done'  -- what somebody else is told to do
+-- incidental: +access_token WHERE is_revoked

@@ -78,3 +78,8 @@ CREATE TABLE suggestion (  -- how somebody thinks that a place should read
     field TEXT NOT NULL, value TEXT NOT NULL, comment TEXT NOT NULL, status TEXT NOT NULL,  -- waiting | withdrawn
     created_at TEXT NOT NULL
 );
+
+-- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- incidental: session
+-- incidental: *.*_at
+-- incidental: +suggestion WHERE status = 'withdrawn'

@@ -128,3 +128,15 @@ CREATE TABLE message (
     is_read INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX message_of_thread ON message (thread_id);
+
+-- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- incidental: session
+-- incidental: *.*_at
+-- incidental: *.since
+-- incidental: message.is_read
+-- incidental: *.up  -- the votes are what counts
+-- incidental: *.down
+-- incidental: +submission WHERE state = 'deleted'  -- written and taken back
+-- incidental: +comment WHERE state = 'deleted'
+-- incidental: +submission_vote WHERE submission_id IN (SELECT submission_id FROM submission WHERE state = 'deleted')
+-- incidental: +comment_vote WHERE comment_id IN (SELECT comment_id FROM comment WHERE state = 'deleted')

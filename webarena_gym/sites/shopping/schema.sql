@@ -172,3 +172,13 @@ CREATE TABLE contact_message (
     message_id INTEGER PRIMARY KEY, name TEXT NOT NULL, email TEXT NOT NULL, telephone TEXT NOT NULL, comment TEXT NOT NULL,
     created_at TEXT NOT NULL
 );
+
+-- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- incidental: session
+-- incidental: *.*_at
+-- incidental: +search_term  -- what was searched for
+-- incidental: search_term.num_results
+-- incidental: search_term.uses
+-- incidental: +cart WHERE coupon_code IS NULL  -- its items are what counts
+-- incidental: cart_rule.times_used
+-- incidental: +newsletter_subscriber WHERE status = 'Unsubscribed'  -- subscribed and taken back

@@ -49,3 +49,10 @@ CREATE TABLE watch (
 CREATE VIEW page AS  -- articles with their newest text
     SELECT a.*, r.revision_id, r.text, r.created_at AS changed_at
     FROM article a JOIN revision r ON r.revision_id = (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = a.article_id);
+
+-- What visits leave behind, and what only follows from other changes (see ../changes.py).
+-- incidental: session
+-- incidental: *.*_at
+-- incidental: link  -- follows from the texts
+-- incidental: +revision WHERE revision_id < (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = revision.article_id)
+-- incidental: +revision WHERE text = (SELECT r.text FROM revision r WHERE r.article_id = revision.article_id AND r.created_at < (SELECT value FROM world WHERE key = 'now') ORDER BY r.revision_id DESC)

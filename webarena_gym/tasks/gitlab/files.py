@@ -1,4 +1,4 @@
-"""Changes to files, each of which is one commit."""
+"""Changes to files."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,7 +23,6 @@ from webarena_gym.tasks.template import (
 
 TEMPLATES = Templates("gitlab")
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
-ADDED = f"SELECT count(*) FROM git_commit WHERE author_id = {ME} AND project_id = ? AND commit_id > ?"
 NOTES = (
     "Open every morning from nine to noon.",
     "Call before you come, the bell is broken.",
@@ -39,19 +38,15 @@ FOLDERS = ("minutes", "archive", "drafts", "letters", "plans", "lists")
 FILE_NAMES = ("summary.txt", "agenda.md", "contacts.txt", "remarks.md", "ideas.txt", "urls.txt")
 
 
-def files_become(world: Sampler, row: Row, changes: Mapping[str, str | None], commits: int = 1) -> dict[str, Any]:
-    """The default branch must have its files with these changes (None: gone), by so many commits of mine; blank ends are free."""
+def files_become(world: Sampler, row: Row, changes: Mapping[str, str | None]) -> dict[str, Any]:
+    """The default branch must have its files with these changes (None: gone); blank ends are free."""
     branch = row["default_branch"]
     files = {entry[0]: entry[1] for entry in world.rows(FILES, row["project_id"], branch)}
     for path, content in changes.items():
         files.pop(path, None)
         if content is not None:
             files[path] = content.strip("\n")
-    last = world.value("SELECT max(commit_id) FROM git_commit")
-    return all_of(
-        state(FILES, row["project_id"], branch, expected=[[path, files[path]] for path in sorted(files)]),
-        state(ADDED, row["project_id"], last, expected=[[commits]]),
-    )
+    return state(FILES, row["project_id"], branch, expected=[[path, files[path]] for path in sorted(files)])
 
 
 def open_file(row: Row, path: str) -> list[Step]:
@@ -102,7 +97,7 @@ def folder_new(world: Sampler) -> Draw:
         steps += [type_text("File content", text), click("Commit changes")]
     return Draw(
         slots={"folder": folder, "project": row["name"], "first": first, "second": second},
-        eval=files_become(world, row, changes, commits=2),
+        eval=files_become(world, row, changes),
         solution=[*open_project(row), *steps, leave("", "Both files are there.")],
     )
 

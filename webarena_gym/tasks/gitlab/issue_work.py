@@ -6,7 +6,17 @@ from typing import Any
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.tasks.gitlab.issues import MINE, my_name, today
 from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import PLANNING, entry, find_topic, new_rows, open_item, open_project, option, people_of
+from webarena_gym.tasks.gitlab.ways import (
+    PLANNING,
+    SPOKEN,
+    entry,
+    find_topic,
+    new_rows,
+    open_item,
+    open_project,
+    option,
+    people_of,
+)
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -82,12 +92,10 @@ def issue_close(world: Sampler) -> Draw:
         slots={"title": row["title"], "project": row["full_path"], "comment": comment},
         eval=all_of(
             column_holds(world, row, "state", "closed"),
-            new_rows(world, "note", "issue_id, author_id, body", [
-                *([[row["issue_id"], ME, remark]] if remark else []), [row["issue_id"], ME, "closed"],
-            ]),
+            new_rows(world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, remark]] if remark else [], SPOKEN),
         ),
         solution=[*open_item(world, ISSUE, row), *steps, leave()],
-    )  # fmt: skip
+    )
 
 
 @TEMPLATES.define('Put the label "{label}" on the issue "{title}" in {project}, beside those that it has.')

@@ -9,6 +9,7 @@ from webarena_gym.tasks.gitlab.ways import (
     MAINTAINER,
     PER_PAGE,
     PLANNING,
+    SPOKEN,
     entry,
     find_topic,
     item_url,
@@ -94,7 +95,7 @@ def request_create(world: Sampler) -> Draw:
 def comment_is(world: Sampler, row: Row, body: str) -> dict[str, Any]:
     """The one new comment must be this one, on that merge request and by me; a full stop more or less does not matter."""
     columns = "merge_request_id, author_id, rtrim(lower(trim(body)), '.! ')"
-    return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]])
+    return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
 
 
 @TEMPLATES.define('Post "{words}" for the merge request related to {topic} in {project}.')

@@ -141,7 +141,7 @@ def token_create(world: Sampler) -> Draw:
     return Draw(
         slots={"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
         eval=state(
-            f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ?",
+            f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ? AND NOT is_revoked",
             world.value("SELECT max(token_id) FROM access_token"),
             expected=[[name, scope, str(ends)]],
         ),

@@ -121,8 +121,13 @@ def option(person: Row) -> str:
     return f"{person['name']} (@{person['username']})"
 
 
-def new_rows(world: Sampler, table: str, columns: str, expected: list[list[Any]]) -> dict[str, Any]:
-    """The rows that were added to a table since the start must be these."""
+SPOKEN = "NOT is_system"
+"""The condition of notes that people wrote; the site's own say what was done, also what was done and undone."""
+
+
+def new_rows(world: Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
+    """The rows that were added to a table since the start, and of which the condition holds, must be these."""
     key = f"{table}_id"
     last = world.value(f"SELECT coalesce(max({key}), 0) FROM {table}")
-    return state(f"SELECT {columns} FROM {table} t WHERE {key} > ? ORDER BY {key}", last, expected=expected)
+    query = f"SELECT {columns} FROM {table} t WHERE {key} > ? AND {condition} ORDER BY {key}"
+    return state(query, last, expected=expected)

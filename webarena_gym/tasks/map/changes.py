@@ -159,7 +159,7 @@ def suggest_edit(world: Sampler) -> Draw:
     return Draw(
         slots={"part": part.lower(), "place": row["name"], "value": value},
         eval=state(
-            "SELECT user_id, place_id, field, value, status FROM suggestion ORDER BY suggestion_id",
+            "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY suggestion_id",
             expected=[[ME, row["place_id"], part, value, "waiting"]],
         ),
         solution=[

@@ -25,6 +25,7 @@ from webarena_gym.tasks.template import (
 
 TEMPLATES = Templates("several")
 SITES = ("gitlab", "reddit")
+LINES = "length(trim(f.content, char(10))) - length(replace(trim(f.content, char(10)), char(10), '')) + 1"
 FOLDERS = ("news", "reading", "inbox", "links", "digest")
 
 
@@ -36,6 +37,16 @@ def address(row: Row) -> str:
 def mark(row: Row) -> str:
     """Return the part of the address that no other post has."""
     return f"/f/{row['forum']}/{row['submission_id']}/"
+
+
+def marks(world: Sampler, wanted: Sequence[Row]) -> tuple[list[str], list[str]]:
+    """Return what tells the addresses of some posts, and what tells those of all others of the whole forum."""
+    own = [mark(row) for row in wanted]
+    return own, [
+        each
+        for each in map(mark, world.rows(POSTS + "SELECT * FROM posts ORDER BY submission_id", site="reddit"))
+        if each not in own
+    ]
 
 
 def look_up(posts: Sequence[Row]) -> list[Step]:
@@ -68,7 +79,7 @@ def discussed_readme(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*SITES),
         slots={"name": name, "count": count, "forum": posts[0]["forum"]},
-        eval=new_readme(world, name, *([mark(row) for row in part] for part in (posts[:count], posts[count:]))),
+        eval=new_readme(world, name, *marks(world, posts[:count])),
         solution=[
             turn_to(1),
             *open_forum(posts[0]["forum"], "Most commented", "All time"),
@@ -90,18 +101,18 @@ def newest_urls(world: Sampler) -> Draw:
     count = world.rng.randint(2, 4)
     project, folder = _project_and_folder(world)
     path = f"{folder}/urls.txt"
-    found, parameters = holds("f.content", [mark(row) for row in posts[:count]], [mark(row) for row in posts[count:]])
+    found, parameters = holds("f.content", *marks(world, posts[:count]))
     (before,) = world.rows("SELECT count(*) FROM file WHERE branch_id = ?", project["trunk_id"])[0]
     return Draw(
         start_url=tabs(*SITES),
         slots={"project": project["name"], "folder": folder, "count": count, "forum": posts[0]["forum"]},
         eval=state(
-            f"""SELECT {found}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
+            f"""SELECT {found}, {LINES}, (SELECT count(*) FROM file o WHERE o.branch_id = f.branch_id) FROM file f
             WHERE f.branch_id = ? AND f.path = ?""",
             *parameters,
             project["trunk_id"],
             path,
-            expected=[[count, 0, before + 1]],
+            expected=[[count, 0, count, before + 1]],
             site="gitlab",
         ),
         solution=[

@@ -5,9 +5,9 @@ from typing import Any
 
 from webarena_gym.sites.common.words import WORDS_PER_WORLD, invented
 from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.several.routes import holds, tabs, turn_to
+from webarena_gym.tasks.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, click, leave, state, type_text
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, click, leave, state, type_text
 from webarena_gym.tasks.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = Templates("several")
@@ -55,7 +55,7 @@ def draw_readme(
     world: Sampler, slots: dict[str, Any], name: str, source: str, wanted: Sequence[str], others: Sequence[str]
 ) -> Draw:
     """Return a task whose README lists what an article of the encyclopedia names."""
-    if not wanted:
+    if not wanted or not is_clear(wanted, others):
         raise NothingToDraw("something to list")
     return Draw(
         start_url=tabs(*SITES),
@@ -76,6 +76,15 @@ def director(world: Sampler, condition: str = "count(*) > 2") -> str:
     return str(world.pick(query, site="wikipedia")["director"])
 
 
+def _films(world: Sampler) -> list[Row]:
+    return world.rows(FILMS + "SELECT * FROM films ORDER BY year, title", site="wikipedia")
+
+
+def _titles_but(films: Sequence[Row], wanted: Sequence[str]) -> list[str]:
+    """Return the titles of all other films, which a list of the wanted ones must not hold."""
+    return [row["title"] for row in films if row["title"] not in wanted]
+
+
 @TEMPLATES.define(
     "Create a project named {name} on the code host, with a README.md that lists the titles of all films directed by {director}.",
     sites=SITES,
@@ -83,16 +92,15 @@ def director(world: Sampler, condition: str = "count(*) > 2") -> str:
 def films_readme(world: Sampler) -> Draw:
     """List all films of a director."""
     person = director(world)
-    films = world.rows(
-        FILMS + "SELECT title, director = ? AS is_wanted FROM films ORDER BY year, title", person, site="wikipedia"
-    )
+    films = _films(world)
+    wanted = [row["title"] for row in films if row["director"] == person]
     return draw_readme(
         world,
         {"director": person},
         project_name(world, "fans", "films", "cinema"),
         f"List of films directed by {person}",
-        [row["title"] for row in films if row["is_wanted"]],
-        [row["title"] for row in films if not row["is_wanted"]],
+        wanted,
+        _titles_but(films, wanted),
     )
 
 
@@ -104,17 +112,18 @@ def films_readme(world: Sampler) -> Draw:
 def films_of_time_readme(world: Sampler) -> Draw:
     """List the films of a director before or after a year."""
     person = director(world)
-    films = world.rows(FILMS + "SELECT title, year FROM films WHERE director = ? ORDER BY year", person, site="wikipedia")
-    years = [row["year"] for row in films]
+    films = _films(world)
+    years = [row["year"] for row in films if row["director"] == person]
     year = world.rng.choice([each for each in range(years[0] + 1, years[-1]) if each not in years])
     when = world.rng.choice(("before", "after"))
-    early, late = ([row["title"] for row in films if (row["year"] < year) is is_early] for is_early in (True, False))
+    wanted = [row["title"] for row in films if row["director"] == person and (row["year"] < year) is (when == "before")]
     return draw_readme(
         world,
         {"director": person, "when": when, "year": year},
         project_name(world, "old-fans", "new-fans", "archive"),
         f"List of films directed by {person}",
-        *((early, late) if when == "before" else (late, early)),
+        wanted,
+        _titles_but(films, wanted),
     )
 
 
@@ -125,14 +134,15 @@ def films_of_time_readme(world: Sampler) -> Draw:
 def prized_films_readme(world: Sampler) -> Draw:
     """List the films of a director that won something."""
     person = director(world, "sum(is_awarded) BETWEEN 1 AND count(*) - 1")
-    films = world.rows(FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", person, site="wikipedia")
+    films = _films(world)
+    wanted = [row["title"] for row in films if row["director"] == person and row["is_awarded"]]
     return draw_readme(
         world,
         {"director": person},
         project_name(world, "prizes", "winners", "laurels"),
         f"List of films directed by {person}",
-        [row["title"] for row in films if row["is_awarded"]],
-        [row["title"] for row in films if not row["is_awarded"]],
+        wanted,
+        _titles_but(films, wanted),
     )
 
 

@@ -45,11 +45,12 @@ def holds(column: str, wanted: Sequence[str], unwanted: Sequence[str]) -> tuple[
     """Return two SQL expressions, and their parameters: how many texts of each kind a column holds.
 
     >>> holds("body", ["a", "b"], [])
-    ('(instr(body, ?) > 0) + (instr(body, ?) > 0), 0', ['a', 'b'])
+    ('(SELECT count(*) FROM (VALUES (?), (?)) WHERE instr(body, column1) > 0), 0', ['a', 'b'])
     """
 
     def amount(texts: Sequence[str]) -> str:
-        return " + ".join([f"(instr({column}, ?) > 0)"] * len(texts)) or "0"
+        values = ", ".join(["(?)"] * len(texts))
+        return f"(SELECT count(*) FROM (VALUES {values}) WHERE instr({column}, column1) > 0)" if texts else "0"
 
     return f"{amount(wanted)}, {amount(unwanted)}", [*wanted, *unwanted]
 

@@ -7,8 +7,8 @@ from webarena_gym.tasks.wikipedia.routes import FACTS, ME, draw_extreme, open_ar
 TEMPLATES = Templates("wikipedia")
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
-_NEW_REVISIONS = """SELECT a.title, r.user_id, r.text, r.summary FROM revision r JOIN article a USING (article_id)
-WHERE r.revision_id > ? ORDER BY r.revision_id"""
+_NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
+WHERE revision_id > ? ORDER BY revision_id"""
 _SUMMARIES = (
     "shortened",
     "corrected after the town archive",
@@ -106,7 +106,7 @@ def edit_section(world: Sampler) -> Draw:
         eval=all_of(
             at_url(url(page["title"])),
             state(
-                _NEW_REVISIONS,
+                _NEW_TEXTS,
                 world.value("SELECT max(revision_id) FROM revision"),
                 expected=[[page["title"], ME, whole(parts), summary]],
             ),

@@ -1,0 +1,225 @@
+"""The net change of a database: which rows of an episode's copy differ from those of its world.
+
+What visits leave behind by themselves, and what only follows from changes that are told anyway, is declared in the `schema.sql`
+of each site, by lines such as
+
+    -- incidental: session
+    -- incidental: product.views
+    -- incidental: *.*_at
+    -- incidental: +cart WHERE coupon_code IS NULL
+
+which stand for a whole table, for a column (with * for any), and for rows that were added, all or those of which a condition holds.
+"""
+
+import re
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webarena_gym.changes import LABELS, Change
+
+_DECLARED = re.compile(r"^-- incidental: (\+?)([a-z_*]+)(?:\.([a-z_*]+))?(?: WHERE (.+?))?(?:  -- .*)?$", re.MULTILINE)
+_PAGE = 4096
+_BORN = ("created_at", "added_at")
+"""When a row came to be: one that differs in this is another row, which has the number of one that is gone."""
+
+Row = tuple[Any, ...]
+
+
+class Incidental(NamedTuple):
+    """What is no change worth telling in the databases of a site."""
+
+    tables: frozenset[str]
+    columns: tuple[str, ...]  # patterns such as *.*_at
+    added: Mapping[str, str]  # by table, the condition under which an added row does not count
+
+    def covers(self, table: str, column: str) -> bool:
+        """Say whether a column does not count."""
+        return any(fnmatchcase(f"{table}.{column}", pattern) for pattern in self.columns)
+
+
+@cache
+def incidental(name: str) -> Incidental:
+    """Return what the schema of a site declares to be incidental."""
+    schema = (Path(__file__).parent / name / "schema.sql").read_text(encoding="utf-8")
+    tables: set[str] = set()
+    columns: list[str] = []
+    added: dict[str, str] = {}
+    for plus, table, column, condition in _DECLARED.findall(schema):
+        if plus:
+            added[table] = " OR ".join(filter(None, (added.get(table), f"({condition or 'TRUE'})")))
+        elif column:
+            columns.append(f"{table}.{column}")
+        else:
+            tables.add(table)
+    return Incidental(frozenset(tables), tuple(columns), added)
+
+
+class _Table(NamedTuple):
+    """A table, as far as comparing it needs."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]  # the columns that tell rows apart
+    is_numbered: bool  # the key is a number that the database gave
+    told: tuple[int, ...]  # the places of the columns that count
+    identity: tuple[int, ...]  # the places of those that make a numbered row another one
+    parents: Mapping[str, str]  # the tables that columns point to
+
+
+def net_changes(name: str, base: bytes, now: bytes) -> list[Change]:
+    """Return what differs between two states of the database of a site, both as the bytes of a SQLite file."""
+    touched = _touched(base, now)
+    tables = [table for table in _tables(name, base) if touched is None or table.name in touched]
+    if not tables:
+        return []
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute("ATTACH ':memory:' AS base")
+        connection.deserialize(now)
+        connection.deserialize(base, name="base")
+        return [change for table in tables for change in _compare(name, connection, table)]
+
+
+def _touched(base: bytes, now: bytes) -> frozenset[str] | None:
+    """Return the tables that own a page of the base which is no longer the same; None when that cannot be known.
+
+    Whatever is written changes one: a page that is new hangs on one that was there.
+    """
+    owners, pages = _owners(base), range(0, len(base), _PAGE)
+    changed = [start // _PAGE for start in pages if now[start : start + _PAGE] != base[start : start + _PAGE]]
+    return frozenset(owners[number] for number in changed if number in owners) if owners else None
+
+
+@lru_cache(maxsize=64)
+def _owners(base: bytes) -> Mapping[int, str]:
+    """Return the table that each page belongs to, with its indexes; none where SQLite was built without `dbstat`."""
+    with closing(sqlite3.connect(":memory:")) as connection, suppress(sqlite3.OperationalError):
+        connection.deserialize(base)
+        query = "SELECT s.pageno - 1, m.tbl_name FROM dbstat s LEFT JOIN sqlite_schema m USING (name)"
+        return {number: table or "sqlite_schema" for number, table in connection.execute(query)}
+    return {}
+
+
+@lru_cache(maxsize=64)
+def _tables(name: str, base: bytes) -> tuple[_Table, ...]:
+    """Return the tables of a database that are not incidental as a whole."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(base)
+        names = [table for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+        return tuple(_table(name, connection, table) for table in names if table not in incidental(name).tables)
+
+
+def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
+    declared = incidental(site)
+    info = connection.execute('SELECT name, type, "notnull", pk FROM pragma_table_info(?) ORDER BY cid', (name,)).fetchall()
+    parents = dict(connection.execute('SELECT "from", "table" FROM pragma_foreign_key_list(?)', (name,)).fetchall())
+    columns = [column for column, *_ in info]
+    key = [column for _, column in sorted((place, column) for column, _, _, place in info if place)]
+    is_numbered = not key or (len(key) == 1 and {row[0]: row[1] for row in info}[key[0]] == "INTEGER" and key[0] not in parents)
+    if not key:
+        columns, key = ["rowid", *columns], ["rowid"]
+    own = key if is_numbered else []
+    told = [place for place, column in enumerate(columns) if column not in own and not declared.covers(name, column)]
+    fixed = {column for column, _, not_null, _ in info if not_null and column in parents}
+    identity = [place for place, column in enumerate(columns) if column in _BORN] or [
+        place for place, column in enumerate(columns) if column in fixed
+    ]
+    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), tuple(identity) if is_numbered else (), parents)
+
+
+def _compare(site: str, connection: sqlite3.Connection, table: _Table) -> Iterator[Change]:
+    """Yield the changes of one table."""
+    added, removed, changed = _differences(connection, table)
+    kept = []
+    for before, after in changed:
+        if any(before[place] != after[place] for place in table.identity):
+            removed.append(before)
+            added.append(after)
+        else:
+            kept.append((before, after))
+    condition = incidental(site).added.get(table.name, "FALSE")
+    added = [row for row in added if not _holds(connection, table, row, condition)]
+    if table.is_numbered:  # what was removed and made again is the same by another number
+        for row in list(added):
+            twin = next((gone for gone in removed if _told(table, gone) == _told(table, row)), None)
+            if twin is not None:
+                added.remove(row)
+                removed.remove(twin)
+    pairs: list[tuple[Row | None, Row | None]] = [*((row, None) for row in removed), *((None, row) for row in added), *kept]
+    for pair in pairs:
+        change = _change(site, connection, table, *pair)
+        if change.before != change.after:
+            yield change
+
+
+def _differences(connection: sqlite3.Connection, table: _Table) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
+    """Return the rows that were added, those that were removed, and those that differ, before and after."""
+    columns, same = len(table.columns), _joined(" AND ", "now.{0} = was.{0}", table.key)
+    wanted = ", ".join(_joined(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
+    unlike = _joined(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
+    rows: list[Row] = connection.execute(
+        f"SELECT {wanted} FROM main.{table.name} now LEFT JOIN base.{table.name} was ON {same} WHERE {unlike}"
+    ).fetchall()
+    place = table.columns.index(table.key[0])
+    added = [row[:columns] for row in rows if row[columns + place] is None]
+    changed = [(row[columns:], row[:columns]) for row in rows if row[columns + place] is not None]
+    (now, was) = connection.execute(
+        f"SELECT (SELECT count(*) FROM main.{table.name}), (SELECT count(*) FROM base.{table.name})"
+    ).fetchone()
+    removed: list[Row] = []
+    if now - len(added) != was:
+        removed = connection.execute(
+            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{table.name} was"
+            f" WHERE NOT EXISTS (SELECT 1 FROM main.{table.name} now WHERE {same})"
+        ).fetchall()
+    return added, removed, changed
+
+
+def _joined(by: str, form: str, columns: Iterable[str]) -> str:
+    return by.join(form.format(column) for column in columns)
+
+
+def _holds(connection: sqlite3.Connection, table: _Table, row: Row, condition: str) -> bool:
+    """Say whether a condition holds of a row as it is now."""
+    found = connection.execute(
+        f"SELECT 1 FROM main.{table.name} WHERE {_joined(' AND ', '{0} = ?', table.key)} AND ({condition})", _key(table, row)
+    )
+    return found.fetchone() is not None
+
+
+def _key(table: _Table, row: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple(row[table.columns.index(column)] for column in table.key)
+
+
+def _told(table: _Table, row: Row) -> tuple[Any, ...]:
+    return tuple(row[place] for place in table.told)
+
+
+def _change(site: str, connection: sqlite3.Connection, table: _Table, before: Row | None, after: Row | None) -> Change:
+    row = after if before is None else before
+    assert row is not None
+    contents = [None if one is None else {table.columns[place]: one[place] for place in table.told} for one in (before, after)]
+    names = {
+        column: called
+        for column, parent in table.parents.items()
+        if (called := _called(connection, parent, row[table.columns.index(column)]))
+    }
+    return Change(site, table.name, _key(table, row), contents[0], contents[1], names)
+
+
+def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:
+    """Return what people call a row of a table that others point to, "" for one that has no name."""
+    info = connection.execute("SELECT name, pk FROM pragma_table_info(?)", (table,)).fetchall()
+    label = next((column for column in LABELS if column in (name for name, _ in info)), None)
+    own = next((name for name, place in info if place), None)
+    if label is None or own is None or key is None:
+        return ""
+    for schema in ("main", "base"):
+        found = connection.execute(f"SELECT {label} FROM {schema}.{table} WHERE {own} = ?", (key,)).fetchone()
+        if found:
+            return str(found[0])
+    return ""
