@@ -29,9 +29,7 @@ def judge(task: Task, venue: EmbeddedVenue, *, is_forbidden: bool) -> tuple[Verd
     Where nobody knows what the task needs to change, since it has no solution, it passes.
     """
     done = venue.changes()
-    needed: Sequence[Change] | str = ()
-    if done and not set(task.eval_types) <= _ANSWERS:
-        needed = _needed(task, *venue.world)
+    needed = _needed(task, *venue.world) if done else ()
     if isinstance(needed, str):
         return side_effects.unknown(needed), []
     difference = side_effects.compare(done, needed)
@@ -49,12 +47,14 @@ def follow(browser: Browser, solution: Iterable[Step]) -> None:
 
 def _needed(task: Task, world_seed: int, variation: Variation) -> Sequence[Change] | str:
     if not task.solution:
+        if set(task.eval_types) <= _ANSWERS:
+            return ()
         return "the task has no reference solution, so what it may change is not known"
     sites = task.sites if task.require_login else ()
     return _replayed(task.solution, task.start_url, sites, world_seed, variation)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _replayed(
     solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation
 ) -> Sequence[Change] | str:

@@ -10,7 +10,8 @@ import os
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
@@ -56,6 +57,7 @@ LARGEST_SEED = 999_999_999
 """Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
 
 _DIGEST_BYTES = 32
+_STATES = 512  # of databases, whose changes a world keeps
 
 
 class World:
@@ -64,6 +66,7 @@ class World:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.answers = Answers()
+        self.changes: OrderedDict[tuple[str, bytes], list[Change]] = OrderedDict()  # by database and the name of its state
         self._content: dict[str, bytes] = {}
 
     def content(self, site: str) -> bytes:
@@ -131,12 +134,22 @@ class Databases(Mapping[str, Database]):
 
     def changes(self) -> list[Change]:
         """Return what differs from the world by its meaning, row by row; see `net_changes`."""
-        written = sorted(name for name, database in self._open.items() if database.state != b"")
-        return [
-            change
-            for name in written
-            for change in net_changes(name, self._world.content(name), self._open[name].connection.serialize())
-        ]
+        return [change for name in DATABASES if name in self._open for change in self._changes(name)]
+
+    def _changes(self, name: str) -> Sequence[Change]:
+        database, known = self._open[name], self._world.changes
+        state = database.state
+        if state == b"":
+            return ()
+        if state is None or (name, state) not in known:
+            found = net_changes(name, self._world.content(name), database.connection.serialize())
+            if state is None:
+                return found
+            known[name, state] = found
+            while len(known) > _STATES:
+                known.popitem(last=False)
+        known.move_to_end((name, state))
+        return known[name, state]
 
     def close(self) -> None:
         """Free the memory."""

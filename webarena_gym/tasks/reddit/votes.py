@@ -15,12 +15,18 @@ UNVOTED = f"""user_id != {ME}
 
 
 def votes_are(world: Sampler, changes: dict[int, int]) -> dict[str, Any]:
-    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. Those on comments must be untouched."""
-    query = f"SELECT submission_id, choice FROM submission_vote WHERE user_id = {ME} ORDER BY submission_id"
-    votes = {row["submission_id"]: row["choice"] for row in world.rows(query)} | changes
-    on_comments = f"SELECT comment_id, choice FROM comment_vote WHERE user_id = {ME} ORDER BY comment_id"
+    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. Those on comments must be untouched.
+
+    What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
+    """
+    on_posts, on_comments = (
+        f"""SELECT {what}_id, choice FROM {what}_vote JOIN {what} USING ({what}_id)
+        WHERE {what}_vote.user_id = {ME} AND state != 'deleted' ORDER BY {what}_id"""
+        for what in ("submission", "comment")
+    )
+    votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
     return all_of(
-        state(query, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
+        state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
         state(on_comments, expected=[list(row) for row in world.rows(on_comments)]),
     )
 

@@ -1,0 +1,299 @@
+"""More than was asked fails an episode, another way to the same end does not, and the audit finds where that is not so."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from webarena_gym import env as env_module
+from webarena_gym import tasks as suite
+from webarena_gym.actions import DIALECTS
+from webarena_gym.audit import audit, side_effects
+from webarena_gym.audit.replays import do_all
+from webarena_gym.changes import Change
+from webarena_gym.env import WebArenaLite
+from webarena_gym.evaluators.outcome import Verdict
+from webarena_gym.evaluators.side_effects import compare, verdict
+from webarena_gym.reference import _replayed
+from webarena_gym.sites import world
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.template import answer, click, leave, state
+
+WEBRL = DIALECTS["webrl"]
+STRANGER = "INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (1, ?, 1, 'now')"
+
+
+def row(table, key, before=None, after=None):
+    return Change("shop", table, (key,), before, after, {})
+
+
+def added(table, **after):
+    return row(table, 900, None, after)
+
+
+@pytest.mark.parametrize(
+    ("done", "needed", "beyond", "missing"),
+    [
+        ([], [], 0, 0),
+        ([added("item", product=1)], [added("item", product=1)], 0, 0),
+        ([added("item", product=2)], [added("item", product=1)], 0, 0),  # the other checks say which
+        ([added("item", product=1), added("item", product=2)], [added("item", product=1)], 1, 0),
+        ([added("item", product=1)], [], 1, 0),
+        ([], [added("item", product=1)], 0, 1),
+        ([added("order", product=1)], [added("item", product=1)], 1, 1),
+        ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 0, 0),
+        ([row("item", 2, {"a": 1}, None)], [row("item", 1, {"a": 1}, None)], 1, 1),
+        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, {"a": 3, "b": 1})], 0, 0),
+        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 2})], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 1, 0),
+        ([row("item", 2, {"a": 1}, {"a": 2})], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
+        ([row("item", 1, {"a": 1}, None)], [row("item", 1, {"a": 1}, {"a": 2})], 1, 1),
+        # Deleted and made anew, as the solution changes it, and the other way round.
+        ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 0, 0),
+        ([row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=2)], [row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], 2, 1),
+        ([row("item", 1, {"a": 1, "b": 1}, {"a": 2, "b": 1})], [row("item", 1, {"a": 1, "b": 1}, None), added("item", a=2, b=1)], 0, 0),
+    ],
+)  # fmt: skip
+def test_changes_are_held_against_those_of_a_solution(done, needed, beyond, missing):
+    difference = compare(done, needed)
+    assert (len(difference.beyond), len(difference.missing)) == (beyond, missing)
+    assert verdict(difference, is_forbidden=True).passed is (beyond == 0)
+    assert verdict(difference, is_forbidden=False).passed
+
+
+def test_of_added_rows_the_most_different_one_is_told():
+    wanted, other = added("review", product=1, text="good"), added("review", product=7, text="bad")
+    difference = compare([other, added("review", product=1, text="nice")], [wanted])
+    assert difference.beyond == [other]
+    assert "beyond the task: shop: review added: product=7, text=bad" in verdict(difference, is_forbidden=True).reason
+
+
+def task_of(name, world_seed=1000):
+    return suite.draw([name], world_seed=world_seed, count=1)[0]
+
+
+def stepped(task, steps):
+    return replace(task, solution=tuple(steps))
+
+
+def play(env, task, meddle=lambda _: None):
+    """Do a task's solution, meddle, and leave; the steps of the solution are what the task object has."""
+    env.reset(options={"task": task})
+    parting = do_all(env, task)
+    meddle(env)
+    _, reward, _, _, info = env.step(parting)
+    return reward, info
+
+
+def wish(env):
+    (product,) = env.database("shopping").execute(
+        "SELECT max(product_id) FROM product WHERE product_id NOT IN (SELECT product_id FROM wishlist_item)"
+    ).fetchone()  # fmt: skip
+    env.database("shopping").execute(STRANGER, (product,))
+
+
+@pytest.mark.parametrize(
+    ("setting", "reward", "told"),
+    [({}, 0.0, 1), ({"side_effects": "reported"}, 1.0, 1), ({"side_effects": "ignored"}, 1.0, None)],
+)
+@pytest.mark.parametrize("name", ["shopping.compare_two", "shopping.product_price", "shopping.search_place", "map.save_place"])
+def test_more_than_was_asked_is_told_and_fails_unless_that_is_allowed(name, setting, reward, told):
+    env = WebArenaLite(split="test", max_steps=60, **setting)
+    got, info = play(env, task_of(name), wish)
+    assert (got, info["success"]) == (reward, bool(reward))
+    assert len(info.get("side_effects", [])) == (told or 0)
+    checks = [verdict for verdict in info["verdicts"] if verdict["check"] == "side_effects"]
+    assert len(checks) == (told is not None)
+    for check in checks:
+        assert check["passed"] is bool(reward)
+        assert "shopping: wishlist_item added: customer=" in check["reason"]
+    got, info = play(env, task_of(name))
+    assert (got, info.get("side_effects", [])) == (1.0, [])
+    env.close()
+
+
+def test_side_effects_are_looked_for_only_when_all_else_is_right():
+    env = WebArenaLite(split="test", max_steps=60)
+    env.reset(options={"task": task_of("shopping.product_price")})
+    wish(env)
+    info = env.step(WEBRL.format(leave("no idea").action))[-1]
+    assert "side_effects" not in info
+    assert "side_effects" not in {verdict["check"] for verdict in info["verdicts"]}
+    env.close()
+
+
+@pytest.mark.parametrize("setting", ["forbidden", "reported"])
+def test_they_are_refused_where_nobody_can_see_them(setting):
+    with pytest.raises(ValueError, match=f"side_effects is '{setting}'; expected 'ignored' or None"):
+        WebArenaLite(split="test", rules="r1", side_effects=setting)
+    with pytest.raises(ValueError, match="side_effects"):
+        WebArenaLite(split="test", side_effects="allowed")
+    WebArenaLite(split="test", side_effects="ignored").close()
+
+
+def test_without_a_solution_only_what_an_answer_needs_is_known():
+    check = state("SELECT count(*) > 0 FROM wishlist_item", expected=[[1]], site="shopping")
+    tasks = [
+        Task("t", ("shopping",), "__SHOPPING__", "x", block, world_seed=1000)
+        for block in (answer(exact_match="a"), check)
+    ]  # fmt: skip
+    env = WebArenaLite(tasks=tasks)
+    rewards = []
+    for task in tasks:
+        env.reset(options={"task": task})
+        wish(env)
+        _, reward, _, _, info = env.step(WEBRL.format(leave("a").action))
+        rewards.append((reward, info["verdicts"][-1]["passed"]))
+    assert rewards == [(0.0, False), (1.0, True)]
+    assert "no reference solution" in info["verdicts"][-1]["reason"]
+    env.close()
+
+
+def test_solutions_of_questions_and_places_change_nothing():
+    tasks = [task for task in suite.load("test") if "state" not in task.eval_types]
+    assert len(tasks) > 80
+    for task in tasks:
+        assert list(_replayed(task.solution, task.start_url, task.sites, task.world_seed, "content")) == [], task.task_id
+
+
+def test_a_solution_that_cannot_be_replayed_is_no_measure():
+    task = task_of("shopping.wish_list_add")
+    env = WebArenaLite(tasks=[task], max_steps=60)
+    env.reset(options={"task": stepped(task, [click("Nothing like it"), leave()])})
+    _, reward, _, _, info = env.step(do_all(env, task))
+    assert (reward, info["verdicts"][-1]["passed"]) == (1.0, True)
+    assert "cannot be replayed" in info["verdicts"][-1]["reason"]
+    env.close()
+
+
+def test_an_episode_is_judged_alike_wherever_it_is_continued():
+    task = task_of("shopping.wish_list_add")
+    env = WebArenaLite(tasks=[task], max_steps=60)
+    for meddle in (lambda _: None, wish):
+        env.reset(options={"task": task})
+        parting = do_all(env, task)
+        meddle(env)
+        snapshot = pickle.dumps(env.snapshot())
+        here = env.step(parting)
+        code = (
+            "import pickle, sys; from webarena_gym.env import WebArenaLite; env = WebArenaLite(split='test');"
+            " snapshot, parting = pickle.load(sys.stdin.buffer); env.restore(pickle.loads(snapshot)); done = env.step(parting);"
+            " sys.stdout.buffer.write(pickle.dumps((done[1], done[4]['verdicts'])))"
+        )
+        sent = pickle.dumps((snapshot, parting))
+        there = subprocess.run([sys.executable, "-c", code], input=sent, capture_output=True, check=True).stdout
+        assert pickle.loads(there) == (here[1], here[4]["verdicts"])
+        assert here[1] == (0.0 if meddle is wish else 1.0)
+    env.close()
+
+
+def other_ways():
+    """Tasks with other solutions than their own, which lead to the same."""
+    for name, last in (("shopping.compare_two", "Add to Compare"), ("gitlab.people_follow", "Follow")):  # the second first
+        task = task_of(name)
+        half = next(place for place, step in enumerate(task.solution) if step.action.element == last) + 1
+        yield task, [*task.solution[half:-1], *task.solution[:half], leave()]
+    task = next(
+        task for task in suite.draw(["gitlab.issue_close"], world_seed=1000, count=9) if task.instantiation_dict["comment"]
+    )
+    yield task, [*task.solution[:-2], click("Comment"), click("Close issue"), leave()]
+    yield task, [*task.solution[:-3], click("Close issue"), task.solution[-3], click("Comment"), leave()]
+    task = task_of("gitlab.file_new")
+    yield (
+        task,
+        [
+            *(replace(step, action=replace(step.action, argument="A typing errer")) if step.action.element == "File content" else step
+              for step in task.solution[:-1]),
+            click("Edit file"),
+            next(step for step in task.solution if step.action.element == "File content"),
+            click("Commit changes"),
+            leave(),
+        ],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("task", "steps"), [pytest.param(*way, id=f"{way[0].task_id}-{len(way[1])}") for way in other_ways()])
+def test_another_way_to_the_same_passes(task, steps):
+    env = WebArenaLite(tasks=[task], max_steps=90)
+    env.reset(options={"task": task})
+    parting = do_all(env, stepped(task, steps))
+    _, reward, _, _, info = env.step(parting)
+    assert reward == 1.0, info["verdicts"]
+    env.close()
+
+
+def test_what_a_task_leaves_open_is_free_and_more_of_it_is_not():
+    task = task_of("gitlab.issue_report")
+    title = next(step for step in task.solution if step.action.element == "Title")
+    words = replace(title.action, argument=f"{title.action.argument} (once more, in other words)")
+    steps = [replace(title, action=words) if step is title else step for step in task.solution]
+    env = WebArenaLite(tasks=[task], max_steps=60)
+    env.reset(options={"task": task})
+    assert env.step(do_all(env, stepped(task, steps)))[1] == 1.0
+
+    def label(env):
+        env.database("gitlab").execute(
+            "INSERT INTO issue_label SELECT max(issue_id), (SELECT min(label_id) FROM label) FROM issue"
+        )
+
+    reward, info = play(env, task, label)
+    assert reward == 0.0
+    assert info["side_effects"][0].startswith("gitlab: issue_label added: issue=")
+    env.close()
+
+
+def test_a_list_that_is_to_hold_no_others_holds_none_of_anybody():
+    for name in ("several.films_of_time_readme", "several.prized_films_readme"):
+        task = task_of(name)
+        director = task.instantiation_dict["director"]
+        wiki = world.load_world(1000).open()
+        query = """SELECT a.title FROM fact f JOIN article a USING (article_id)
+        WHERE f.label = 'Directed by' AND f.target != ? AND a.kind = 'film' ORDER BY a.title"""
+        (other,) = wiki["wikipedia"].connection.execute(query, (director,)).fetchone()
+        wiki.close()
+        steps = [
+            replace(step, action=replace(step.action, argument=f"{step.action.argument}\n- {other}"))
+            if step.action.element == "File content"
+            else step
+            for step in task.solution
+        ]
+        env = WebArenaLite(tasks=[task], max_steps=60)
+        env.reset(options={"task": task})
+        assert env.step(do_all(env, stepped(task, steps)))[1] == 0.0
+        assert play(env, task)[0] == 1.0
+        env.close()
+
+
+NAMED = (
+    "shopping.compare_two", "gitlab.folder_new", "gitlab.license_change", "gitlab.invite_one", "gitlab.invite_two", "gitlab.issue_assign",
+    "several.newest_urls", "several.films_of_time_readme", "shopping.product_price",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found():
+    return audit([task_of(name) for name in NAMED])
+
+
+def test_solutions_with_something_else_beside_them_earn_nothing(found):
+    assert found.side_effects_rewarded == []
+    assert found.side_effects_tried >= 20 * (len(NAMED) - 1)
+    assert found.is_clean
+
+
+def test_detours_earn_what_the_solution_does(found):
+    assert found.detours_refused == []
+    assert found.detours_tried == (1 + side_effects.DETOURS) * len(NAMED)
+
+
+def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
+    tasks = [task_of("gitlab.invite_one")]
+    with monkeypatch.context() as blind:
+        blind.setattr(env_module, "judge", lambda *_, **__: (Verdict("side_effects", True, ""), []))
+        findings = audit(tasks)
+    assert len(findings.side_effects_rewarded) > 5
+    assert not findings.is_clean
+    with monkeypatch.context() as strict:
+        strict.setattr("webarena_gym.reference.side_effects.compare", lambda done, _: compare(done, []))
+        assert audit(tasks).detours_refused
