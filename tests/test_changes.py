@@ -3,6 +3,7 @@
 import sqlite3
 from collections import Counter
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
@@ -128,6 +129,8 @@ def test_a_number_that_was_given_again_is_another_row():
 def test_everything_that_is_declared_is_there(site):
     content = load_world(WORLD).content(site)
     declared = incidental(site)
+    schema = (Path(changes.__file__).parent / site / "schema.sql").read_text(encoding="utf-8")
+    assert len(changes._DECLARED.findall(schema)) == schema.count("incidental:")
     known = sqlite3.connect(":memory:")
     known.deserialize(content)
     names = {name for (name,) in known.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}

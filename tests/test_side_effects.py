@@ -1,5 +1,6 @@
 """More than was asked fails an episode, another way to the same end does not, and the audit finds where that is not so."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -280,6 +281,22 @@ def test_solutions_with_something_else_beside_them_earn_nothing(found):
     assert found.side_effects_rewarded == []
     assert found.side_effects_tried >= 20 * (len(NAMED) - 1)
     assert found.is_clean
+
+
+def test_every_process_finds_the_same_deeds():
+    code = (
+        "import pickle, sys; from webarena_gym.audit.deeds import _Search; search = _Search(1000, 'layout');"
+        " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        )
+        for seed in ("1", "2")
+    ]
+    one, other = (pickle.loads(run.stdout) for run in runs)
+    assert one == other
+    assert len(one) > 10
 
 
 def test_detours_earn_what_the_solution_does(found):
