@@ -15,8 +15,8 @@ from webarena_gym.audit.replays import earns, exit_with
 from webarena_gym.audit.replays import imitate as imitate
 from webarena_gym.audit.replays import replay as replay
 from webarena_gym.audit.replays import replay_on_both as replay_on_both
-from webarena_gym.audit.sightings import Sightings, groundless
 from webarena_gym.audit.side_effects import try_side_effects
+from webarena_gym.audit.sightings import Sightings, groundless
 from webarena_gym.audit.wordings import try_wordings
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
