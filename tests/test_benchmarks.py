@@ -4,10 +4,11 @@ import json
 import os
 import sys
 from random import Random
+from types import SimpleNamespace
 
 import pytest
 
-from benchmarks import env_speed, plots, scaling, soak
+from benchmarks import env_speed, parts, plots, scaling, soak
 from benchmarks.machine import cores, use_cores
 from benchmarks.memory import family, held_by
 from benchmarks.parts import PARTS, Stopwatch
@@ -117,11 +118,21 @@ def test_a_recording_keeps_the_way_and_leaves_out_the_leaving(walks):
     assert walks[0].steps[0].path != walks[0].start
 
 
-def test_a_part_inside_another_interrupts_it():
+def test_a_part_inside_another_interrupts_it(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(parts, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     watch = Stopwatch()
-    inner = watch.around("inner", lambda: sum(range(200_000)))
-    watch.around("outer", inner)()
-    assert 0 <= watch.seconds["outer"] < watch.seconds["inner"]
+
+    def spend(seconds):
+        now[0] += seconds
+
+    def outer():
+        spend(2)
+        watch.around("inner", spend)(30)
+        spend(1)
+
+    watch.around("outer", outer)()
+    assert (watch.seconds["outer"], watch.seconds["inner"]) == (3, 30)
 
 
 @linux

@@ -393,7 +393,7 @@ def children(ancestor):
     return [(pid, name) for pid, _, _, name in below]
 
 
-def wait_until(is_true, seconds=20):
+def wait_until(is_true, seconds=120):
     deadline = time.monotonic() + seconds
     while not is_true():
         assert time.monotonic() < deadline, "it did not happen"

@@ -8,12 +8,15 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import torch
 
+from agents.engines import vllm
 from agents.engines.crew import Crew
 from agents.engines.vllm import VLLMEngine
+from tests.clocks import tick
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, trainer_gap
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
 from webarena_gym.errors import ServerError
+from webarena_gym.servers import rest
 
 PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (5, 6, 7), (20,)]
 
@@ -130,9 +133,9 @@ def test_a_restarted_server_has_forgotten_the_weights(tmp_path):
         assert "sampled with the weights ['default']; expected ['1']" in failure(engine)
 
 
-def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(tmp_path):
+def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(tmp_path, monkeypatch):
     trained = tiny_model(seed=3)[0]
-    with serving_engine(tmp_path, deadline_s=0.4) as (server, engine):
+    with serving_engine(tmp_path) as (server, engine):
         server.faults += [404]
         with pytest.raises(ServerError, match="404"):
             engine.load(trained, 1)
@@ -140,6 +143,7 @@ def test_a_load_that_fails_is_an_error_and_no_answer_passes_until_one_succeeds(t
         assert engine.policy_version == 0
         engine.load(trained, 1)
         server.refused_resets = 100
+        tick(monkeypatch, vllm, seconds=10)
         with pytest.raises(ServerError, match="keeps its prefix cache"):
             engine.load(trained, 2)
         assert failure(engine)
@@ -156,9 +160,10 @@ def test_a_busy_server_is_asked_again(tmp_path, fault):
         assert len(server.posts("/v1/completions")) == 2
 
 
-def test_a_deadline_ends_all_tries_and_others_are_answered(tmp_path):
-    with serving_engine(tmp_path, deadline_s=0.6, max_requests=1) as (server, engine):
-        server.faults += [503, 503]  # the second pause would outlast the deadline
+def test_a_deadline_ends_all_tries_and_others_are_answered(tmp_path, monkeypatch):
+    tick(monkeypatch, rest, seconds=150)
+    with serving_engine(tmp_path, deadline_s=600, max_requests=1) as (server, engine):
+        server.faults += [503, 503]  # the second pause would outlast the deadline: it is looked at twice in each try
         answers = sample(engine, PROMPTS[:2])
         assert "503" in answers[0].failure
         assert answers[1].generation
@@ -243,7 +248,7 @@ def test_take_waits_as_long_as_it_is_told(tmp_path):
         engine.submit(0, (5, 6, 7), 0)
         start = time.monotonic()
         assert engine.take(0.2) == []
-        assert 0.2 <= time.monotonic() - start < 5
+        assert time.monotonic() - start >= 0.2
         assert not engine.is_idle
         server.may_answer.set()
         assert len(engine.take()) == 1
@@ -268,14 +273,12 @@ def test_an_empty_prompt_is_the_caller_s_mistake(tmp_path):
 
 def test_a_closed_engine_has_no_threads_and_tries_no_more(tmp_path):
     threads = threading.active_count()
-    with serving_engine(tmp_path) as (server, engine):
-        server.faults += [(503, "later", [("Retry-After", "15")])] * 3
+    with serving_engine(tmp_path, deadline_s=10_000) as (server, engine):
+        server.faults += [(503, "later", [("Retry-After", "3600")])] * 3
         for ticket in range(100):
             engine.submit(ticket, (5, 6, 7), ticket)
         until(lambda: not server.faults)
-        start = time.monotonic()
-        engine.close()
-        assert time.monotonic() - start < 5
+        engine.close()  # or it would take an hour
         assert engine.is_idle
     until(lambda: threading.active_count() == threads)
 
@@ -290,7 +293,7 @@ def test_a_bug_in_a_thread_is_raised_where_it_is_seen():
         Crew(0)
 
 
-def until(condition, timeout_s=10.0):
+def until(condition, timeout_s=120.0):
     """Wait for what threads will do soon."""
     end = time.monotonic() + timeout_s
     while not condition():

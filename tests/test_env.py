@@ -263,7 +263,7 @@ def test_a_snapshot_is_small_and_says_when_it_is_none(env):
 def test_a_snapshot_of_a_world_that_another_version_draws_is_refused_and_leaves_no_episode(env):
     env.reset()
     snapshot = env.unwrapped.snapshot()
-    other = snapshot._replace(venue=snapshot.venue._replace(generators="0123-4567"))
+    other = snapshot._replace(venue=snapshot.venue._replace(generators="0123-4567")).sealed()
     with pytest.raises(SnapshotError, match="a world 0 as another version of this package draws it"):
         env.unwrapped.restore(other)
     with pytest.raises(gymnasium.error.ResetNeeded):

@@ -7,11 +7,13 @@ import time
 import pytest
 from werkzeug.wrappers import Request, Response
 
+from tests.clocks import tick
 from tests.serving import serving
 from tests.test_official_rules import outcome, string
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
 from webarena_gym.judges import ChatJudge
+from webarena_gym.servers import rest
 
 
 class Model:
@@ -78,17 +80,18 @@ def test_the_pause_is_as_long_as_the_server_says():
     model = Model(Response("busy", status=429, headers={"Retry-After": "1"}), "right")
     start = time.monotonic()
     assert ask(model)[0]
-    assert 1.0 <= time.monotonic() - start < 5.0
+    assert time.monotonic() - start >= 1.0
 
 
-def test_a_deadline_ends_all_tries():
+def test_a_deadline_ends_all_tries(monkeypatch):
+    tick(monkeypatch, rest, seconds=150)  # twice in each try
     model = Model(503)
     with pytest.raises(EvaluationError, match=r"cannot be asked: .* 503"):
-        ask(model, deadline_s=1.5)
-    assert 2 <= len(model.asked) <= 3
+        ask(model, deadline_s=600)
+    assert len(model.asked) == 2
     model = Model(Response("busy", status=429, headers={"Retry-After": "3600"}))
     with pytest.raises(EvaluationError, match="429"):
-        ask(model, deadline_s=5.0)  # at once, as waiting that long would be in vain
+        ask(model, deadline_s=600)  # at once, as waiting that long would be in vain
     assert len(model.asked) == 1
 
 

@@ -20,7 +20,7 @@ from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
-from webarena_gym.sites.layout.wording import table
+from webarena_gym.sites.layout.wording import Wording, table
 from webarena_gym.sites.world import HOSTS, load_site, load_world
 from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
 
@@ -263,3 +263,10 @@ def test_a_snapshot_carries_on_in_its_layout():
 def test_an_unknown_variation_is_refused():
     with pytest.raises(ValueError, match="variation is 'size'; expected one of 'content', 'layout'"):
         WebArenaLite(variation="size")
+
+
+@pytest.mark.parametrize("plain", [plain for plain in table() if "{" in plain])
+def test_labels_in_labels_come_to_an_end(plain):
+    before, _, after = plain.replace("{#}", "{}").partition("{}")
+    text = before * 3_000 + "1" + after * 3_000
+    assert all(Wording(seed).label(text) for seed in range(3))

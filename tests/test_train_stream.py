@@ -98,6 +98,7 @@ torch.set_num_threads(1)
 from functools import partial
 from pathlib import Path
 from agents import train_grpo
+from agents.checkpoints import checkpoints
 from agents.train_grpo import GRPOSettings
 from tests import tiny
 train_grpo.create_envs = partial(tiny.create_envs, lenient=True)
@@ -119,7 +120,10 @@ whole_s, rng, kills, status = time.monotonic() - began, random.Random(), 0, None
 while status != 0:
     child = begin(values | {"out": values["out"] + "/killed"})
     ends = os.pidfd_open(child)
-    if kills < 12 and not select.select([ends], [], [], rng.uniform(0.1, 0.6) * whole_s)[0]:
+    has_ended = False
+    while not (kills or has_ended or checkpoints(Path(values["out"]) / "killed")):  # at first, until there is something to lose
+        has_ended = bool(select.select([ends], [], [], 0.01)[0])
+    if kills < 12 and not select.select([ends], [], [], kills and rng.uniform(0.1, 0.6) * whole_s)[0]:
         os.kill(child, signal.SIGKILL)
     os.close(ends)
     status = os.waitpid(child, 0)[1]
@@ -137,7 +141,7 @@ def test_a_run_that_is_killed_again_and_again_ends_with_the_same_weights(tmp_pat
         [sys.executable, "-c", HOST, json.dumps(values)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=900,
         cwd=Path(__file__).parents[1],
         check=False,
     )

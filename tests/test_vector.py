@@ -79,7 +79,7 @@ def replies(rng):
     )
 
 
-def ends(pid, seconds=20):
+def ends(pid, seconds=120):
     """Whether a process ends within some time."""
     try:
         handle = os.pidfd_open(pid)
@@ -450,14 +450,15 @@ FAULTS = {
     "die": "was killed by SIGKILL",
     "leave": "exited with status 3",
     "starve": "ran out of memory",
-    "hang": "gave no answer within 1 s and was killed",
+    "hang": "gave no answer within 5 s and was killed",
     "disconnect": "the server has gone",
 }
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_broken_worker_costs_the_episodes_in_it_and_no_reward(fault):
-    with odd(step_timeout_s=1.0) as envs, reference() as unhurt:
+    # A worker that is told to hang needs a limit, and nothing else may need as long.
+    with odd(step_timeout_s=5 if fault == "hang" else 120) as envs, reference() as unhurt:
         expected = [unhurt.reset(seed=5), unhurt.step([LIST, LIST]), unhurt.step([DONE, LIST]), unhurt.step(["", LIST])]
         assert plain(envs.reset(seed=5)) == plain(expected[0])
         assert plain(envs.step([LIST, LIST])) == plain(expected[1])
@@ -624,7 +625,7 @@ def run_script(tmp_path, ending):
 def test_workers_end_with_the_script_which_needs_no_guard(tmp_path, ending, status):
     process, pids = run_script(tmp_path, ending)
     assert len(pids) == 2
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == status
     assert out == ""
     assert err.count("Traceback") == (status == 1)
@@ -635,7 +636,7 @@ def test_ctrl_c_ends_script_and_workers_without_a_word_from_these(tmp_path):
     process, pids = run_script(tmp_path, "print('here', flush=True)\nenvs.step(['hang', 'exit()'])")
     assert process.stdout.readline() == "here\n"
     os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    _, err = process.communicate(timeout=120)
     assert process.returncode == -signal.SIGINT
     assert err.count("Traceback") == 1
     assert all(ends(pid) for pid in pids)

@@ -309,15 +309,17 @@ class WebArenaLite(gymnasium.Env[str, str]):
             episode.action_error,
             episode.is_over,
             self.np_random.bit_generator.state,
-        )
+        ).sealed()
 
     def restore(self, snapshot: Snapshot) -> tuple[str, dict[str, Any]]:
         """Continue from a snapshot, also one of another env or process; returns what `reset` would.
 
-        Raises SnapshotError for a value that is no snapshot.
+        Raises SnapshotError for a value that is no snapshot, or is not as it was taken; the current episode then goes on.
         """
         if not isinstance(snapshot, Snapshot):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
+        if snapshot.seal != snapshot.sealed().seal:
+            raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
         self._episode = self._lost = None
         self._venue.restore(snapshot.venue)
         self._episode = Episode(

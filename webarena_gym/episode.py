@@ -1,5 +1,6 @@
 """One task under way: what the agent was shown and replied so far, and what it is told next. Not where the task is done."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict
@@ -33,7 +34,10 @@ class Info(TypedDict):
 
 
 class Snapshot(NamedTuple):
-    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process."""
+    """A whole episode at one moment: small, picklable, to be restored any number of times, in any env or process.
+
+    The seal is a digest of all else, which tells a damaged snapshot. It is no signature: whoever can write a pickle can seal it.
+    """
 
     task: Task
     goal: str
@@ -43,6 +47,12 @@ class Snapshot(NamedTuple):
     action_error: str
     done: bool
     random_state: Mapping[str, Any]
+    seal: bytes = b""
+
+    def sealed(self) -> "Snapshot":
+        """Return the snapshot with the seal of its content."""
+        content = self._replace(seal=b"")
+        return self._replace(seal=hashlib.sha256(repr(content).encode()).digest())
 
 
 @dataclass

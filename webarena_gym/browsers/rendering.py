@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from webarena_gym.network import Response
 
 BLANK = b"<html><head></head><body></body></html>"
-_META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
-_HEADER_CHARSET = re.compile(r"""charset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE)
+_META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
+_HEADER_CHARSET = re.compile(r"""charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)
 _HTML_TYPES = frozenset(("", "text/html", "application/xhtml+xml"))
 _TEXT_TYPE = re.compile(r"text/.+|application/(json|javascript|xml)|.+\+(json|xml)")
 _BYTE_ORDER_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))

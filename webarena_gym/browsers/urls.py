@@ -6,7 +6,8 @@ from urllib.parse import quote, urljoin, urlsplit
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
-_INVISIBLE = re.compile(r"^[\0-\x20]+|[\0-\x20]+$|[\t\n\r]")
+_BLANK = "".join(map(chr, range(33)))
+_BREAKS = str.maketrans("", "", "\t\n\r")
 
 
 def _without(forbidden: str) -> str:
@@ -45,7 +46,7 @@ def resolve(base: str, reference: str) -> str:
     >>> resolve("http://shop.test/a/b?c#d", "?page=2"), resolve("http://shop.test/a/b?c#d", "#")
     ('http://shop.test/a/b?page=2', 'http://shop.test/a/b?c#')
     """
-    address, mark, fragment = _INVISIBLE.sub("", reference).partition("#")
+    address, mark, fragment = _visible(reference).partition("#")
     here = without_fragment(base)
     try:
         return canonical((urljoin(here, address) if address else here) + mark + fragment)
@@ -55,10 +56,15 @@ def resolve(base: str, reference: str) -> str:
 
 def typed(text: str) -> str:
     """Return the URL that a text in the address bar means; `http://` may be left out. Raises ValueError for none."""
-    text = _INVISIBLE.sub("", text)
+    text = _visible(text)
     if not text:
         raise ValueError("an address is needed, not an empty text")
     return canonical(text if _HAS_SCHEME.match(text) else f"http://{text}")
+
+
+def _visible(text: str) -> str:
+    """Return an address without what browsers drop from it: blanks and control characters around it, and its line breaks."""
+    return text.strip(_BLANK).translate(_BREAKS)
 
 
 def is_web(url: str) -> bool:

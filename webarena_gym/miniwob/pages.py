@@ -14,7 +14,7 @@ from werkzeug.security import safe_join
 HOST = "miniwob.test"
 _OURS = "/webarena_gym.js"
 _SCRIPT = (Path(__file__).parent / "page.js").read_bytes()
-_HEAD = re.compile(rb"<head(\s[^>]*)?>", re.IGNORECASE)
+_HEAD = re.compile(rb"<head(\s[^<>]*)?>", re.IGNORECASE)
 _FLIGHT = "flight."
 
 

@@ -28,7 +28,7 @@ Style = Literal["html", "axtree"]
 _MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
 _MAX_NOTICES = 10
 _MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
-_SUFFIX = re.compile(r"(.*?)\s*\[(\d+)\]")
+_SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,8 @@ import hashlib
 import sqlite3
 from contextlib import closing
 
+from webarena_gym.errors import SnapshotError
+
 Snapshot = dict[int, bytes]
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
 
@@ -48,15 +50,15 @@ class Database:
         """Return to the base, byte for byte."""
         try:
             self.connection.execute("ROLLBACK TO episode")
-        except sqlite3.OperationalError:  # somebody has committed, or it came from a snapshot: there is no way back
+        except sqlite3.Error:  # somebody has committed, or it came from a snapshot, perhaps a broken one: there is no way back
             self._load(self._base)
         else:
             self.connection.execute("ROLLBACK")
         self._begin()
 
     def _load(self, content: bytes) -> None:
-        self.connection.close()
-        self.connection = _copy(content)
+        before, self.connection = self.connection, _copy(content)
+        before.close()
 
     def snapshot(self) -> Snapshot:
         """Return the pages that differ from the base, by offset; offset -1 holds the length of the whole."""
@@ -69,13 +71,18 @@ class Database:
         return changed | {-1: len(now).to_bytes(8, "big")}
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken."""
-        size = int.from_bytes(snapshot[-1], "big")
+        """Return to the state in which `snapshot` was taken. Raises SnapshotError for one that is of no database."""
+        size = int.from_bytes(snapshot.get(-1, b""), "big")
+        if size > len(self._base) + _PAGE * len(snapshot):  # what is beyond the base differs from it, and is in the snapshot
+            raise SnapshotError(f"a snapshot of {len(snapshot) - 1} pages cannot be of a database of {size} bytes")
         content = bytearray(self._base[:size].ljust(size, b"\0"))
         for start, page in snapshot.items():
             if start >= 0:
                 content[start : start + len(page)] = page
-        self._load(bytes(content))
+        try:
+            self._load(bytes(content))
+        except sqlite3.Error as error:
+            raise SnapshotError(f"the snapshot holds no database: {error}") from error
         digest = hashlib.sha256()
         for start in sorted(snapshot):
             digest.update(b"%d:" % start + snapshot[start])

@@ -28,7 +28,7 @@ _FOLDER = Path(__file__).parent
 _HAND, _REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js"))
 _LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # of the console, while a script starts
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
-_GONE = re.compile("context was destroyed|navigat|frame was detached|Target.*closed|has been closed", re.IGNORECASE)
+_GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
 class History(NamedTuple):

@@ -10,14 +10,12 @@ from html import escape
 
 from markupsafe import Markup
 
-_HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*")
+_HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _ITEM = re.compile(r"\s*(?:([-*+])|\d{1,9}[.)])\s+(.*)")
 _CODE = re.compile(r"`([^`]+)`")
-_INLINE = (
-    (re.compile(r"!?\[([^\[\]]*)\]\(((?:https?://|/(?!/)|#)[^\s()<>\\]*)\)"), r'<a href="\2">\1</a>'),
-    (re.compile(r"\*\*(?=\S)(.+?)(?<=\S)\*\*"), r"<strong>\1</strong>"),
-    (re.compile(r"(?<![*\w])\*(?=[^\s*])([^*]+?)(?<=\S)\*(?![*\w])"), r"<em>\1</em>"),
-)
+_LINK = re.compile(r"!?\[([^\[\]]*)\]\(((?:https?://|/(?!/)|#)[^\s()<>\\]*)\)")
+_BOLD_BEGINS, _BOLD_ENDS = re.compile(r"\*\*(?=\S)"), re.compile(r"(?<=\S)\*\*")
+_ITALIC = re.compile(r"(?<![*\w])\*(?=[^\s*])([^*]+?)(?<=\S)\*(?![*\w])")
 
 
 def render_markdown(text: str) -> Markup:
@@ -41,7 +39,7 @@ def _blocks(lines: list[str]) -> Iterator[str]:
             end += 1
         elif heading := _HEADING.fullmatch(line):
             level = min(len(heading[1]) + 1, 6)
-            yield f"<h{level}>{_inline(heading[2])}</h{level}>"
+            yield f"<h{level}>{_inline(heading[2].rstrip('#').rstrip() or '#')}</h{level}>"
         elif item := _ITEM.fullmatch(line):
             end = _run(lines, place, lambda text: _ITEM.fullmatch(text) is not None)
             tag = "ul" if item[1] else "ol"
@@ -64,7 +62,8 @@ def _run(lines: list[str], start: int, holds: Callable[[str], bool]) -> int:
 
 
 def _item(line: str) -> str:
-    return _ITEM.sub(r"\2", line)
+    found = _ITEM.fullmatch(line)
+    return found[2] if found else line
 
 
 def _is_plain(line: str) -> bool:
@@ -78,6 +77,13 @@ def _inline(text: str) -> str:
 
 
 def _stressed(text: str) -> str:
-    for pattern, written in _INLINE:
-        text = pattern.sub(written, text)
-    return text
+    return _ITALIC.sub(r"<em>\1</em>", _with_bold(_LINK.sub(r'<a href="\2">\1</a>', text)))
+
+
+def _with_bold(text: str) -> str:
+    """Return the text with its bold parts; where one that begins has no end, none that begins later has one."""
+    parts, end = [], 0
+    while (begins := _BOLD_BEGINS.search(text, end)) and (ends := _BOLD_ENDS.search(text, begins.end() + 1)):
+        parts += [text[end : begins.start()], "<strong>", text[begins.end() : ends.start()], "</strong>"]
+        end = ends.end()
+    return "".join(parts) + text[end:]

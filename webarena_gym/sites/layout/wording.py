@@ -14,6 +14,7 @@ from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.holdout import is_held_out, share
 
 _TABLE = Path(__file__).parent / "wording.json"
+_DEEPEST = 4  # labels in each other; ours go two deep, and what people write may go on and on
 _BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # and what may stand in their place
 
 
@@ -40,15 +41,15 @@ class Wording:
             else:
                 self._exact[plain] = wording
 
-    def label(self, text: str) -> str:
-        """Return what a plain label is called here; whatever is none stays as it is.
+    def label(self, text: str, deep: int = _DEEPEST) -> str:
+        """Return what a plain label is called here; whatever is none stays as it is, and so do labels in more than `deep` others.
 
         >>> Wording(1).label("a product's name")
         "a product's name"
         """
         if text in self._exact:
             return self._exact[text]
-        for pattern, wording in self._patterns:
+        for pattern, wording in self._patterns if deep else ():
             if found := pattern.fullmatch(text):
-                return self.label(found.group(1)).join(wording)
+                return self.label(found.group(1), deep - 1).join(wording)
         return text

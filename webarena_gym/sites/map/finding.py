@@ -15,7 +15,7 @@ from webarena_gym.sites.map.units import coordinates, read_coordinates
 LONGEST = 200  # characters of a search that count
 MOST_WORDS = 12
 _EXACT, _BEGINNING, _NAMED, _OTHER = range(4)
-_AREA = re.compile(r"(.+?)\s+(near|nearby|around|close to|next to|in|within)\s+(.+)", re.IGNORECASE)
+_AREA = re.compile(r"(.+?) (near|nearby|around|close to|next to|in|within) (.+)", re.IGNORECASE | re.DOTALL)
 _ORDER = ("state", "town", "place", "street", "address")
 
 

@@ -2,7 +2,8 @@
 
 import re
 
-_COORDINATES = re.compile(r"\(?\s*([-+]?\d{1,3}(?:\.\d{1,12})?)\s*°?\s*[,;\s]\s*([-+]?\d{1,3}(?:\.\d{1,12})?)\s*°?\s*\)?")
+_DEGREES = r"([-+]?\d{1,3}(?:\.\d{1,12})?)(?:\s*+°)?+"
+_COORDINATES = re.compile(rf"\(?\s*{_DEGREES}(?:\s*+[,;]\s*+|\s++){_DEGREES}\s*\)?")
 
 
 def distance(metres: float) -> str:

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 LINK = re.compile(r"\[\[([^\[\]|\n]+)(?:\|([^\[\]|\n]+))?\]\]")
-_HEADING = re.compile(r"^== *(.+?) *==[ \t]*$", re.MULTILINE)
+_HEADING = re.compile(r"^==(?! *==[ \t]*$)(.+)==[ \t]*$", re.MULTILINE)
 _UNSAFE_IN_ID = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -48,7 +48,8 @@ def sections(text: str) -> list[Section]:
     [Section(heading='', body='One.'), Section(heading='More', body='Two.')]
     """
     lead, *rest = _HEADING.split(text)
-    return [Section("", lead.strip()), *(Section(rest[i], rest[i + 1].strip()) for i in range(0, len(rest), 2))]
+    parts = (Section(rest[i].strip(" "), rest[i + 1].strip()) for i in range(0, len(rest), 2))
+    return [Section("", lead.strip()), *parts]
 
 
 def whole(parts: list[Section]) -> str:
@@ -71,7 +72,7 @@ def plain(text: str) -> str:
     >>> plain("* [[Dorim]] and [[Salem|the sea]]")
     'Dorim and the sea'
     """
-    text = LINK.sub(lambda match: match[2] or match[1], _HEADING.sub(r"\1.", text))
+    text = LINK.sub(lambda match: match[2] or match[1], _HEADING.sub(lambda match: f"{match[1].strip(' ')}.", text))
     return " ".join(re.sub(r"^[*!|] ", "", line).replace(" | ", " - ") for line in text.split("\n") if line).strip()
 
 

@@ -25,7 +25,7 @@ HALVES: tuple[Half, ...] = get_args(Half)
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _UNITS = {"d": 1440, "h": 60, "min": 1}
-_PARTS = re.compile(r"(\d+)\s*(d|h|min)\b")
+_PARTS = re.compile(r"(?<!\d)(\d+)\s*(d|h|min)\b")
 _WORDS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _DATES = (r"(?P<Y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})", r"(?P<b>[A-Z][a-z]+) (?P<d>\d{1,2}), (?P<Y>\d{4})")
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]

@@ -14,7 +14,7 @@ from webarena_gym.sites.reddit.views.submissions import BODY
 
 FIELDS = {
     "url": Field(
-        "URL", required=False, limit=2_000, pattern=re.compile(r"https?://[^\s/\"<>]+[^\s\"<>]*"),
+        "URL", required=False, limit=2_000, pattern=re.compile(r"https?://[^\s/\"<>][^\s\"<>]*"),
         hint="an address begins with http:// or https://.",
     ),
     "image": Field(

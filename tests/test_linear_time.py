@@ -1,0 +1,293 @@
+"""No text makes a part slow: what reads foreign text takes linear time, and so does every regular expression of the sources."""
+
+import ast
+import re
+import re._constants as codes
+import re._parser as parser
+from html import escape
+from importlib import import_module
+from itertools import islice, product
+from pathlib import Path
+
+import pytest
+
+from tests.growth import NASTY, outgrown, text_of
+from webarena_gym.browsers import rendering, urls, validity
+from webarena_gym.browsers.cookies import CookieJar
+from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.network import Response
+from webarena_gym.observation import observe
+from webarena_gym.page import Page, Tab
+from webarena_gym.sites.common import forms, texts
+from webarena_gym.sites.gitlab import markdown, planning, slugs
+from webarena_gym.sites.homepage import arithmetic
+from webarena_gym.sites.layout.wording import Wording
+from webarena_gym.sites.map.addresses import read_address
+from webarena_gym.sites.map.units import read_coordinates
+from webarena_gym.sites.wikipedia import markup
+from webarena_gym.sites.wikipedia.views.search import snippet
+from webarena_gym.spaces import within_charset
+
+ROOT = Path(__file__).parent.parent
+FILES = sorted((ROOT / "webarena_gym").rglob("*.py"))
+METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
+FLOOR = 0.0005  # seconds; linear time is below at the largest size, quadratic time far above
+SHORTEST, LONGEST = 6, 6_144  # characters
+MOST_TEXTS = 500
+
+STAND_INS = {
+    "word": "word", "choice": "word", "wanted": "word", "separator": r",\s", "names": ("do", "exit"), "phrase": "word",
+    "before": "Edit ", "blank": "{}", "after": " now", "pattern": "[a-z]+",
+}  # fmt: skip
+"""Values of the local names from which patterns are made while the package runs."""
+
+HOW = {"sites/layout/wording.py": {"fullmatch"}}
+"""How patterns without names of their own are used."""
+
+EXEMPT = {
+    "browsers/rendering.py:_META_CHARSET": "reads the first 1,024 bytes of a page",
+}
+"""Patterns that need no linear time, and why."""
+
+
+def uses():
+    """Yield every use of a regular expression: where, its pattern, its flags, and the methods by which it is used."""
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+    for path, tree in trees.items():
+        owners = {
+            id(node): target.id
+            for statement in ast.walk(tree)
+            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
+            for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
+            if isinstance(target, ast.Name)
+            for node in ast.walk(statement.value)
+        }
+        for node in ast.walk(tree):
+            is_use = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _name(node.func.value) == "re"
+            if not is_use or node.func.attr not in ("compile", *METHODS):
+                continue
+            name = owners.get(id(node), "")
+            methods = {node.func.attr} if node.func.attr in METHODS else _methods(trees, path, name, node)
+            place = 1 if node.func.attr == "compile" else 2 if node.func.attr not in ("sub", "subn") else 4
+            flags = [argument for argument in node.args[place:] if "re." in ast.unparse(argument)]
+            flags += [keyword.value for keyword in node.keywords if keyword.arg == "flags"]
+            where = f"{path.relative_to(ROOT / 'webarena_gym')}:{name or node.lineno}"
+            yield pytest.param(path, node.args[0], flags, methods, where, id=f"{where}:{node.lineno}")
+
+
+def _name(node):
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _methods(trees, path, name, made):
+    """How the pattern that is `made` in a file, and called by a name, is used; in the strictest ways when that cannot be seen."""
+    found = set()
+    for node in (node for other in trees if other == path or not name.startswith("_") for node in ast.walk(trees[other])):
+        if (
+            isinstance(node, ast.keyword)
+            and node.arg == "pattern"
+            and (node.value is made or (name and _called(node.value) == name))
+        ):
+            found.add("fullmatch")  # as the fields of forms do
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS and name and _called(node.value) == name:
+            found.add(node.attr)
+    return found or HOW.get(str(path.relative_to(ROOT / "webarena_gym"))) or {"finditer", "fullmatch"}
+
+
+def _called(node):
+    """By which name an expression calls something: `name`, `module.name` or `name[...]`."""
+    if isinstance(node, ast.Subscript):
+        return _called(node.value)
+    return node.attr if isinstance(node, ast.Attribute) else _name(node)
+
+
+def _value(path, node):
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    return eval(compile(ast.Expression(node), "", "eval"), vars(import_module(module)) | STAND_INS)
+
+
+def run(pattern, method, text):
+    """Let a pattern look through a text as far as the method does."""
+    if method in ("match", "fullmatch", "search"):
+        getattr(pattern, method)(text)
+    else:
+        for _ in pattern.finditer(text):
+            pass
+
+
+MARKS = " \n\tab1A_.,-/*[](){}<>=|#'\"`@:$\\~\x00é"
+
+
+def _members(items, flags):
+    """The characters, out of a few of every kind, that one set or category of a parsed pattern holds."""
+    return [mark for mark in MARKS if _fits(items, mark, flags)] or ["?"]
+
+
+def _fits(items, mark, flags):
+    negated = bool(items) and items[0][0] is codes.NEGATE
+    return negated != any(_fits_one(kind, value, mark, flags) for kind, value in items)
+
+
+def _fits_one(kind, value, mark, flags):
+    if kind is codes.LITERAL:
+        return chr(value) == mark or (bool(flags & re.IGNORECASE) and chr(value).lower() == mark.lower())
+    if kind is codes.RANGE:
+        return value[0] <= ord(mark) <= value[1]
+    if kind is codes.CATEGORY:
+        name = str(value).removeprefix("CATEGORY_")
+        has = {"SPACE": mark.isspace(), "DIGIT": mark.isdigit(), "WORD": mark.isalnum() or mark == "_"}
+        return not has[name.removeprefix("NOT_")] if name.startswith("NOT_") else has[name]
+    return False
+
+
+def parts(tree, flags, written=""):
+    """Yield what a pattern is made of: (text before it, its marks, whether it repeats), in the order of a text that fits."""
+    for kind, value in tree:
+        if kind is codes.LITERAL:
+            yield written, [chr(value)], False
+            written += chr(value)
+        elif kind in (codes.IN, codes.NOT_LITERAL, codes.ANY):
+            items = {
+                codes.ANY: [(codes.NEGATE, None), (codes.LITERAL, 10)],
+                codes.NOT_LITERAL: [(codes.NEGATE, None), (codes.LITERAL, value)],
+            }
+            marks = _members(items.get(kind, value), flags)
+            yield written, marks, False
+            written += "a" if "a" in marks else marks[0]
+        elif kind in (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT):
+            least, _, inner = value
+            found = list(parts(inner, flags, written))
+            for before, marks, _ in found:
+                yield before, marks, True
+            if least and found:
+                written = found[-1][0] + found[-1][1][0]
+        elif kind is codes.SUBPATTERN:
+            found = list(parts(value[-1], flags, written))
+            yield from found
+            written = found[-1][0] + found[-1][1][0] if found else written
+        elif kind is codes.ATOMIC_GROUP:
+            found = list(parts(value, flags, written))
+            yield from found
+            written = found[-1][0] + found[-1][1][0] if found else written
+        elif kind is codes.BRANCH:
+            ends = [list(parts(branch, flags, written)) for branch in value[1]]
+            for found in ends:
+                yield from found
+            written = ends[0][-1][0] + ends[0][-1][1][0] if ends[0] else written
+
+
+def pumps(pattern):
+    """Yield texts in three parts, of which the one in the middle is repeated: what a backtracking search finds hard."""
+    source = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    found = list(parts(parser.parse(source, pattern.flags & ~re.UNICODE), pattern.flags))
+    before = list(
+        dict.fromkeys(("", "a", *(written for written, _, repeats in found if repeats), *(found[-1:] and [found[-1][0]])))
+    )
+    marks = [marks for _, marks, _ in found]
+    single = list(
+        dict.fromkeys(
+            (" ", "a", "1", *(mark for group in marks for mark in group[:2]), *(m for g in marks for m in g if m in " \n"))
+        )
+    )
+    starts = [f"{written}{mark} " for written, marks, repeats in found if repeats for mark in ["", *marks[:2], "a"]]
+    units = list(dict.fromkeys((*before[1:], *starts, *single)))
+    pairs = ["".join(pair) for pair in product(single, repeat=2) if pair[0] != pair[1]]
+    ends = ("\x7f", "", "\n\x7fx", "a")
+    yield from ((start, unit, end) for start in before for unit in units for end in ends)
+    yield from (("", unit, "\x7f") for unit in pairs)
+    yield from ((start, unit, "\x7f") for start in before[1:] for unit in pairs)
+
+
+def slow(pattern, methods):
+    """Return the texts that take a pattern more than linear time, with what was measured: none for a good one."""
+    is_bytes = isinstance(pattern.pattern, bytes)
+    for start, unit, end in islice(dict.fromkeys(pumps(pattern)), MOST_TEXTS):
+        for method in methods:
+
+            def work(size, start=start, unit=unit, end=end, method=method):
+                text = start + unit * (size // len(unit)) + end
+                sent = text.encode("latin-1", "replace") if is_bytes else text
+                return lambda: run(pattern, method, sent)
+
+            if problem := outgrown(work, SHORTEST, LONGEST, FLOOR):
+                yield f"{method} in {start!r} + {unit!r} * n + {end!r}: {problem}"
+
+
+@pytest.mark.parametrize(("path", "node", "flags", "methods", "where"), list(uses()))
+def test_patterns_take_linear_time(path, node, flags, methods, where):
+    if where in EXEMPT:
+        pytest.skip(EXEMPT[where])
+    pattern = _value(path, node)
+    if not isinstance(pattern, re.Pattern):
+        pattern = re.compile(pattern, sum(_value(path, flag) for flag in flags))
+    assert next(slow(pattern, methods), "") == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "method"),
+    [
+        (r"^== *(.+?) *==[ \t]*$", "split"), (r"(#{1,6})\s+(.+?)\s*#*", "fullmatch"), (r"\*\*(?=\S)(.+?)(?<=\S)\*\*", "sub"),
+        (r"[ \t]+$", "sub"), (r"https?://[^\s/]+[^\s]*", "fullmatch"), (r"Target.*closed", "search"), (r"(a+)+b", "match"),
+        (r"<head(\s[^>]*)?>", "search"), (r"\s*°?\s*,\s*°?", "search"), (r"\[(.*?)\]\s*\[(.*?)\]", "search"),
+    ],
+)  # fmt: skip
+def test_slow_patterns_are_found(source, method):
+    assert next(slow(re.compile(source, re.MULTILINE), [method]), "")
+
+
+def exists(title):
+    return len(title) % 2 == 0
+
+
+def browse(text):
+    response = Response(200, [("Content-Type", "text/html; charset=utf-8")], text.encode("utf-8", "replace"))
+    document = Document(SavedDocument(rendering.render(response)))
+    for style, elements in (("html", "id"), ("axtree", "label")):
+        observe(Page("", document.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
+
+
+SCANNERS = {
+    "code host: Markdown": markdown.render_markdown,
+    "code host: mentions": planning.mentions,
+    "code host: names": lambda text: (slugs.slug(text), slugs.is_slug(text)),
+    "encyclopedia: sections": lambda text: markup.whole(markup.sections(text)),
+    "encyclopedia: a body": lambda text: markup.html(text, exists),
+    "encyclopedia: a search": lambda text: snippet(markup.plain(text), "needle"),
+    "encyclopedia: links": markup.links,
+    "map: places": lambda text: (read_coordinates(text), read_address(text)),
+    "forms: texts": lambda text: (forms.clean(text), forms.line(text), texts.slug(text), texts.like(text)),
+    "forms: values": lambda text: (
+        forms.is_email(text),
+        forms.day(text),
+        forms.whole_number(text, 0, 9),
+        arithmetic.read(text),
+    ),
+    "layouts: labels": Wording(1).label,
+    "browser: addresses": lambda text: (
+        urls.resolve("http://shop.test/a?b", text),
+        urls.resolve("http://shop.test/", f"/{text}/.."),
+    ),
+    "browser: cookies": lambda text: CookieJar().receive(
+        "http://shop.test/", f"a={text}; path={text}; expires={text}; max-age={text}"
+    ),
+    "browser: fields": lambda text: [
+        validity.format_problem(kind, text) for kind in ("number", "date", "time", "week", "color")
+    ],
+    "browser: a page": browse,
+    "browser: a label": lambda text: browse(
+        f"<label>{escape(text)}<input></label><select><option>{escape(text)}</select><p>{text}"
+    ),
+    "spaces": within_charset,
+}
+"""What reads foreign text by more than a pattern."""
+
+
+@pytest.mark.parametrize("scan", SCANNERS.values(), ids=SCANNERS)
+def test_scanners_take_linear_time(scan):
+    for start, unit in NASTY:
+
+        def work(size, start=start, unit=unit):
+            text = text_of(start, unit, size)
+            return lambda: scan(text)
+
+        assert not outgrown(work, SHORTEST, LONGEST, 10 * FLOOR), f"{start!r} + {unit!r} * n"
