@@ -14,7 +14,7 @@ from webarena_gym.sites.common.dice import Dice
 from webarena_gym.sites.common.holdout import is_held_out, share
 
 _TABLE = Path(__file__).parent / "wording.json"
-_DEEPEST = 4  # labels in each other; ours go two deep, and what people write may go on and on
+_DEEPEST = 4  # labels in each other; ours go two deep, what people write may go on and on
 _BLANKS = {"{}": "(.+)", "{#}": "([0-9]+)"}  # and what may stand in their place
 
 
