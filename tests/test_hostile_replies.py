@@ -1,5 +1,6 @@
 """Whatever an agent replies, an env goes on: no exception, no page that breaks down, nothing outside of its sites."""
 
+from itertools import product
 from random import Random
 from urllib.parse import quote, urlsplit
 
@@ -8,6 +9,9 @@ import pytest
 
 from tests.crawl import ODD, survey
 from webarena_gym.actions import Action, Kind
+from webarena_gym.browsers.document import Document, SavedDocument
+from webarena_gym.observation import observe
+from webarena_gym.page import Page
 from webarena_gym.sites.world import HOSTS
 from webarena_gym.tasks import Task
 
@@ -121,3 +125,15 @@ def test_an_env_outlives_every_reply(site, variation):
         is_inside = urlsplit(info["url"]).netloc in HOSTS.values() and info["url"].startswith("http://")
         assert is_inside or info["url"] == "about:blank" or "can't be reached" in seen, said[:300]
     env.close()
+
+
+@pytest.mark.parametrize("depth", [30, 60, 99, 120, 1_000, 20_000])
+@pytest.mark.parametrize(
+    "pair",
+    ["<div><span>", "<h1><b>", "<ul><li>", "<table><td>", "<label><a href=x>", "<button><i>", "<details open><summary>x"],
+)
+def test_pages_may_nest_however_deep(pair, depth):
+    document = Document(SavedDocument(f"<p>begin{pair * depth}end".encode()))
+    for style, elements in product(("html", "axtree"), ("id", "label")):
+        seen = observe(Page("", "", document.root, (), 0), style=style, elements=elements, window=10**9)
+        assert "begin" in seen.text or "nested more than 200 deep" in seen.text

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
@@ -28,6 +29,8 @@ Style = Literal["html", "axtree"]
 _MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
 _MAX_NOTICES = 10
 _MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
+_DEEPEST = 200  # elements in each other; readers go down by recursion
+_is_too_deep = etree.XPath(f"boolean({'/*' * (_DEEPEST + 1)})")
 _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 
@@ -119,7 +122,9 @@ def scrolled(observation: Observation, *, down: bool) -> int:
 def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node]]:
     """Return the lines of the whole page and its nodes, from the page's readings if they stand there."""
     key = ("observation", style, elements, bbox, page.focused)
-    if key not in page.readings:
+    if key not in page.readings and _is_too_deep(page.root):
+        page.readings[key] = [f"[This page cannot be shown: its elements are nested more than {_DEEPEST} deep.]"], {}
+    elif key not in page.readings:
         writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
         found = write(page.root, writer, elements)
         page.readings[key] = writer.lines, found
