@@ -252,7 +252,7 @@ class TestSessions:
 )
 def test_a_task_begins_signed_in_where_its_storage_state_says(record, sites):
     block = {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}}
-    task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "", "intent": "", "eval": block}
+    task = {"task_id": 7, "sites": ["shopping", "reddit"], "start_url": "__SHOPPING__", "intent": "", "eval": block}
     assert login_sites(parse_task(task | record)) == sites
 
 
