@@ -131,7 +131,8 @@ def _resources(_, elements, __):
                 ("javascript:", "vbscript:")
             ):
                 yield f"a script in {name}: {value}"
-        source = element.get("src") or (element.get("href", "") if element.tag == "link" else "")
+        names_the_page = element.tag == "link" and element.get("rel") in ("canonical", "self")  # which is not fetched
+        source = element.get("src") or (element.get("href", "") if element.tag == "link" and not names_the_page else "")
         if urlsplit(source).netloc or urlsplit(source).scheme not in ("", "data"):
             yield f"a resource from elsewhere: {source}"
         if element.tag == "a" and element.get("href") == "":

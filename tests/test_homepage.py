@@ -115,7 +115,7 @@ def test_the_scratchpad_keeps_one_note(visitor):
     assert "The note was saved." in visitor.text
     assert [tuple(row) for row in visitor.db.execute("SELECT text FROM note")] == [("<milk> & eggs\nbread",)]
     visitor.open("/").click("Scratchpad")
-    assert "&lt;milk> & eggs bread" in visitor.text
+    assert "&lt;milk> & eggs\nbread" in visitor.text
     assert "The scratchpad was cleared." in visitor.fill("Note", "  ").click("Save note").text
     assert visitor.db.execute("SELECT count(*) FROM note").fetchone()[0] == 0
 

@@ -90,6 +90,7 @@ class MiniWobText(WebArenaLite):
             header=header,
             window=window,
             on_failure=on_failure,
+            side_effects="ignored",  # its pages keep no databases
         )
         self._venue = MiniWobVenue(self._make_browser, data_mode)
 
