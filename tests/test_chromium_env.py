@@ -14,6 +14,7 @@ from tests.serving import serving
 from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.evaluators import outcome as judged_outcome
+from webarena_gym.network import Network
 from webarena_gym.tasks import Expert, Task
 
 pytestmark = needs.chromium
@@ -142,12 +143,12 @@ def test_a_crash_ends_the_episode_unjudged_and_the_next_one_works():
 
 @pytest.mark.parametrize("kind", ["inprocess", "chromium"])
 def test_a_fault_of_a_site_is_raised_by_step_and_reset_alike_on_both_browsers(kind, monkeypatch):
-    def broken(environ, start_response):
-        raise ZeroDivisionError(environ["PATH_INFO"])
+    def broken(self, method, url, headers=None, body=b""):
+        raise ZeroDivisionError(url)
 
     env = gymnasium.make("WebArenaLite-v0", browser=kind, split="test").unwrapped
     env.reset(options={"task": "shopping.checkout/1000/0"})
-    monkeypatch.setitem(env._venue._network._sites, "shop.test", broken)
+    monkeypatch.setattr(Network, "request", broken)
     for fail in (
         lambda: env.step('do(action="Click", element="0")'),
         lambda: env.reset(options={"task": "shopping.checkout/1000/0"}),

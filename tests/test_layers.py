@@ -20,7 +20,10 @@ ALLOWED = {
     "observation": {"errors", "page", "texts"},
     "history": {"actions", "texts"},
     "answers": set(),
-    "evaluators": {"errors", "page", "traffic", "changes", "answers", "observation", "servers"},
+    "interrupts": set(),
+    "differential": {"actions", "browsers", "env", "observation", "page", "processes", "sites", "tasks"},
+    "processes": set(),
+    "evaluators": {"errors", "interrupts", "page", "traffic", "changes", "answers", "observation", "servers"},
     "judges": {"errors", "servers"},
     "network": {"errors"},
     "progress": set(),
@@ -83,6 +86,7 @@ ALLOWED = {
     "audit": {
         "errors",
         "page",
+        "processes",
         "actions",
         "answers",
         "observation",
@@ -98,7 +102,7 @@ ALLOWED = {
     },
     "serve": {"network", "sites"},
     "__main__": {"cli"},
-    "cli": {"errors", "progress", "actions", "sites", "tasks", "env", "audit", "serve", "doctor"},
+    "cli": {"differential", "errors", "progress", "actions", "sites", "tasks", "env", "audit", "serve", "doctor"},
 }
 
 

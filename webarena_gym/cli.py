@@ -17,7 +17,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import DATABASES, cache_folder, load_world
+from webarena_gym.sites.world import DATABASES, HOSTS, cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
 
@@ -72,6 +72,23 @@ def _parser() -> argparse.ArgumentParser:
     audit.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
     audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     audit.set_defaults(run=_audit)
+
+    fuzz = commands.add_parser(
+        "fuzz",
+        help="act at random on both browsers, which must show the same",
+        description="Takes random walks on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
+        "differs is told with the fewest replies that lead to it.",
+    )
+    fuzz.add_argument("--states", type=int, default=10_000, metavar="N", help="states to compare (default: 10000)")
+    fuzz.add_argument("--seed", type=int, default=0, help="the seed of what is done (default: 0)")
+    fuzz.add_argument("--site", action="append", choices=tuple(HOSTS), help="begin on this site (may be repeated)")
+    fuzz.add_argument(
+        "--world-seed", type=int, action="append", metavar="SEED", help="a world (may be repeated; default: 1000)"
+    )
+    _choose_variation(fuzz)
+    fuzz.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
+    fuzz.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
+    fuzz.set_defaults(run=_fuzz)
 
     play = commands.add_parser("play", help="do a task yourself in the terminal")
     play.add_argument("task", nargs="?", help="a task id; one is drawn without it")
@@ -214,6 +231,37 @@ def _audit(options: argparse.Namespace) -> int:
         }
         print(json.dumps({**totals, **setting}))
     return 0 if findings.is_clean else 1
+
+
+def _fuzz(options: argparse.Namespace) -> int:
+    from webarena_gym.differential import compare, plan  # noqa: PLC0415 - keeps the other commands quick to start
+
+    if options.states < 1:
+        raise TaskError(f"--states is {options.states}; expected a positive number")
+    start = time.perf_counter()
+    walks = plan(
+        options.states,
+        seed=options.seed,
+        sites=options.site or tuple(HOSTS),
+        world_seeds=options.world_seed or (1000,),
+        variation=options.variation,
+    )
+    progress.show(0, options.states, "states compared")
+    found = compare(
+        walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states, options.states, "states compared")
+    )
+    progress.clear()
+    seconds = round(time.perf_counter() - start, 2)
+    print(
+        f"{found.states} states of {found.walks} walks on both browsers, {len(found.differences)} differences, in {seconds} s"
+    )
+    for difference in found.differences:
+        print(f"  {difference}")
+    if options.json:
+        counts = {"states": found.states, "walks": found.walks, "differences": len(found.differences)}
+        setting = {"seed": options.seed, "variation": options.variation, "seconds": seconds}
+        print(json.dumps({**counts, **setting}))
+    return 1 if found.differences else 0
 
 
 def _play(options: argparse.Namespace) -> int:

@@ -184,6 +184,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             )
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
+        self._is_whole = True  # False while a call changes the episode, and for good when it did not come to its end
 
     # What an agent must know.
 
@@ -244,7 +245,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """
         super().reset(seed=seed)
         task = self._choose(options or {})
-        self._episode = self._lost = None
+        self._leave()
         try:
             goal = self._venue.enter(task)
         except BrowserError:  # it may have died since; a new one is worth one try
@@ -253,18 +254,32 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._limit = min(self._max_steps, outer_limit(self))
         self._episode = Episode(task, goal, self._venue.browser, self._presentation, self.dialect)
         text, info = self._episode.tell()
+        self._is_whole = True
         return text, dict(info)
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a model's whole reply, do the action in it, and return what follows.
 
+        A step that is interrupted, as by Ctrl-C, costs the episode, since nobody can know how much of it was done.
+
         Raises gymnasium's ResetNeeded outside an episode, and TypeError for a reply that is no text.
         """
+        self._expect_whole()
         episode = self._episode
         if episode is None or episode.is_over:
             raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before step()")
         if not isinstance(action, str):
             raise TypeError(f"an action is the text of a reply, got {type(action).__name__}")
+        self._is_whole = False
+        try:
+            result = self._take(episode, action)
+        except EvaluationError:  # the step was done
+            self._is_whole = True
+            raise
+        self._is_whole = True  # an interrupt cannot come between this and the return
+        return result
+
+    def _take(self, episode: Episode, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         last = episode.look()
         try:
             answer = episode.take(action)
@@ -292,8 +307,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""
+        self._is_whole = False
         self._venue.close()
         self._episode = self._lost = None
+        self._is_whole = True
 
     # Forking.
 
@@ -320,7 +337,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise SnapshotError(f"expected a Snapshot of this env, got {type(snapshot).__name__}")
         if snapshot.seal != snapshot.sealed().seal:
             raise SnapshotError("the snapshot is damaged: its content is not what was saved, or it is of another version")
-        self._episode = self._lost = None
+        self._leave()
         self._venue.restore(snapshot.venue)
         self._episode = Episode(
             snapshot.task,
@@ -335,11 +352,26 @@ class WebArenaLite(gymnasium.Env[str, str]):
         )
         self.np_random.bit_generator.state = snapshot.random_state
         text, info = self._episode.tell()
+        self._is_whole = True
         return text, dict(info)
 
     # Inside.
 
+    def _leave(self) -> None:
+        """Leave the episode for another; what an interrupted call has left behind is not used again."""
+        if not self._is_whole:
+            self._venue.close()
+        self._episode = self._lost = None
+        self._is_whole = False
+
+    def _expect_whole(self) -> None:
+        if not self._is_whole:
+            raise gymnasium.error.ResetNeeded(
+                "the last call did not come to its end, and the episode is lost with it; call reset()"
+            )
+
     def _started(self) -> Episode:
+        self._expect_whole()
         if self._episode is None:
             raise gymnasium.error.ResetNeeded("there is no episode; call reset() first")
         return self._episode
@@ -363,7 +395,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Judge an episode that is over; returns what its info says of that."""
-        task = self._started().task
+        assert self._episode is not None
+        task = self._episode.task
         verdicts = evaluate(task.eval, task.intent, outcome(self._venue, answer, self._accounts), self._judge, self._rules)
         more: dict[str, Any] = {}
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):

@@ -1,11 +1,8 @@
 """Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
-from typing import Any, Literal
+from typing import Literal
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.audit.deeds import Repertoire, repertoire
@@ -19,6 +16,7 @@ from webarena_gym.audit.side_effects import try_side_effects
 from webarena_gym.audit.sightings import Sightings, groundless
 from webarena_gym.audit.wordings import try_wordings
 from webarena_gym.env import WebArenaLite
+from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 
@@ -56,7 +54,7 @@ def audit(
     chosen = list(tasks)
     chunks = [chosen[start : start + _CHUNK] for start in range(0, len(chosen), _CHUNK)]
     findings = Findings()
-    with _workers(min(jobs, len(chunks))) as work:
+    with workers(min(jobs, len(chunks))) as work:
         if browser == "chromium":
             parts = work(partial(_compare_all, variation=variation), chunks)
         else:
@@ -72,16 +70,6 @@ def audit(
             findings.add(found)
             on_progress(findings.tasks)
     return findings
-
-
-@contextmanager
-def _workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """A `map` over that many processes; one works here."""
-    if count <= 1:
-        yield map
-    else:
-        with ProcessPoolExecutor(count, get_context("spawn")) as pool:
-            yield pool.map
 
 
 def _examine_all(tasks: Sequence[Task], repertoires: Mapping[int, Repertoire], variation: Variation) -> Findings:

@@ -62,8 +62,9 @@ class Client:
 
 
 def _redirected(request: Request, status: int, url: str) -> Request:
-    if "#" not in url:
-        url += "".join(request.url.partition("#")[1:])
+    fragment = request.url.partition("#")[2]
+    if fragment and "#" not in url:
+        url += f"#{fragment}"
     if status in {301, 302, 303} and request.method == "POST":
         return Request(url, referrer=request.referrer)
     return request._replace(url=url)

@@ -5,7 +5,7 @@ the source contains, saving it again costs nothing while it does not change, and
 """
 
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from functools import cached_property, lru_cache
 from itertools import dropwhile
 from typing import Any, NamedTuple
@@ -25,7 +25,8 @@ _PARSER = etree.HTMLParser(encoding="utf-8", huge_tree=True)
 # The lookup of lxml.html's own parser is a call of Python's for every element that is looked at.
 _PARSER.set_element_class_lookup(etree.ElementDefaultClassLookup(element=HtmlElement, comment=HtmlComment))
 _IN_HEAD = frozenset(("title", "meta", "link", "base", "style", "script", "noscript", "template", etree.Comment))
-_NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""The characters that no tree can hold."""
 
 
 class SavedDocument(NamedTuple):
@@ -34,6 +35,9 @@ class SavedDocument(NamedTuple):
     html: bytes
     changes: tuple[tuple[Path, str, str | None], ...] = ()
     focus: Path | None = None
+    is_selected: bool = False
+    start: Path | None = None
+    is_revisited: bool = False
 
 
 class Source:
@@ -67,6 +71,9 @@ class Document:
         self._own: HtmlElement | None = None
         self._readings: dict[Hashable, Any] = {}
         self._focused: HtmlElement | None = None
+        self._is_selected = False
+        self._start: HtmlElement | None = None
+        self._is_revisited = saved.is_revisited
 
     @cached_property
     def _source(self) -> Source:
@@ -79,6 +86,9 @@ class Document:
                 self._write(_element_at(root, path), name, value)
             if self._saved.focus is not None:
                 self._focused = _element_at(root, self._saved.focus)
+            if self._saved.start is not None:
+                self._start = _element_at(root, self._saved.start)
+            self._is_selected = self._saved.is_selected
         return source
 
     @property
@@ -108,10 +118,37 @@ class Document:
         """The element that keys go to."""
         return self._focused if self._source else None
 
-    def focus(self, element: HtmlElement | None) -> None:
-        """Let keys go to `element`."""
-        if element is not self.focused:
+    @property
+    def is_selected(self) -> bool:
+        """Whether what is typed replaces all of the focused element's text, and does not go to its end."""
+        return self.focused is not None and self._is_selected
+
+    @property
+    def start(self) -> HtmlElement | None:
+        """Where the Tab key goes on from: the focused element, else that which was, or a place that was gone to."""
+        return self.focused if self.focused is not None else self._start
+
+    def focus(self, element: HtmlElement | None, *, selected: bool = False, start: HtmlElement | None = None) -> None:
+        """Let keys go to `element`, whose text is `selected` or not; None lets the Tab key go on from `start`, or where it was."""
+        if start is None:
+            start = element if element is not None else self._start if self._source else None
+        if element is not self.focused or selected != self._is_selected or start is not self._start:
             self._saved, self._focused = None, None if element is None else self._current(element)
+            self._start = None if start is None else self._current(start)
+            self._is_selected = selected
+
+    def forget_start(self) -> None:
+        """Let the Tab key go on from the focused element, or else from the top."""
+        if self._source and self._start is not None:
+            self._saved = self._start = None
+
+    def revisit(self) -> bool:
+        """Take note that the history has led here, and return whether it had not before."""
+        is_first = not self._is_revisited
+        if is_first:
+            saved = self.save()
+            self._is_revisited, self._saved = True, saved._replace(is_revisited=True)
+        return is_first
 
     def owns(self, element: HtmlElement) -> bool:
         """Return whether an element is part of this document."""
@@ -128,6 +165,7 @@ class Document:
                 self._own = parse(self._html)
                 element = self._current(element)
                 self._focused = None if self._focused is None else self._current(self._focused)
+                self._start = None if self._start is None else self._current(self._start)
             self._saved = None
             self._readings = {}
             self._write(element, name, value)
@@ -142,16 +180,24 @@ class Document:
         if element in self._changes:
             self.write(element, self._changes[element][0], self._defaults[element])
 
+    def write_defaults(self, concerns: Callable[[HtmlElement], bool]) -> None:
+        """Give their first state back to all elements that were changed and that it `concerns`."""
+        if self._source:
+            for element in [element for element in self._changes if concerns(element)]:
+                self.write_default(element)
+
     def save(self) -> SavedDocument:
         """Return the document as a value; the same object as long as nothing changes."""
         if self._saved is None:
             changes = tuple((_path_to(element), *change) for element, change in self._changes.items())
-            self._saved = SavedDocument(self._html, changes, None if self._focused is None else _path_to(self._focused))
+            focus = None if self._focused is None else _path_to(self._focused)
+            start = None if self._start is None else _path_to(self._start)
+            self._saved = SavedDocument(self._html, changes, focus, self._is_selected, start, self._is_revisited)
         return self._saved
 
     def _write(self, element: HtmlElement, name: str, value: str | None) -> None:
         self._defaults.setdefault(element, _read(element, name))
-        value = None if value is None else _NOT_IN_TREE.sub("", value)
+        value = None if value is None else NOT_IN_TREE.sub("", value)
         self._changes[element] = (name, value)
         if name == TEXT:
             element.text = value
@@ -211,7 +257,7 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
             if len(control) or (control.text or "").startswith("\n"):
                 text = "".join(control.itertext()).removeprefix("\n")
                 del control[:]
-                control.text = _NOT_IN_TREE.sub("", text)
+                control.text = NOT_IN_TREE.sub("", text)
         elif control.tag == "select":
             if "multiple" not in control.attrib:
                 _select_one(control)

@@ -3,6 +3,8 @@
 All functions read a tree and change nothing. Live state stands in the attributes, as `webarena_gym.page` says.
 """
 
+from urllib.parse import unquote
+
 from lxml import etree
 from lxml.html import HtmlElement
 
@@ -117,11 +119,33 @@ def is_summary(element: HtmlElement) -> bool:
     return element.tag == "summary" and summary_of(element.getparent()) is element
 
 
+def indicated(root: HtmlElement, fragment: str) -> HtmlElement | None:
+    """Return the element that a URL's fragment leads to, written as it is or percent-encoded; None for the top and for none."""
+    for name in (fragment, unquote(fragment)) if fragment else ():
+        found = root.get_element_by_id(name, None)
+        if found is None:
+            found = next((anchor for anchor in root.iter("a") if anchor.get("name") == name), None)
+        if found is not None:
+            return found
+    return None
+
+
 def is_focusable(element: HtmlElement) -> bool:
     """Return whether a click or the Tab key can bring keys to an element."""
     if element.tag in _CONTROL_TAGS:
         return not is_disabled(element) and not is_hidden(element)
     return is_link(element) or is_summary(element) or "tabindex" in element.attrib
+
+
+def is_forgotten(element: HtmlElement) -> bool:
+    """Return whether what was done to an element is lost when its page is left, and does not come back with it."""
+    return element.tag == "details" or kind(element) == "password" or _autocomplete(element) == "off"
+
+
+def _autocomplete(control: HtmlElement) -> str:
+    form = owner(control)
+    own = control.get("autocomplete", "" if form is None else form.get("autocomplete", ""))
+    return str(own).strip().lower()
 
 
 def click_target(element: HtmlElement) -> HtmlElement | None:

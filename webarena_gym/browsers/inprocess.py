@@ -1,15 +1,16 @@
 """A user agent for server-rendered pages: WSGI applications answer it directly, lxml holds its pages, nothing is drawn.
 
-It does what HTML says about links, forms, tabs, history and cookies. It has no scripts, style sheets, frames, uploads or
-downloads, and no cache: going back shows the page as it was left.
+It does what HTML says about links, forms, tabs, history, focus and cookies. It has no scripts, style sheets, frames, uploads or
+downloads, and no cache: going back shows the page as it was answered, with what was entered but for what Chromium forgets.
 """
 
 from collections.abc import Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, rendering, strokes, submission, urls, validity
+from webarena_gym.browsers import forms, keys, rendering, strokes, submission, urls, validity
 from webarena_gym.browsers.client import BLANK_URL, Client, Request
 from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument
@@ -19,12 +20,13 @@ from webarena_gym.network import Network
 from webarena_gym.page import Page, Tab
 from webarena_gym.traffic import Traffic
 
-_MODIFIERS = frozenset(("Shift", "Control", "Alt", "Meta", "ControlOrMeta"))
-_ARROWS = frozenset(("ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight"))
-_PAGING = frozenset(("PageUp", "PageDown", "Home", "End"))
-_INERT_KEYS = _MODIFIERS | _ARROWS | _PAGING | {"Escape", "Insert", "Delete", "CapsLock", "ContextMenu"}
-_EDITING_KEYS = frozenset(("Enter", "Tab", "Backspace", "Space"))
-_FUNCTION_KEYS = frozenset(f"F{number}" for number in range(1, 13))
+
+class _Way(Enum):
+    """By what a page is left for another."""
+
+    ADDRESS = auto()
+    LINK = auto()
+    FORM = auto()
 
 
 class Snapshot(NamedTuple):
@@ -77,7 +79,7 @@ class InProcessBrowser:
         self._check_open()
         request = _typed(url)
         self._open_tab(_loaded(BLANK_URL, rendering.BLANK))
-        self._navigate(request)
+        self._navigate(request, _Way.ADDRESS)
 
     def switch_tab(self, index: int) -> None:
         self._check_started()
@@ -92,7 +94,7 @@ class InProcessBrowser:
             self.new_tab()
 
     def goto(self, url: str) -> None:
-        self._navigate(_typed(url))
+        self._navigate(_typed(url), _Way.ADDRESS)
 
     def go_back(self) -> None:
         self._travel(-1, "there is no earlier page in this tab to go back to")
@@ -133,10 +135,11 @@ class InProcessBrowser:
         self._tabs = []
 
     def right_click(self, element: HtmlElement) -> None:
-        self._check(element)
+        self._check_usable(element)
+        self._focus_near(element)
 
     def hover(self, element: HtmlElement) -> None:
-        self._check(element)
+        self._check_shown(element)
 
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
         self._check(element)
@@ -158,12 +161,11 @@ class InProcessBrowser:
         if element.tag != "select":
             raise ActionError(f"cannot select in {forms.describe(element)}: it is no select")
         self._check_enabled(element)
-        self._document.focus(element)
         self._choose(element, forms.find_option(element, option))
+        self._document.focus(element)
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
-        if not _is_known(key):
-            raise ActionError(f'unknown key "{key}"; keys are named as in Enter, Tab, Escape, ArrowDown, PageDown, Control+A')
+        keys.check(key)
         if element is not None:
             self._check_shown(element)
             self._focus_near(element)
@@ -175,18 +177,31 @@ class InProcessBrowser:
             self._move_focus(backwards=key != "Tab")
         elif key == "Enter":
             self._press_enter(focused)
-        elif key in {" ", "Space"} and focused is not None and forms.kind(focused) not in forms.TYPEABLE_KINDS:
+        elif focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS:
+            self._edit(focused, key)
+        elif key in {" ", "Space"} and focused is not None:
             self._click(focused)
-        elif focused is not None and (key in {"Space", "Backspace"} or len(key) == 1):
-            held = forms.value(focused)
-            self._fill(focused, held[:-1] if key == "Backspace" else held + (" " if key == "Space" else key))
+
+    def _edit(self, field: HtmlElement, key: str) -> None:
+        """Do what a key does to the text of a field, which is all selected or has the caret behind it."""
+        held = self._held(field)
+        if written := keys.character(key):
+            self._fill(field, held + written)
+        elif key == "Backspace" or (key == "Delete" and self._document.is_selected):
+            self._fill(field, held[:-1])
+        elif key in {"Control+A", "ControlOrMeta+A"}:
+            self._document.focus(field, selected=True)
+
+    def _held(self, field: HtmlElement) -> str:
+        """Return what stands before what is typed next."""
+        return "" if self._document.is_selected else forms.value(field)
 
     def _press_enter(self, focused: HtmlElement | None) -> None:
         if focused is None:
             return
         what = forms.kind(focused)
         if what == "textarea":
-            self._fill(focused, forms.value(focused) + "\n")
+            self._fill(focused, self._held(focused) + "\n")
         elif focused.tag == "input" and what not in forms.BUTTON_KINDS:
             self._submit_implicitly(forms.owner(focused))
         elif what != "select":
@@ -195,8 +210,7 @@ class InProcessBrowser:
     def _click(self, element: HtmlElement) -> None:
         document = self._document
         target = forms.click_target(element)
-        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
-            self._check_enabled(target)
+        self._check_usable(element)
         self._focus_near(element if target is None else target)
         if target is None:
             return
@@ -249,18 +263,28 @@ class InProcessBrowser:
 
     def _move_focus(self, *, backwards: bool) -> None:
         document = self._document
-        stops = [element for element in document.root.iter("*") if forms.is_focusable(element) and not forms.is_hidden(element)]
+        elements = list(document.root.iter("*"))
         if backwards:
-            stops.reverse()
-        following = stops.index(document.focused) + 1 if document.focused in stops else 0
-        document.focus(stops[following] if following < len(stops) else None)
+            elements.reverse()
+        following = elements.index(document.start) + 1 if document.start is not None else 0
+        stops = (element for element in elements[following:] if forms.is_focusable(element) and not forms.is_hidden(element))
+        document.focus(next(stops, None), selected=True)
 
     def _travel(self, distance: int, problem: str) -> None:
         before = self._document
         if not self._tab.travel(distance):
             raise ActionError(problem)
-        if self._document is not before:  # the values of its fields came back with the page, the focus does not
-            self._document.focus(_focused_at_first(self._document))
+        entry = self._tab.entry
+        is_first = entry.document.revisit()
+        if entry.document is before:
+            if is_first and "#" in entry.url:  # once, as Chromium does it
+                _go_to_place(entry)
+            elif is_first:
+                before.focus(before.focused, selected=before.is_selected, start=before.root)
+        else:  # most of what was entered there comes back with the page, the focus does not
+            entry.document.write_defaults(forms.is_forgotten)
+            entry.document.focus(None if _place(entry) is not None else _first_to_focus(entry.document))
+            entry.document.forget_start()
 
     def _follow(self, link: HtmlElement) -> None:
         url = self._resolve(link.get("href"))
@@ -269,6 +293,7 @@ class InProcessBrowser:
         silent = "noreferrer" in link.get("rel", "").lower().split()
         self._navigate(
             Request(url, referrer="" if silent else urls.referrer(self._tab.entry.url, url)),
+            _Way.LINK,
             new_tab=self._opens_tab(link.get("target")),
         )
 
@@ -288,7 +313,7 @@ class InProcessBrowser:
             raise ActionError(f"the form was not sent: {problem}")
         request = submission.request_of(form, button, self._tab.entry.url, self._resolve)
         if request is not None:
-            self._navigate(request, new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
+            self._navigate(request, _Way.FORM, new_tab=self._opens_tab(own.get("formtarget", form.get("target"))))
 
     def _opens_tab(self, target: str | None) -> bool:
         if target is None:
@@ -300,12 +325,13 @@ class InProcessBrowser:
         base = self._document.base
         return urls.resolve(urls.resolve(here, base) or here if base else here, reference)
 
-    def _navigate(self, request: Request, *, new_tab: bool = False) -> None:
+    def _navigate(self, request: Request, way: _Way, *, new_tab: bool = False) -> None:
         tab = self._tab
         here, document = tab.entry
         same_page = urls.without_fragment(request.url) == urls.without_fragment(here)
         if same_page and "#" in request.url and request.method == "GET" and not new_tab:
-            tab.visit(Entry(request.url, document), replace=request.url == here)
+            tab.visit(Entry(request.url, document), replace=request.url == here and way is _Way.LINK)
+            _go_to_place(tab.entry)
             return
         answer = self._client.load(request)
         if answer is None:
@@ -314,7 +340,7 @@ class InProcessBrowser:
             self._open_tab(_loaded(*answer))
             return
         unused = tab.is_first() and here == BLANK_URL
-        tab.visit(_loaded(*answer), replace=unused or (request.method == "GET" and request.url == here))
+        tab.visit(_loaded(*answer), replace=unused or (way is not _Way.FORM and request.url == here))
 
     def _open_tab(self, entry: Entry) -> None:
         self._tabs.append(OpenTab([entry]))
@@ -347,6 +373,13 @@ class InProcessBrowser:
         if forms.is_out_of_reach(element):
             raise ActionError(f"{forms.describe(element)} is hidden")
 
+    def _check_usable(self, element: HtmlElement) -> None:
+        """Check an element, and what reacts to a click on it."""
+        self._check_shown(element)
+        target = forms.click_target(element)
+        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
+            self._check_enabled(target)
+
     def _check_enabled(self, control: HtmlElement) -> None:
         if forms.is_disabled(control):
             raise ActionError(f"{forms.describe(control)} is disabled")
@@ -361,18 +394,32 @@ def _typed(url: str) -> Request:
 
 def _loaded(url: str, html: bytes) -> Entry:
     """Return a page as it stands when it was just loaded."""
-    document = Document(SavedDocument(html))
-    document.focus(_focused_at_first(document))
-    return Entry(url, document)
+    entry = Entry(url, Document(SavedDocument(html)))
+    if _place(entry) is None:
+        entry.document.focus(_first_to_focus(entry.document))
+    else:
+        _go_to_place(entry)
+    return entry
 
 
-def _focused_at_first(document: Document) -> HtmlElement | None:
+def _place(entry: Entry) -> HtmlElement | None:
+    """Return the place of the page that the fragment of its URL leads to."""
+    return forms.indicated(entry.document.root, entry.url.partition("#")[2])
+
+
+def _go_to_place(entry: Entry) -> None:
+    """Go to the place in the page that the URL names, if any: open what is closed around it, and let keys go there if they can."""
+    place = _place(entry)
+    if place is None:
+        return
+    for details in place.iterancestors("details"):
+        if forms.summary_of(details) not in place.iterancestors():
+            entry.document.write(details, "open", details.get("open", "open"))
+    place = _place(entry)  # writing may have given the document a tree of its own
+    assert place is not None
+    entry.document.focus(place if forms.is_focusable(place) and not forms.is_hidden(place) else None, start=place)
+
+
+def _first_to_focus(document: Document) -> HtmlElement | None:
     controls = document.root.iter("input", "textarea", "select", "button")
     return next((control for control in controls if "autofocus" in control.attrib), None)
-
-
-def _is_known(key: str) -> bool:
-    """Return whether a key exists: a key of its own, or one with a modifier such as Control+A."""
-    *modifiers, last = [key] if len(key) == 1 else key.split("+")
-    known = last in _INERT_KEYS | _FUNCTION_KEYS | _EDITING_KEYS or len(last) == 1
-    return known and all(modifier in _MODIFIERS for modifier in modifiers)

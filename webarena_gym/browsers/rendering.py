@@ -27,6 +27,8 @@ def render(response: Response) -> bytes:
         html = _decode(response.body, content_type)
         # The parser drops what follows </html>; a browser shows it.
         return (html if html.rstrip().endswith("</html>") else _END_TAGS.sub("", html)).encode()
+    if media_type == "image/svg+xml":
+        return BLANK  # a picture, which a page of text does not show
     if _TEXT_TYPE.fullmatch(media_type):
         text = escape(_decode(response.body, content_type), quote=False)
         return f"<html><head></head><body><pre>{text}</pre></body></html>".encode()

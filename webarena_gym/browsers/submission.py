@@ -44,7 +44,7 @@ def request_of(form: HtmlElement, button: HtmlElement | None, page_url: str, res
     method = own.get("formmethod", form.get("method", "")).strip().lower()
     action = own.get("formaction", form.get("action", "")).strip()
     enctype = own.get("formenctype", form.get("enctype", "")).strip().lower()
-    url = resolve(action) if action else urls.without_fragment(page_url)
+    url = resolve(action) if action else page_url
     if method == "dialog" or not urls.is_web(url):
         return None
     sent = entries(form, button)

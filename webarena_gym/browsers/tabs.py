@@ -35,10 +35,17 @@ class OpenTab:
         return self._entries[self._position]
 
     def visit(self, entry: Entry, *, replace: bool = False) -> None:
-        """Show a new page after the one that is shown, or in its place; what lay ahead is forgotten."""
-        kept = self._position if replace else self._position + 1
-        self._entries = [*self._entries[:kept], entry][-_HISTORY_LIMIT:]
-        self._position = len(self._entries) - 1
+        """Show a new page after the one that is shown, where what lay ahead is forgotten, or in its place.
+
+        A document that takes another's place does so in all entries.
+        """
+        if replace:
+            old = self.entry.document
+            shown = [Entry(url, entry.document if document is old else document) for url, document in self._entries]
+            self._entries = [*shown[: self._position], entry, *shown[self._position + 1 :]]
+        else:
+            self._entries = [*self._entries[: self._position + 1], entry][-_HISTORY_LIMIT:]
+            self._position = len(self._entries) - 1
 
     def is_first(self) -> bool:
         """Return whether the page that is shown has none before it."""

@@ -1,11 +1,15 @@
 """Addresses as a browser understands them: joined, cleaned and spelled in one way."""
 
 import re
+import socket
 import string
-from urllib.parse import quote, urljoin, urlsplit
+from ipaddress import IPv6Address
+from urllib.parse import quote, unquote, urljoin, urlsplit
 
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
+_FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
+_IS_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _BLANK = "".join(map(chr, range(33)))
 _BREAKS = str.maketrans("", "", "\t\n\r")
 
@@ -29,15 +33,31 @@ def canonical(url: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in _DEFAULT_PORTS:
         return url
+    port = "" if parts.port is None else f":{parts.port}"
     path = urlsplit(urljoin("http://host/", parts.path)).path if "/." in parts.path else parts.path
     return "".join(
         (
-            f"{parts.scheme}://{parts.netloc.lower().removesuffix(_DEFAULT_PORTS[parts.scheme])}",
+            f"{parts.scheme}://{_host(parts.hostname or '')}{port.removesuffix(_DEFAULT_PORTS[parts.scheme])}",
             quote(path or "/", safe=_IN_PATH, errors="replace"),
             query_mark + quote(query, safe=_IN_QUERY, errors="replace"),
             fragment_mark + quote(fragment, safe=_IN_FRAGMENT, errors="replace"),
         )
     )
+
+
+def _host(name: str) -> str:
+    """Return a host as the URL standard spells it. Raises ValueError for what is none."""
+    if ":" in name:
+        return f"[{IPv6Address(name)}]"
+    name = unquote(name).encode("idna").decode().lower()
+    if not name or _FORBIDDEN.search(name):
+        raise ValueError(f"{name!r} is no host")
+    if _IS_NUMBER.fullmatch(name.rstrip(".").rpartition(".")[2]):
+        try:
+            return socket.inet_ntoa(socket.inet_aton(name))
+        except OSError:
+            raise ValueError(f"{name!r} is no host") from None
+    return name
 
 
 def resolve(base: str, reference: str) -> str:
@@ -59,6 +79,8 @@ def typed(text: str) -> str:
     text = _visible(text)
     if not text:
         raise ValueError("an address is needed, not an empty text")
+    if text.partition("#")[0].lower() == "about:blank":
+        return "about:blank"
     return canonical(text if _HAS_SCHEME.match(text) else f"http://{text}")
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers import forms
+from webarena_gym.browsers.document import NOT_IN_TREE
 from webarena_gym.errors import ActionError
 
 _NUMBER = re.compile(r"-?(\d{1,400}(\.\d{1,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?", re.ASCII)  # a browser's have 309 digits
@@ -52,7 +53,7 @@ def entered_text(element: HtmlElement, text: str) -> str:
         raise ActionError(f"{forms.describe(element)} is disabled")
     if "readonly" in element.attrib:
         raise ActionError(f"{forms.describe(element)} is read-only")
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = NOT_IN_TREE.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     if what != "textarea":
         text = text.replace("\n", "")
     if what not in {"text", "search", "tel", "password", "textarea"}:

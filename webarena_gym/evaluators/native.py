@@ -33,6 +33,7 @@ from webarena_gym.evaluators.outcome import (
     judge_name,
     look_at,
 )
+from webarena_gym.interrupts import deferred
 from webarena_gym.observation import field_value, visible_text
 
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")
@@ -263,7 +264,7 @@ def _state(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     except KeyError as error:
         raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
     try:
-        with _bounded(database):
+        with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
             cursor = database.execute(query, check.get("parameters", []))
             found = [list(row) for row in cursor.fetchmany(len(expected) + 1)]
             cursor.close()

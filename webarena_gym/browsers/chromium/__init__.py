@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from lxml.html import HtmlElement
 
-from webarena_gym.browsers import forms, strokes
+from webarena_gym.browsers import forms, keys, strokes
 from webarena_gym.browsers.chromium import refusals
 from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
@@ -84,10 +84,7 @@ class ChromiumBrowser:
         self._do(lambda tab: self._context.navigate(tab, address))
 
     def click(self, element: HtmlElement) -> None:
-        self._check_shown(element)
-        target = forms.click_target(element)
-        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
-            refusals.check_enabled(target)
+        target = self._check_usable(element)
         if target is not None and target.tag == "option":
             self._click_option(target)
             return
@@ -96,9 +93,11 @@ class ChromiumBrowser:
         self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
 
     def right_click(self, element: HtmlElement) -> None:
+        self._check_usable(element)
         self._point(element, lambda handle, at: handle.click(button="right", position=at, timeout=ACTION_MS))
 
     def hover(self, element: HtmlElement) -> None:
+        self._check_shown(element)
         self._point(element, lambda handle, at: handle.hover(position=at, timeout=ACTION_MS))
 
     def drag(self, element: HtmlElement, target: HtmlElement) -> None:
@@ -136,6 +135,7 @@ class ChromiumBrowser:
         self._choose(element, forms.find_option(element, option))
 
     def press(self, key: str, element: HtmlElement | None = None) -> None:
+        keys.check(key)
         if element is not None:
             self._check_shown(element)
             around = (element, *element.iterancestors())
@@ -150,8 +150,11 @@ class ChromiumBrowser:
                 return
         if key == "Enter":
             refusals.check_implicit_submission(focused)
-        page = self._tab.page
-        self._do(lambda _: page.keyboard.press(key))
+        written = keys.character(key)
+        if self._tab.is_scripted or refusals.is_typeable(focused):
+            self._do(lambda tab: tab.press(key, written))
+        elif written.isascii():
+            self._do(lambda tab: tab.page.keyboard.press(key))
 
     def _pick(self, focused: HtmlElement, picked: HtmlElement) -> None:
         """Choose an option of the focused list, or another radio button of the focused one's group."""
@@ -236,7 +239,7 @@ class ChromiumBrowser:
         self._closed = True
         self._seen = None
         try:
-            self._run(self._context.close())
+            self._driver.run(self._context.do(self._context.close()), goes_on=True)
         except BrowserError:
             pass  # it was gone already
         finally:
@@ -316,3 +319,11 @@ class ChromiumBrowser:
     def _check_shown(self, element: HtmlElement) -> None:
         place_of(element, self._seen)
         refusals.check_shown(element)
+
+    def _check_usable(self, element: HtmlElement) -> HtmlElement | None:
+        """Check an element, and what reacts to a click on it, which is returned."""
+        self._check_shown(element)
+        target = forms.click_target(element)
+        if target is not None and target.tag in {"input", "button", "select", "textarea"}:
+            refusals.check_enabled(target)
+        return target

@@ -13,7 +13,7 @@ from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Gate, serve_network
 from webarena_gym.browsers.chromium.relay import Answer, is_document
 from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
-from webarena_gym.browsers.chromium.tab import BLANK_URL, Tab
+from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
 from webarena_gym.errors import BrowserError, ScriptError
 from webarena_gym.network import Network
 from webarena_gym.traffic import Traffic
@@ -21,6 +21,7 @@ from webarena_gym.traffic import Traffic
 T = TypeVar("T")
 
 POPUP_S = 10.0
+OPENING_S = 20.0  # how long a new page may take to be there
 _SCRIPT = re.compile(rb"<script|javascript:|<i?frame|<object|<embed|[\s'/\x22]on[a-z]+\s*=", re.IGNORECASE)
 
 
@@ -41,10 +42,12 @@ class Context:
         self._records = records
         self._how = how
         self._serve = None if network is None else serve_network(network)
+        self._sites = frozenset(() if network is None else network.hosts)
         self._hosts = hosts
         self._viewport = viewport
         self._gate: Gate | None = None
         self._context: Any = None
+        self._network_process: int | None = None  # with which the context began
         self._popups: list[Any] = []
         self._spare: Tab | None = None  # a cleared one
         self._answers: dict[str, Answer] = {}
@@ -63,16 +66,53 @@ class Context:
     async def do(self, work: Coroutine[Any, Any, T]) -> T:
         """Return what some work of the methods below comes to; the sites answer only while there is some.
 
-        What a site raises is raised here, as it is by the in-process browser.
+        What a site raises is raised here, as it is by the in-process browser. Raises BrowserError when Chromium has lost its way
+        to the sites.
         """
-        if self._gate is not None:
-            self._gate.let_in()
         try:
-            return await work
+            done = await self._unless_crashed(self._admitted(work))
+            if any(tab.signals.is_doubtful for tab in self.tabs):
+                await self._check()
+            return done
         finally:
             if self._gate is not None:
                 self._gate.shut()
                 self._gate.check()
+
+    async def _admitted(self, work: Coroutine[Any, Any, T]) -> T:
+        # Nothing comes between, so that work which begins anew can forget what has been waiting before that is let in.
+        if self._gate is not None:
+            self._gate.let_in()
+        return await work
+
+    async def _unless_crashed(self, work: Coroutine[Any, Any, T]) -> T:
+        """Return what some work comes to. Raises BrowserError when the renderer of the active tab dies, which may never answer."""
+        if not self.tabs or self.tab.signals.crashed.is_set():
+            return await work
+        doing, crash = asyncio.ensure_future(work), asyncio.ensure_future(self.tab.signals.crashed.wait())
+        try:
+            await asyncio.wait((doing, crash), return_when=asyncio.FIRST_COMPLETED)
+            if not doing.done():
+                raise BrowserError(CRASHED)
+            return doing.result()
+        finally:
+            crash.cancel()
+            doing.cancel()
+
+    async def _check(self) -> None:
+        """Raise BrowserError when a part of Chromium has died without which this context cannot go on.
+
+        That is the process that knew its proxy and its cookies, or the one that begets those of pages: then Chromium cannot even
+        say that an address cannot be reached.
+        """
+        if await self._driver.network_process() != self._network_process:
+            await self._end()
+            raise BrowserError("Chromium's network process has died, and with it what this session knew")
+        for tab in self.tabs:
+            url, tab.signals.missed_url, tab.signals.is_doubtful = tab.signals.missed_url, "", False
+            if urls.is_web(url) and not (self._is_known(url) or tab.has_failed or tab.is_scripted):
+                await self._driver.discard(self._context.browser)
+                raise BrowserError(f"Chromium shows no page for {url}, not even that it cannot be reached")
 
     async def open(
         self,
@@ -115,6 +155,7 @@ class Context:
             permissions=["geolocation"] if geolocation else [],
             ignore_https_errors=False,
         )
+        self._network_process = await self._driver.network_process()
         self._context.on("page", self._on_page)
         if self._records:
             self._context.on("requestfailed", self._on_failed)
@@ -137,9 +178,14 @@ class Context:
         return True
 
     def _on_failed(self, request: Any) -> None:
-        """Record what never got to a server: a script asks for another host, or for a port that Chromium does not use."""
-        if self.traffic is not None and self._gate is not None and not self._gate.is_allowed(urlsplit(request.url).netloc):
+        """Record what never got to a server: a script asks for another host, or for a port not in use."""
+        if self.traffic is not None and not self._is_known(request.url):
             self.traffic.ask(request.method, request.url, request.headers, request.post_data_buffer or b"")
+
+    def _is_known(self, url: str) -> bool:
+        """Return whether an address leads to a site, or to a real server that may be reached."""
+        host = urlsplit(url).netloc
+        return host in self._sites or (self._gate is not None and self._gate.is_allowed(host))
 
     def _on_page(self, page: Any) -> None:
         self._popups.append(page)
@@ -155,9 +201,8 @@ class Context:
     def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
         """Answer one request for a page or a part of it; documents are kept, so that a saved session can show them again."""
         assert self._serve is not None
-        if is_document(headers) and url in self._replayed:
-            return self._replayed.pop(url)
-        answer = self._serve(method, url, headers, body)
+        replayed = self._replayed.pop(url, None) if is_document(headers) else None
+        answer = replayed or self._serve(method, url, headers, body)
         self._ran_scripts = self._ran_scripts or _SCRIPT.search(answer.body) is not None
         if is_document(headers) and answer.status not in range(300, 400):
             self._answers[url] = answer
@@ -167,13 +212,21 @@ class Context:
         """Open a tab behind the last one, make it active and go to a URL. Raises ActionError for one that is none."""
         tab, self._spare = self._spare, None
         if tab is None:
-            page = await self._context.new_page()
+            page = await self._new_page()
             self._popups.remove(page)
             tab = await Tab.of(page, self._how, listens=self._serve is None)
         self.tabs.append(tab)
         self.active = len(self.tabs) - 1
         if url != BLANK_URL or tab.is_stale:
             await self.act(lambda tab: self.navigate(tab, url))
+
+    async def _new_page(self) -> Any:
+        chromium = self._context.browser
+        try:
+            return await asyncio.wait_for(self._context.new_page(), OPENING_S)
+        except (PlaywrightError, TimeoutError) as error:
+            await self._driver.discard(chromium)
+            raise BrowserError("Chromium opens no new page; another one is started for who needs it next") from error
 
     async def close_tab(self) -> None:
         """Close the active tab; the one before it becomes active."""
@@ -184,10 +237,9 @@ class Context:
     async def navigate(self, tab: Tab, url: str) -> None:
         """Open a URL in a tab; what is neither a site nor blank is not opened, as no such thing is there."""
         if url != BLANK_URL and not urls.is_web(url):
-            await tab.open(BLANK_URL)
-            tab.signals.failed_url = url
-            return
-        await tab.open(url)
+            await tab.refuse(url)
+        else:
+            await tab.open(url)
 
     async def act(self, action: Callable[[Tab], Awaitable[Any]]) -> None:
         """Do something in the active tab, wait for what follows, and turn to the tab that it opened, if it did."""
@@ -198,6 +250,7 @@ class Context:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._popup(), POPUP_S)
             tab.signals.is_opening = False
+        await tab.remember(self._answers)
         while self._popups:
             opened = await Tab.of(self._popups.pop(0), self._how, listens=self._serve is None)
             self.tabs.append(opened)
@@ -205,6 +258,7 @@ class Context:
             with suppress(PlaywrightError):
                 await opened.page.wait_for_load_state("load")
             await opened.settle()
+            await opened.remember(self._answers)
         closed = [each for each in self.tabs if each.page.is_closed()]
         for each in closed:
             self.tabs.remove(each)
@@ -239,31 +293,29 @@ class Context:
             raise ScriptError(f"{expression!r} threw {error.message.splitlines()[0]}") from error
 
     async def save(self) -> Session:
-        """Return everything as a value."""
+        """Return everything as a value. Raises BrowserError when Chromium has lost some of it."""
         tabs = []
         for tab in self.tabs:
             history = await tab.history()
             changes = await tab.page.evaluate(CHANGES)
-            tabs.append(SavedTab(tuple(history.urls), history.position, changes))
-        wanted = {url.partition("#")[0] for tab in tabs for url in tab.urls}
-        answers = {
-            url: (answer.status, tuple(answer.headers), answer.body) for url, answer in self._answers.items() if url in wanted
-        }
-        return Session(tuple(tabs), self.active, tuple(await self._context.cookies()), answers, self._geolocation)
+            documents = tuple(map(tab.documents.get, history.ids))
+            tabs.append(SavedTab(tuple(history.urls), documents, history.position, changes))
+        cookies = tuple(await self._context.cookies())
+        await self._check()
+        return Session(tuple(tabs), self.active, cookies, self._geolocation)
 
     async def restore(self, session: Session) -> None:
         """Bring a saved session back in a new context: each page of each tab is shown as it was served then."""
         await self._begin(session.geolocation)
         await self._context.add_cookies(list(session.cookies))
-        answers = {url: Answer(status, list(headers), body) for url, (status, headers, body) in session.answers.items()}
         for saved in session.tabs:
             await self.new_tab()
-            for url in saved.urls:
-                document = url.partition("#")[0]
-                if document in answers:
-                    self._replayed[document] = answers[document]
+            for url, document in zip(saved.urls, saved.documents, strict=True):
+                if document is not None:
+                    self._replayed[url.partition("#")[0]] = document
                 await self.tab.act(partial(self.navigate, self.tab, url))
                 self._replayed.clear()
+                await self.tab.remember(self._answers)
             distance = saved.position - (await self.tab.history()).position
             if distance:
                 await self.tab.travel(distance)
@@ -271,7 +323,6 @@ class Context:
             self.tab.forget()
         await self._context.clear_cookies()
         await self._context.add_cookies(list(session.cookies))
-        self._answers |= answers
         self.active = session.active
 
     async def close(self) -> None:

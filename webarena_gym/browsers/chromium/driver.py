@@ -8,6 +8,7 @@ import asyncio
 import atexit
 import os
 import shutil
+import socket
 import threading
 from collections.abc import Coroutine
 from contextlib import suppress
@@ -43,7 +44,17 @@ ARGUMENTS = (
     "--force-color-profile=srgb",
     "--hide-scrollbars",
 )
+# What leads past the proxy of a context, or finds names without it: WebRTC, QUIC, and Chromium's own look-ups.
+_CLOSED = (
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--disable-quic",
+    "--dns-prefetch-disable",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--proxy-bypass-list=<-loopback>",
+)
 _PATIENCE_S = 60.0  # for one call; what takes longer has hung
+_CLOSING_S = 10.0
 
 
 def find_executable(*, headless: bool = True) -> str | None:
@@ -65,12 +76,19 @@ class Driver:
         self._loop = asyncio.new_event_loop()
         self._playwright: Any = None
         self._chromium: Any = None
+        self._processes: Any = None  # a session that can be asked for the processes of the Chromium that runs
         self._starting = asyncio.Lock()
+        # Nobody listens here, and nobody else can, so that what has lost the proxy of its context reaches nothing.
+        self._nowhere = socket.socket()
+        self._nowhere.bind(("127.0.0.1", 0))
         self._thread = threading.Thread(target=self._loop.run_forever, name="chromium", daemon=True)
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, T], timeout_s: float = _PATIENCE_S) -> T:
-        """Do some work on the driver's thread and return its result. Raises BrowserError when Chromium fails or hangs."""
+    def run(self, work: Coroutine[Any, Any, T], timeout_s: float = _PATIENCE_S, *, goes_on: bool = False) -> T:
+        """Do some work on the driver's thread and return its result. Raises BrowserError when Chromium fails or hangs.
+
+        Where this call is interrupted, the work is given up, unless it `goes_on`.
+        """
         if threading.current_thread() is self._thread:
             work.close()
             raise BrowserError("a browser was used from its driver's own thread")
@@ -85,7 +103,8 @@ class Driver:
         except PlaywrightError as error:
             raise BrowserError(f"Chromium failed: {error.message.splitlines()[0]}") from error
         except BaseException:
-            future.cancel()
+            if not goes_on:
+                future.cancel()
             raise
 
     async def chromium(self) -> Any:
@@ -95,7 +114,20 @@ class Driver:
                 self._playwright = await async_playwright().start()
             if self._chromium is None or not self._chromium.is_connected():
                 self._chromium = await self._launch()
+                self._processes = await self._chromium.new_browser_cdp_session()
             return self._chromium
+
+    async def network_process(self) -> int | None:
+        """Return the id of the process that does the networking of all contexts; None where there is none at the moment."""
+        processes = (await self._processes.send("SystemInfo.getProcessInfo"))["processInfo"]
+        return next((process["id"] for process in processes if "NetworkService" in process["type"]), None)
+
+    async def discard(self, chromium: Any) -> None:
+        """End a Chromium that opens no pages any more, and with it all that is open in it; the next one to ask gets another."""
+        if self._chromium is chromium:
+            self._chromium = None
+        with suppress(PlaywrightError, TimeoutError):
+            await asyncio.wait_for(chromium.close(), _CLOSING_S)
 
     async def _launch(self) -> Any:
         bundled = Path(self._playwright.chromium.executable_path)
@@ -107,7 +139,8 @@ class Driver:
                 "no Chromium was found; install one with `playwright install chromium` or `apt-get install chromium`, "
                 "or name one in WEBARENA_GYM_CHROMIUM"
             )
-        arguments = [*ARGUMENTS, *(["--no-sandbox"] if _is_root() else [])]
+        proxy = f"--proxy-server=http://127.0.0.1:{self._nowhere.getsockname()[1]}"
+        arguments = [*ARGUMENTS, *_CLOSED, proxy, *(["--no-sandbox"] if _is_root() else [])]
         try:
             return await self._playwright.chromium.launch(executable_path=path, headless=self._headless, args=arguments)
         except PlaywrightError as error:
@@ -124,12 +157,15 @@ class Driver:
             if self._playwright is not None:
                 await self._playwright.stop()
 
-        with suppress(BrowserError):  # it has died or hangs already; Playwright's own process ends it when this one ends
-            self.run(stop(), 10.0)
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(5.0)
-        if not self._thread.is_alive():
-            self._loop.close()
+        try:
+            with suppress(BrowserError):  # it has died or hangs already; Playwright's own process ends it when this one ends
+                self.run(stop(), _CLOSING_S)
+        finally:  # also after an interrupt
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(5.0)
+            if not self._thread.is_alive():
+                self._loop.close()
+            self._nowhere.close()
 
 
 class _Shared:

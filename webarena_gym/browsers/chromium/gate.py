@@ -5,6 +5,7 @@ image, no script of a page. The sites are WSGI applications of this process, or 
 """
 
 import asyncio
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from urllib.parse import urlsplit
@@ -43,6 +44,7 @@ class Gate:
     def __init__(self, serve: Serve | None, allowed: frozenset[str] = frozenset()) -> None:
         self._serve = serve
         self._allowed = allowed
+        self._socket: socket.socket | None = None
         self._server: asyncio.Server | None = None
         self._connections: set[asyncio.Task[None]] = set()
         self._opened = asyncio.Event()
@@ -74,13 +76,18 @@ class Gate:
 
     async def open(self) -> str:
         """Begin to listen; return the proxy's URL."""
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0)
-        return f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        # asyncio sends at once, instead of waiting for more to send, only where it reads that this is TCP.
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        self._socket.bind(("127.0.0.1", 0))
+        self._server = await asyncio.start_server(self._accept, sock=self._socket)
+        return f"http://127.0.0.1:{self._socket.getsockname()[1]}"
 
     async def close(self) -> None:
         """Stop listening and drop all connections."""
         if self._server is not None:
             self._server.close()
+        if self._socket is not None:
+            self._socket.close()  # also when nobody has listened yet
         for task in list(self._connections):
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)

@@ -5,6 +5,7 @@
 async (index, what, argument) => {
   const element = window[Symbol.for("webarena_gym")]?.[index];
   if (!element?.isConnected) return what === "grip" ? null : false;
+  const TEXTS = new Set(["text", "search", "password", "tel", "url"]); // those whose caret can be set
   const TYPED = new Set(["text", "search", "email", "password", "tel", "url", "number"]);
   const TICKED = new Set(["checkbox", "radio", "file"]);
 
@@ -54,13 +55,22 @@ async (index, what, argument) => {
     }
     document.activeElement?.blur();
   };
+  // The mouse puts the caret behind what stands in a field, unless it hits the text.
+  const toEnd = (field) => {
+    if (field?.localName === "textarea" || (field?.localName === "input" && TEXTS.has(field.type)))
+      field.setSelectionRange(field.value.length, field.value.length);
+  };
 
-  if (what === "focus") element.focus();
+  if (what === "focus") {
+    element.focus();
+    toEnd(element);
+  }
   else if (what === "click") {
     const found = hit();
     const control = found?.closest("label")?.control ?? found;
     if (!found || control.type === "file") return false;
     focusAround(found);
+    toEnd(document.activeElement);
     found.click();
   } else if (what === "fill") {
     const isTyped = element.localName === "textarea" || (element.localName === "input" && TYPED.has(element.type));

@@ -1,6 +1,6 @@
 // The document as XML with its live state, for webarena_gym.browsers.chromium.reading; run in every frame of a page.
 // window[Symbol.for("webarena_gym")] keeps the elements in the order in which the XML has them.
-async (strict, windowed, isPatient, listenersOf) => {
+async (strict, windowed, isPatient, isTurned, listenersOf) => {
   // What an action has queued, such as sending a form, begins first.
   await new Promise((done) => setTimeout(done));
   const once = (target, ...events) =>
@@ -17,6 +17,13 @@ async (strict, windowed, isPatient, listenersOf) => {
       const sheets = [...document.querySelectorAll("link[rel~=stylesheet]")].filter((link) => !link.sheet);
       await Promise.race([once(window, "load"), Promise.all(sheets.map((link) => once(link, "load", "error")))]);
     }
+  }
+  // What has the focus in a new page, or at a new place of one, is decided when it is drawn for the first time.
+  const DRAWN = Symbol.for("webarena_gym drawn");
+  const isNew = isTurned || window[DRAWN] !== location.href;
+  if (isPatient && isNew && (location.hash.length > 1 || document.querySelector("[autofocus]"))) {
+    await new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 1000); });
+    Object.defineProperty(window, DRAWN, {value: location.href, configurable: true});
   }
   const KEPT = /^[a-zA-Z_][a-zA-Z0-9_.-]*$/;
   const BAD = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/gu;

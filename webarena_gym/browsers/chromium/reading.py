@@ -8,9 +8,9 @@ from lxml import etree
 from lxml.html import HtmlElement, HtmlElementClassLookup
 
 SCRIPT = (Path(__file__).parent / "page.js").read_text(encoding="utf-8")
-"""A JavaScript function of three flags: whether layout decides what can be used, whether only what the window shows is read, and
-whether the document may still be loading: then its style sheets are waited for, and where scripts or layout need all of a page,
-`early` is all that is said of it."""
+"""A JavaScript function of four flags: whether layout decides what can be used, whether only what the window shows is read, whether
+the document may still be loading: then its style sheets are waited for, and where scripts or layout need all of a page, `early` is
+all that is said of it; and whether the tab has just turned to the document or to a place of it."""
 
 
 def _parser() -> etree.XMLParser:

@@ -21,6 +21,11 @@ def typed_text(element: HtmlElement, text: str) -> str:
     return validity.entered_text(element, text)
 
 
+def is_typeable(focused: HtmlElement | None) -> bool:
+    """Return whether keys write into the focused element."""
+    return focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS
+
+
 def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) -> list[int]:
     """Return the places of the options that are chosen after one is. Raises ActionError when that is disabled.
 

@@ -16,13 +16,12 @@ _CONDITIONS = frozenset(("if-none-match", "if-modified-since"))
 _EVENTS = "text/event-stream"
 
 
-class Answer:
+class Answer(NamedTuple):
     """What the gate gives back for one request."""
 
-    def __init__(self, status: int, headers: list[tuple[str, str]], body: bytes) -> None:
-        self.status = status
-        self.headers = headers
-        self.body = body
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
 
 
 class Stream(NamedTuple):

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from webarena_gym.browsers.chromium.relay import Answer
+
 CHANGES = """() => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
   const changes = [];
@@ -34,18 +36,21 @@ CHANGE = """([changes, focused]) => {
 
 
 class SavedTab(NamedTuple):
-    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows."""
+    """A tab as a picklable value: its history (see `tab.History`), and what was entered on the page that it shows.
+
+    `documents` are the pages of the history as they were answered, None where that is not known.
+    """
 
     urls: tuple[str, ...]
+    documents: tuple[Answer | None, ...]
     position: int
     changes: Any
 
 
 class Session(NamedTuple):
-    """Everything that a ChromiumBrowser remembers, as a picklable value. `answers` are the documents as they were served."""
+    """Everything that a ChromiumBrowser remembers, as a picklable value."""
 
     tabs: tuple[SavedTab, ...]
     active: int
     cookies: tuple[Mapping[str, Any], ...]
-    answers: Mapping[str, tuple[int, tuple[tuple[str, str], ...], bytes]]
     geolocation: Mapping[str, float] | None = None

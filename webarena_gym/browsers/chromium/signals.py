@@ -18,9 +18,12 @@ class Signals:
         notices: what the user of the page should know.
         failed_url: the address that could not be shown, when an error stands in its place.
         failure: what Chromium said of the last navigation that failed.
-        is_crashed: whether the page's process has died.
+        missed_url: the address that it led to.
+        is_doubtful: whether a request has failed since this was last set to False.
+        crashed: set when the page's process has died.
         is_opening: whether the page has asked for a new tab, which is not there yet.
         has_moved: whether there was another document since this was last set to False.
+        turned: set when another document is shown, or another place of it.
         stopped: cleared from when a navigation begins until its page is there with all its parts.
         arrived: cleared from when a navigation begins until its document is there.
         requests: what was asked for and is not answered, once `listen` was called, but for what is asked for without end.
@@ -31,9 +34,12 @@ class Signals:
         self.notices: list[str] = []
         self.failed_url = ""
         self.failure = ""
-        self.is_crashed = False
+        self.missed_url = ""
+        self.is_doubtful = False
+        self.crashed = asyncio.Event()
         self.is_opening = False
         self.has_moved = False
+        self.turned = asyncio.Event()
         self.stopped = asyncio.Event()
         self.stopped.set()
         self.arrived = asyncio.Event()
@@ -65,6 +71,7 @@ class Signals:
             "Page.frameStartedLoading": self._on_started,
             "Page.frameRequestedNavigation": self._on_started,
             "Page.frameNavigated": self._on_navigated,
+            "Page.navigatedWithinDocument": self._on_turned,
             "Page.frameStoppedLoading": self._on_stopped,
             "Page.downloadWillBegin": self._on_stopped,
             "Page.windowOpen": self._on_opening,
@@ -109,7 +116,12 @@ class Signals:
             self.failed_url = event["frame"].get("unreachableUrl", "")
             self.has_moved = True
             self._endless.clear()
+            self.turned.set()
             self.arrived.set()
+
+    def _on_turned(self, event: dict[str, Any]) -> None:
+        if event["frameId"] == self._frame:
+            self.turned.set()
 
     def _on_stopped(self, event: dict[str, Any]) -> None:
         if event["frameId"] == self._frame:
@@ -119,7 +131,7 @@ class Signals:
         self.is_opening = True
 
     def _on_crash(self, _: Any) -> None:
-        self.is_crashed = True
+        self.crashed.set()
         self.stop()
 
     async def _on_dialog(self, dialog: Any) -> None:
@@ -149,8 +161,11 @@ class Signals:
 
     def _on_failed(self, request: Any) -> None:
         self._on_answered(request)
+        # A page that is left gives up its pictures, which is no reason to doubt.
+        if request.failure != "net::ERR_ABORTED" or request.resource_type in _WAITED_FOR:
+            self.is_doubtful = True
         if request.is_navigation_request() and request.frame == self._page.main_frame:
-            self.failure = request.failure
+            self.failure, self.missed_url = request.failure, request.url
 
 
 def _kind(request: Any) -> str:

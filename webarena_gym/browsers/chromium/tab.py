@@ -1,23 +1,27 @@
 """One tab of Chromium: what it shows, what is done in it, and when the page has settled after that."""
 
 import asyncio
+import base64
 import json
 import re
-from collections.abc import Awaitable, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import quote, unquote
 
 from lxml.html import HtmlElement
 
 from webarena_gym.browsers import rendering
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.reading import SCRIPT
+from webarena_gym.browsers.chromium.relay import Answer
 from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.document import parse
 from webarena_gym.errors import ActionError, BrowserError
 
 BLANK_URL = "about:blank"
+CRASHED = "the page's renderer has crashed"
 LOAD_S = 30.0  # a page that takes longer is shown as far as it came
 QUIET_S = 5.0  # how long what a page has asked for may take before it is shown without
 RESTLESS_S = 1.5  # how long scripts may keep changing a page before it is shown as it is
@@ -27,7 +31,13 @@ ACTION_MS = 5_000.0  # how long Chromium may try to reach an element
 _FOLDER = Path(__file__).parent
 _HAND, _REST, _SCROLL = ((_FOLDER / name).read_text(encoding="utf-8") for name in ("hand.js", "rest.js", "scroll.js"))
 _LISTENERS = 'typeof getEventListeners === "function" ? getEventListeners : null'  # of the console, while a script starts
+_REFUSED = "http://refused.invalid/"  # no gate knows that host; behind it stands what was refused
 _ELEMENT = '(index) => window[Symbol.for("webarena_gym")][index]'
+_END_CARET = """async () => {
+  const field = document.activeElement;
+  if (typeof field?.selectionStart === "number" && field.selectionStart === field.selectionEnd)
+    field.setSelectionRange(field.value.length, field.value.length);
+}"""
 _GONE = re.compile("context was destroyed|navigat|frame was detached|Target.{0,80}closed|has been closed", re.IGNORECASE)
 
 
@@ -47,6 +57,8 @@ class Tab:
         self.signals = signals
         self.is_scripted = False  # as of the last time it settled
         self.is_stale = False  # its page and history are of an earlier session
+        self.document: Answer | None = None  # what was answered for the page, where that is known
+        self.documents: dict[int, Answer] = {}  # the same for the entries of its history
         self._session = session
         self._how = list(how)
         self._said: dict[str, Any] | None = None
@@ -65,13 +77,11 @@ class Tab:
     @property
     def has_failed(self) -> bool:
         """Whether the tab shows that an address could not be shown, instead of a page."""
-        return bool(self.signals.failed_url) and (self.page.url == BLANK_URL or self.page.url.startswith("chrome-error:"))
+        return bool(self.signals.failed_url) and str(self.page.url).startswith("chrome-error:")
 
     def failure_root(self) -> HtmlElement:
         """Return the page that is shown for an address that could not be."""
-        return parse(
-            rendering.failure_page(self.signals.failed_url, too_many_redirects="TOO_MANY_REDIRECTS" in self.signals.failure)
-        )
+        return parse(rendering.failure_page(self.url, too_many_redirects="TOO_MANY_REDIRECTS" in self.signals.failure))
 
     async def open(self, url: str) -> None:
         """Go to an address, until its document or an error's is there."""
@@ -84,6 +94,10 @@ class Tab:
             with suppress(PlaywrightError):  # the renderer tells of a new page before the history has it, but answers after
                 await self._evaluate("async () => null")
             await self._session.send("Page.resetNavigationHistory")
+
+    async def refuse(self, url: str) -> None:
+        """Show of an address that it cannot be reached, without trying."""
+        await self.open(_REFUSED + quote(url, safe=""))
 
     async def _navigate(self, url: str) -> None:
         said = await self._session.send("Page.navigate", {"url": url})
@@ -100,6 +114,7 @@ class Tab:
             self._session.send("Network.setCacheDisabled", {"cacheDisabled": False}),
         )
         self.is_stale, self.signals.has_moved = True, False
+        self.document, self.documents = None, {}
 
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
@@ -113,7 +128,7 @@ class Tab:
         try:
             await action()
         except PlaywrightError as error:
-            if self.signals.is_crashed or not self.page.context.browser.is_connected():
+            if self.signals.crashed.is_set() or not self.page.context.browser.is_connected():
                 raise
             if not _GONE.search(error.message):
                 raise ActionError(_reason(error)) from error
@@ -132,7 +147,7 @@ class Tab:
                 self._said = said
             if self.signals.arrived.is_set() or self.page.is_closed():
                 break
-        if self.signals.is_crashed:
+        if self.signals.crashed.is_set():
             self.check()
         if self.is_scripted and not self.page.is_closed():
             self.signals.listen()
@@ -168,7 +183,8 @@ class Tab:
 
     async def _ask(self, *, is_patient: bool) -> dict[str, Any]:
         """Return what `page.js` says of the main frame."""
-        said: dict[str, Any] = await self._evaluate(SCRIPT, *self._how, is_patient, listeners=self.is_scripted)
+        how = (*self._how, is_patient, self.signals.turned.is_set())
+        said: dict[str, Any] = await self._evaluate(SCRIPT, *how, listeners=self.is_scripted)
         self.is_scripted = said["scripted"]
         self._title = said.get("title", "")
         return said
@@ -243,7 +259,7 @@ class Tab:
                     owner = await child.frame_element()
                     index = await owner.evaluate('(owner) => window[Symbol.for("webarena_gym")].indexOf(owner)')
                     if index >= 0:
-                        inner = await child.evaluate(f"(how) => ({SCRIPT})(...how)", [*self._how, False])
+                        inner = await child.evaluate(f"(how) => ({SCRIPT})(...how)", [*self._how, False, False])
                         said.append(inner | {"within": (place, index)})
                         frames.append(child)
         return said, frames
@@ -256,14 +272,16 @@ class Tab:
     @property
     def url(self) -> str:
         """The address of the page, also of one that could not be reached."""
-        return self.signals.failed_url if self.has_failed else str(self.page.url)
+        return _meant(self.signals.failed_url) if self.has_failed else str(self.page.url)
 
     async def history(self) -> "History":
         """Return the addresses that the tab went through."""
         said = await self._session.send("Page.getNavigationHistory")
         first = int(said["entries"][0]["url"] == BLANK_URL)
         entries = said["entries"][first:]
-        return History([entry["url"] for entry in entries], [entry["id"] for entry in entries], said["currentIndex"] - first)
+        return History(
+            [_meant(entry["url"]) for entry in entries], [entry["id"] for entry in entries], said["currentIndex"] - first
+        )
 
     async def use(self, frame: Any, index: int, what: str, argument: Any = None) -> bool:
         """Do something with an element by script, where no script of the page could tell; see `hand.js`.
@@ -274,6 +292,20 @@ class Tab:
             return False
         done: bool = await self._evaluate(_HAND, index, what, argument)
         return done
+
+    async def press(self, key: str, written: str) -> None:
+        """Press a key in a field, with what it writes, if anything.
+
+        Where no script could tell, the caret goes behind the text first, as that of somebody who goes on writing, unless all of
+        it is selected.
+        """
+        keyboard = self.page.keyboard
+        if not self.is_scripted:
+            await self._evaluate(_END_CARET)
+        if written.isascii():
+            await keyboard.press(written if written and not self.is_scripted else key)
+        else:
+            await keyboard.insert_text(written)  # no key of an American keyboard writes it
 
     async def element(self, frame: Any, index: int) -> Any:
         """Return a handle of an element that was read."""
@@ -309,26 +341,86 @@ class Tab:
             await mouse.up()
 
     async def travel(self, distance: int) -> bool:
-        """Go back or forward in the tab's history; return False when there is no such page."""
+        """Go back or forward in the tab's history; return False when there is no such page.
+
+        A document that is known is shown as it was, whatever has been answered for its address since: Chromium's cache would
+        show the newest.
+        """
         history = await self.history()
         place = history.position + distance
         if not 0 <= place < len(history.urls):
             return False
+        answer = self.documents.get(history.ids[place])
+        if answer is None or answer is self.document:
+            moved = await self._travel(history, place)
+        else:
+            async with self._answered(answer):
+                moved = await self._travel(history, place)
+        if moved:
+            self.document = answer
+        return True
+
+    async def remember(self, answers: Mapping[str, Answer]) -> None:
+        """Keep what was answered for the page that the tab has turned to, as its history may lead back; `answers` are by address."""
+        if self.page.is_closed() or not self.signals.turned.is_set():
+            return
+        if self.signals.has_moved:
+            self.document = None if self.has_failed else answers.get(self.url.partition("#")[0])
+        self.signals.has_moved = False
+        self.signals.turned.clear()
+        history = await self.history()
+        if history.position >= 0 and self.document is not None:
+            entry = history.ids[history.position]
+            old = self.documents.get(entry, self.document)
+            self.documents = {key: self.document if each is old else each for key, each in self.documents.items()}
+            self.documents[entry] = self.document
+
+    async def _travel(self, history: History, place: int) -> bool:
+        """Go to a place in the history; return whether that has brought another document."""
         self.signals.begin()
-        navigated = asyncio.Event()
-        self.page.once("framenavigated", lambda _: navigated.set())
+        self.signals.has_moved = False
+        self.signals.turned.clear()
         await self._session.send("Page.navigateToHistoryEntry", {"entryId": history.ids[place]})
         with suppress(TimeoutError):
-            await asyncio.wait_for(navigated.wait(), LOAD_S)
-        if history.urls[place].partition("#")[0] == history.urls[history.position].partition("#")[0]:
+            await asyncio.wait_for(self.signals.turned.wait(), LOAD_S)
+        moved = self.signals.has_moved
+        if not moved:
             self.signals.stop()  # within one document nothing is loaded
         await self.settle()
-        return True
+        self.signals.has_moved = False
+        self.signals.turned.clear()
+        return moved
+
+    @asynccontextmanager
+    async def _answered(self, answer: Answer) -> AsyncIterator[None]:
+        """Give an answer to what the tab asks for a document meanwhile, before caches and servers are asked."""
+        told = {
+            "responseCode": answer.status,
+            "responseHeaders": [
+                {"name": name, "value": value} for name, value in answer.headers if name.lower() != "set-cookie"
+            ],
+            "body": base64.b64encode(answer.body).decode(),
+        }
+        asked: list[asyncio.Task[Any]] = []
+
+        def fulfil(event: dict[str, Any]) -> None:
+            given = {"requestId": event["requestId"], **told}
+            asked.append(asyncio.ensure_future(self._session.send("Fetch.fulfillRequest", given)))
+
+        self._session.on("Fetch.requestPaused", fulfil)
+        await self._session.send("Fetch.enable", {"patterns": [{"resourceType": "Document"}]})
+        try:
+            yield
+        finally:
+            self._session.remove_listener("Fetch.requestPaused", fulfil)
+            with suppress(PlaywrightError):
+                await self._session.send("Fetch.disable")
+            await asyncio.gather(*asked, return_exceptions=True)
 
     def check(self) -> None:
         """Raise BrowserError when the page has crashed or was closed by something else."""
-        if self.signals.is_crashed:
-            raise BrowserError("the page's renderer has crashed")
+        if self.signals.crashed.is_set():
+            raise BrowserError(CRASHED)
         if self.page.is_closed():
             raise BrowserError("the page was closed")
 
@@ -339,6 +431,11 @@ async def _middle(handle: Any) -> tuple[float, float]:
     if box is None:
         raise ActionError("the element is not shown")
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def _meant(url: str) -> str:
+    """Return the address that was refused by opening this one, or the same."""
+    return unquote(url.removeprefix(_REFUSED)) if url.startswith(_REFUSED) else url
 
 
 def _reason(error: PlaywrightError) -> str:

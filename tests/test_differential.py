@@ -1,0 +1,100 @@
+"""Random acts show the same on both browsers; and where something is broken on one of them, they find it and tell how."""
+
+import json
+
+import pytest
+
+from tests import needs
+from webarena_gym.browsers import inprocess
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.browsers.chromium.tab import Tab
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.cli import main
+from webarena_gym.differential import STEPS, Walk, compare, plan, take
+
+pytestmark = needs.chromium
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_chromium():
+    driver = SHARED.acquire(headless=True)
+    yield
+    SHARED.release(driver)
+
+
+def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for():
+    walks = list(plan(1000, seed=3, sites=("map", "reddit"), world_seeds=(1, 2)))
+    assert len(walks) * (STEPS + 1) >= 1000
+    assert [(walk.site, walk.world_seed) for walk in walks[:5]] == [
+        ("map", 1),
+        ("reddit", 1),
+        ("map", 2),
+        ("reddit", 2),
+        ("map", 1),
+    ]
+    assert len({walk.seed for walk in (*walks, *plan(1000, seed=4))}) > len(walks)
+
+
+@pytest.mark.parametrize(("variation", "seed"), [("content", 20), ("layout", 21)])
+def test_both_browsers_show_the_same_whatever_is_done(variation, seed):
+    found = compare(plan(550, seed=seed, variation=variation))
+    assert [str(difference) for difference in found.differences] == []
+    assert found.states >= 550
+
+
+def break_history(monkeypatch):
+    async def forget(self, answers):
+        self.signals.has_moved = False
+        self.signals.turned.clear()
+
+    monkeypatch.setattr(Tab, "remember", forget)
+
+
+def break_fragments(monkeypatch):
+    monkeypatch.setattr(inprocess, "_go_to_place", lambda entry: None)
+
+
+def break_selects(monkeypatch):
+    usual = InProcessBrowser.select
+
+    def select(self, element, option):
+        self._check_shown(element)
+        self._document.focus(element)
+        usual(self, element, option)
+
+    monkeypatch.setattr(InProcessBrowser, "select", select)
+
+
+@pytest.mark.parametrize(
+    ("broken", "walk", "most"),
+    [
+        (break_history, Walk("map", 1000, "content", 1000018), 3),
+        (break_fragments, Walk("shopping", 77, "content", 1000035), 2),
+        (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
+    ],
+)
+def test_what_is_broken_is_found_and_told_by_few_replies(monkeypatch, broken, walk, most):
+    walks = [walk, *plan(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
+    broken(monkeypatch)
+    found = next(found for found in (take([each]) for each in walks) if found.differences)
+    (difference,) = found.differences
+    assert 1 <= len(difference.replies) <= most, str(difference)
+    assert found.states >= len(difference.replies)
+    assert all(repr(reply) in str(difference) for reply in difference.replies)
+    monkeypatch.undo()
+    assert take([difference.walk]).differences == []
+
+
+def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
+    arguments = ["fuzz", "--states", "80", "--site", "homepage", "--jobs", "1", "--json"]
+    assert main(arguments) == 0
+    said = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert said["differences"] == 0
+    assert said["states"] >= 80
+    monkeypatch.setattr(InProcessBrowser, "go_back", lambda self: None)
+    assert main(arguments) == 1
+    out = capsys.readouterr().out
+    assert json.loads(out.splitlines()[-1])["differences"] > 0
+    assert "there is no earlier page" in out
+    assert main(["fuzz", "--states", "0"]) == 2
+    assert "--states is 0; expected a positive number" in capsys.readouterr().err

@@ -1,0 +1,218 @@
+"""What a random walk does next: a function of its dice and of what it sees. Sensible or not, as long as an agent may do it."""
+
+import re
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import NamedTuple
+
+from lxml.html import HtmlElement
+
+from webarena_gym.actions import Action, Dialect, Kind
+from webarena_gym.browsers import forms, urls
+from webarena_gym.observation import Observation
+from webarena_gym.page import Page
+
+ODD_TEXTS = (
+    "", " ", "x", "  two  blanks ", "word " * 300, "line\nbreak", "carriage\r\nreturn\r", "tab\there", "\u00dcn\u00efc\u00f6d\u00e9 \u6f22\u5b57",
+    "\U0001f642 \u202e x\u0301", "a\u00a0b\u2028c\u3000d", "\ufeffmark", "\0\x01\x0b\x7f\x85", "<b>bold</b>", "<!-- --><script>alert(1)</script>",
+    '" onclick="alert(1)', "&amp; &#10; &lt;", "a&b=c;d+e%20f%zz", "'; DROP TABLE world; --", "%s {0} {{ 7*7 }}", "-1", "0", "1.5", "1e3", "007",
+    "+5", ".5", "5.", "1,5", "99999999999999999999", "NaN", "2023-02-30", "2023-05-05", "9999-12-31", "0001-01-01", "2023-W10", "2023-05",
+    "15:07", "2023-05-05T15:07", "1/2/2023", "someone@example.com", "a@b", "a@b.c, d@e.f", "http://example.com/?a=b#c", "javascript:alert(1)",
+    "//elsewhere.test/", "../../etc/passwd", "[x](http://elsewhere.test) `y` **z**", "# h\n\n* a\n* b", "]", ")", '")', "\\n \\", "[4] [x]",
+)  # fmt: skip
+"""What people and programs type into fields that were meant for something else."""
+
+_PLAUSIBLE = {
+    "email": "someone@example.com",
+    "number": "2",
+    "date": "2023-05-05",
+    "url": "http://example.com/",
+    "tel": "555-0100",
+    "password": "Password.123",
+}
+_KEYS = (
+    "Enter", "Enter", "Enter", "Tab", "Tab", "Tab", "Shift+Tab", "Space", " ", "Backspace", "a", "Z", "5", "\u00e9", "Escape", "Home", "End",
+    "ArrowDown", "ArrowDown", "ArrowUp", "ArrowLeft", "PageDown", "Delete", "Insert", "Shift", "Control", "Control+A", "Control+Enter",
+    "Control+Z", "Shift+A", "Shift+1", "F2", "Nonsense", "", "Control+",
+)  # fmt: skip
+_ADDRESSES = (
+    "about:blank", "shop.test", "HTTP://Shop.Test:80/../a?b c#d", "https://shop.test/", "http://shop.test:81/", "http://elsewhere.test/x#y",
+    "http://127.0.0.1:1/", "", "no address", "javascript:alert(1)", "data:text/html,x", "chrome://version", "mailto:a@b.test", "#x", "http://", "http://[",
+)  # fmt: skip
+_IN_AND_OUT = re.compile(r"(sign|log)[ -]?(out|in|off|on)\b|register|account", re.IGNORECASE)
+
+
+class Account(NamedTuple):
+    """With whom one can sign in."""
+
+    name: str
+    password: str
+
+
+class Scene(NamedTuple):
+    """What is there to choose from: the page, what is seen of it, the sites' addresses, and who can sign in."""
+
+    page: Page
+    seen: Observation
+    homes: Sequence[str]
+    accounts: Sequence[Account]
+
+    def places(self, fits: Callable[[HtmlElement], bool] = lambda _: True) -> list[str]:
+        """Return the addresses of the elements that fit."""
+        return [address for address, node in self.seen.nodes.items() if fits(node.element)]
+
+
+def next_reply(scene: Scene, dialect: Dialect, dice: Random) -> str:
+    """Return what is done next, as an agent would write it."""
+    while True:
+        (choose,) = dice.choices([act for act, _ in _ACTS], [weight for _, weight in _ACTS])
+        said = choose(scene, dice)
+        if isinstance(said, str):
+            return said
+        if said is not None:
+            try:
+                return dialect.format(said)
+            except ValueError:  # the dialect has no such action
+                continue
+
+
+def _click(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(Kind.CLICK, scene.places(), dice)
+
+
+def _click_control(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(Kind.CLICK, scene.places(lambda element: not forms.is_link(element)), dice)
+
+
+def _click_fragment(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(Kind.CLICK, scene.places(lambda element: "#" in element.get("href", "")), dice)
+
+
+def _sign_in_or_out(scene: Scene, dice: Random) -> Action | None:
+    places = scene.places(lambda element: forms.is_link(element) or forms.kind(element) in forms.BUTTON_KINDS)
+    return _with_one(Kind.CLICK, [place for place in places if _IN_AND_OUT.search(_words(scene, place))], dice)
+
+
+def _words(scene: Scene, place: str) -> str:
+    element = scene.seen.nodes[place].element
+    return f"{element.text_content()} {element.get('value', '')}"
+
+
+def _point(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(dice.choice((Kind.HOVER, Kind.RIGHT_CLICK)), scene.places(), dice)
+
+
+def _type(scene: Scene, dice: Random) -> Action | None:
+    fields = scene.places(lambda element: forms.kind(element) in forms.TYPEABLE_KINDS)
+    if not fields:
+        return None
+    place = dice.choice(fields)
+    text = _text_for(scene.seen.nodes[place].element, scene, dice)
+    return Action(dice.choice((Kind.TYPE, Kind.TYPE, Kind.SEARCH)), place, text)
+
+
+def _type_anywhere(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(dice.choice((Kind.TYPE, Kind.SEARCH)), scene.places(), dice, dice.choice(ODD_TEXTS))
+
+
+def _text_for(field: HtmlElement, scene: Scene, dice: Random) -> str:
+    form = forms.owner(field)
+    has_password = form is not None and any(forms.kind(control) == "password" for control in forms.controls(form))
+    if has_password and scene.accounts and dice.random() < 0.8:
+        account = scene.accounts[0] if dice.random() < 0.8 else dice.choice(scene.accounts)
+        return account.password if forms.kind(field) == "password" else account.name
+    if dice.random() < 0.5:
+        return dice.choice(ODD_TEXTS)
+    if forms.kind(field) in _PLAUSIBLE:
+        return _PLAUSIBLE[forms.kind(field)]
+    words = [word for word in scene.seen.text.split() if word.isalpha()]
+    return " ".join(dice.choices(words, k=dice.randint(1, 3))) if words else "word"
+
+
+def _select(scene: Scene, dice: Random) -> Action | None:
+    selects = scene.places(lambda element: element.tag == "select")
+    if not selects:
+        return None
+    place = dice.choice(selects)
+    labels = [forms.option_label(option) for option in scene.seen.nodes[place].element.iter("option")] or [""]
+    wanted = dice.choice(labels)
+    return Action(Kind.SELECT, place, dice.choice((wanted, wanted, wanted, wanted[:3].upper(), "no such option", "")))
+
+
+def _select_anywhere(scene: Scene, dice: Random) -> Action | None:
+    return _with_one(Kind.SELECT, scene.places(), dice, "x")
+
+
+def _press(scene: Scene, dice: Random) -> Action | None:
+    places = scene.places()
+    place = dice.choice(places) if places and dice.random() < 0.4 else None
+    return Action(Kind.PRESS, place, dice.choice(_KEYS))
+
+
+def _press_enter(_: Scene, __: Random) -> Action:
+    return Action(Kind.PRESS, argument="Enter")
+
+
+def _goto(scene: Scene, dice: Random) -> Action:
+    here = scene.page.url
+    links = [urls.resolve(here, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
+    kind = dice.random()
+    if kind < 0.3 and links:
+        return Action(Kind.GOTO, argument=dice.choice(links))
+    if kind < 0.5:
+        return Action(Kind.GOTO, argument=dice.choice(scene.homes))
+    if kind < 0.7:
+        names = [element.get("id") for element in scene.page.root.iter("*") if "id" in element.attrib] or ["x"]
+        fragment = dice.choice((dice.choice(names), "", "top", "nowhere"))
+        return Action(Kind.GOTO, argument=f"{urls.without_fragment(here)}#{fragment}")
+    if kind < 0.8:
+        return Action(Kind.GOTO, argument=here)
+    return Action(Kind.GOTO, argument=dice.choice(_ADDRESSES))
+
+
+def _switch_tab(scene: Scene, dice: Random) -> Action | None:
+    count = len(scene.page.tabs)
+    return Action(Kind.SWITCH_TAB, argument=str(dice.randint(0, count))) if count > 1 else None
+
+
+def _plain(kind: Kind) -> Callable[[Scene, Random], Action]:
+    return lambda _, __: Action(kind)
+
+
+def _close_tab(scene: Scene, dice: Random) -> Action | None:
+    return Action(Kind.CLOSE_TAB) if len(scene.page.tabs) > 1 or dice.random() < 0.2 else None
+
+
+def _nonsense(scene: Scene, dice: Random) -> str | Action:
+    if dice.random() < 0.5:
+        return dice.choice(("", "I do not know.", "click(", "do(action='Fly')", "```goto```", dice.choice(ODD_TEXTS)))
+    return Action(Kind.CLICK, dice.choice(("99999", "-1", "no such element", scene.page.title)))
+
+
+def _with_one(kind: Kind, places: Sequence[str], dice: Random, argument: str | None = None) -> Action | None:
+    return Action(kind, dice.choice(places), argument) if places else None
+
+
+_ACTS: Sequence[tuple[Callable[[Scene, Random], Action | str | None], float]] = (
+    (_click, 24),
+    (_click_control, 14),
+    (_click_fragment, 3),
+    (_sign_in_or_out, 4),
+    (_point, 1),
+    (_type, 16),
+    (_type_anywhere, 1),
+    (_select, 7),
+    (_select_anywhere, 0.5),
+    (_press, 8),
+    (_press_enter, 3),
+    (_goto, 4),
+    (_plain(Kind.GO_BACKWARD), 10),
+    (_plain(Kind.GO_FORWARD), 5),
+    (_plain(Kind.NEW_TAB), 1),
+    (_close_tab, 1.5),
+    (_switch_tab, 4),
+    (_plain(Kind.SCROLL_DOWN), 1),
+    (_plain(Kind.SCROLL_UP), 0.5),
+    (_plain(Kind.WAIT), 0.5),
+    (_nonsense, 1),
+)
