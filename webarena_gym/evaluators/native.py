@@ -15,7 +15,7 @@ from typing import Any
 from lxml.cssselect import CSSSelector, SelectorError
 from lxml.etree import XPathError
 
-from webarena_gym.answers import is_not_available, matches
+from webarena_gym.answers import Asked, compare, is_not_available, read_asked
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators.addresses import agree, shows
 from webarena_gym.evaluators.outcome import (
@@ -50,7 +50,7 @@ def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
     for kind in evaluation["eval_types"]:
         match kind:
             case "string_match":
-                checks.append(_answer_check(evaluation.get("reference_answers") or {}))
+                checks.append(_answer_check(evaluation.get("reference_answers") or {}, evaluation.get("asked") or {}))
             case "url_match":
                 checks.append(_place_check(evaluation.get("reference_url") or ""))
             case "program_html":
@@ -85,11 +85,13 @@ def _check_approaches(references: Mapping[str, Any], where: str) -> dict[str, li
     return {approach: as_texts(values, f"{approach} of {where}") for approach, values in references.items()}
 
 
-def _compare(approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str) -> list[Verdict]:
+def _compare(
+    approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Asked | None = None
+) -> list[Verdict]:
     """The comparisons that answers and page contents share."""
     verdicts = []
     for reference in references:
-        by = "whole words"
+        by, why = "whole words", ""
         match approach:
             case "exact_match":
                 passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
@@ -98,26 +100,34 @@ def _compare(approach: str, references: list[str], text: str, intent: str, judge
             case "must_exclude":
                 passed = not _contains(reference, text)
             case _:
-                passed, by = _fuzzy(reference, text, intent, judge)
-        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{reference!r} against {text[:200]!r}", by))
+                passed, by, why = _fuzzy(reference, text, intent, judge, asked)
+        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{reference!r} against {text[:200]!r}{why}", by))
     return verdicts
 
 
-def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None) -> tuple[bool, str]:
-    if judge is None or is_not_available(reference):
-        return any(matches(choice, answer) for choice in reference.split(OR)), TYPED
-    return judge(intent, reference, answer), judge_name(judge)
+def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Asked | None) -> tuple[bool, str, str]:
+    """Whether an answer means a reference, who decided, and which claim was read."""
+    if judge is not None and not is_not_available(reference):
+        return judge(intent, reference, answer), judge_name(judge), ""
+    findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
+    best = next((finding for finding in findings if finding.is_right), findings[0])
+    return best.is_right, TYPED, f": {best.reason}"
 
 
-def _answer_check(references: Mapping[str, Any]) -> Check:
+def _answer_check(references: Mapping[str, Any], record: Any) -> Check:
+    """The answer must agree with the references; `record` says what the task tells about it (see `answers.Asked`)."""
     if not references:
         raise EvaluationError("string_match without reference_answers")
     wanted = _check_approaches(references, "string_match")
+    try:
+        asked = read_asked(record)
+    except ValueError as error:
+        raise EvaluationError(f"asked of string_match: {error}") from error
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         verdicts: list[Verdict] = []
         for approach, values in wanted.items():
-            verdicts += _compare(approach, values, outcome.answer, intent, judge, "string_match")
+            verdicts += _compare(approach, values, outcome.answer, intent, judge, "string_match", asked)
         if list(wanted) == ["must_exclude"] and not outcome.answer.strip():
             verdicts.append(Verdict("string_match/answered", False, "an empty answer excludes everything", "whole words"))
         return verdicts

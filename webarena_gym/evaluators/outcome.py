@@ -148,4 +148,6 @@ def judged(references: Sequence[str], text: str, intent: str, judge: Judge | Non
     """Say whether a text means what the references say, and who decided: the judge, or the comparison by type."""
     if judge is not None:
         return bool(judge(intent, ", ".join(references), text)), judge_name(judge)
-    return matches(references[0], text) if len(references) == 1 else list_matches(list(references), text), TYPED
+    if len(references) == 1:
+        return matches(references[0], text, intent), TYPED
+    return list_matches(list(references), text, intent), TYPED

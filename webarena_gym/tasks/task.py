@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, Literal
 
 from webarena_gym.actions import DIALECTS, Action
+from webarena_gym.answers import read_asked
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
@@ -18,7 +19,7 @@ SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "
 EVAL_TYPES = ("string_match", "url_match", "program_html", "state", "verified")
 _EVAL_KEYS = {
     "eval_types", "reference_answers", "reference_url", "program_html", "state", "verified",
-    "string_note", "url_note", "reference_answer_raw_annotation", "annotation_note",
+    "asked", "string_note", "url_note", "reference_answer_raw_annotation", "annotation_note",
 }  # fmt: skip
 _NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
 _REQUIRED = ("task_id", "sites", "start_url", "intent", "eval")
@@ -177,6 +178,10 @@ def _check_eval(block: Any, where: str) -> None:
         if key not in _EVAL_KEYS:
             raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(_EVAL_KEYS))}")
     _check_types(block, _EVAL_TYPES, f"{where}, eval")
+    try:
+        read_asked(block.get("asked", {}))
+    except ValueError as error:
+        raise TaskError(f"{where}: asked of eval: {error}") from error
     needed = {"string_match": "reference_answers", "url_match": "reference_url"}
     for kind in block["eval_types"]:
         if kind not in EVAL_TYPES:

@@ -176,6 +176,11 @@ def answer(**references: Any) -> dict[str, Any]:
     return {"eval_types": ["string_match"], "reference_answers": references}
 
 
+def told(block: dict[str, Any], **asked: Any) -> dict[str, Any]:
+    """Add to a check of the answer what the task tells about it: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Asked`)."""
+    return block | {"asked": asked}
+
+
 def not_achievable() -> dict[str, Any]:
     """The right answer is N/A."""
     return answer(fuzzy_match="N/A")

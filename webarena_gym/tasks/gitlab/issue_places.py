@@ -18,6 +18,7 @@ from webarena_gym.tasks.template import (
     click,
     leave,
     page_shows,
+    told,
     type_text,
 )
 from webarena_gym.tasks.ways import turn_pages
@@ -154,7 +155,9 @@ def draw_own_issue(world: Sampler, column: str, order: str) -> Draw:
     return Draw(
         slots={"word": word},
         grounds={"Yes" if is_closed else "No": says("Closed" if is_closed else "Open")},
-        eval=all_of(answer(fuzzy_match="Yes" if is_closed else "No"), at_url(item_url(ISSUE, row))),
+        eval=all_of(
+            told(answer(fuzzy_match="Yes" if is_closed else "No"), yes=["closed"], no=["open"]), at_url(item_url(ISSUE, row))
+        ),
         solution=[
             click("Assigned issues"),
             click("Created by me"),

@@ -98,7 +98,7 @@ def username_of(world: Sampler) -> Draw:
     row = world.rng.choice(rows)
     return Draw(
         slots={"person": row["name"]},
-        eval=answer(exact_match=f"{row['username']} |OR| @{row['username']}"),
+        eval=answer(fuzzy_match=row["username"]),
         solution=[*open_person(row["name"]), leave(row["username"])],
         wrong_answers=[next(other["username"] for other in rows if other is not row)],
     )

@@ -58,7 +58,7 @@ def feed_token(world: Sampler) -> Draw:
     token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
     return Draw(
         slots={},
-        eval=answer(exact_match=token),
+        eval=answer(fuzzy_match=token),
         solution=[*open_settings("Access tokens"), leave(token)],
         wrong_answers=[other],
     )

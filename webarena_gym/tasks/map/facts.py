@@ -125,7 +125,7 @@ def closing_time(world: Sampler) -> Draw:
     opens, _, closes = row[column].partition("-")
     return Draw(
         slots={"place": row["name"], "day": DAYS[column]},
-        eval=answer(exact_match=closes),
+        eval=answer(fuzzy_match=closes),
         solution=[*open_place(row["name"]), leave(closes, f"It is open {row[column]}.")],
         wrong_answers=[opens],
     )

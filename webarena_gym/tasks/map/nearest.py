@@ -32,6 +32,7 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
     search,
+    told,
 )
 from webarena_gym.tasks.ways import turn_pages
 
@@ -111,7 +112,7 @@ def nearest_time(world: Sampler) -> Draw:
         raise NothingToDraw("a place that is not next door")
     return Draw(
         slots={"kind": kind, "place": centre["name"], "way": mode.name.lower()},
-        eval=answer(fuzzy_match=duration(minutes)),
+        eval=told(answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
         solution=[
             *open_nearby(centre, kind),
             *open_route(centre["name"], best.row["name"], mode),
@@ -130,7 +131,7 @@ def nearest_address(world: Sampler) -> Draw:
         raise NothingToDraw("one within a walk")
     return Draw(
         slots={"kind": kind, "place": centre["name"], "limit": limits[0]},
-        eval=answer(fuzzy_match=best.row["address"]),
+        eval=told(answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
         solution=[
             *open_nearby(centre, kind),
             leave(best.row["address"], f"{best.row['name']} is {duration(best.walk.minutes)} away."),
@@ -157,7 +158,7 @@ def nearest_branch(world: Sampler) -> Draw:
     unit, number = stated(best.walk.metres)
     return Draw(
         slots={"chain": chain, "place": centre["name"], "unit": unit},
-        eval=answer(fuzzy_match=number),
+        eval=told(answer(fuzzy_match=number), about=[best.row["name"]]),
         solution=[
             search("Search the map", f"{chain} near {centre['name']}"),
             *open_route(centre["name"], best.row["name"], FOOT),
@@ -258,7 +259,7 @@ def arrival(world: Sampler) -> Draw:
     truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
     return Draw(
         slots={"place": centre["name"], "chain": chain},
-        eval=answer(fuzzy_match=truth),
+        eval=told(answer(fuzzy_match=truth), about=[shop.row["name"]]),
         solution=[
             search("Search the map", f"{chain} near {centre['name']}"),
             click(hotel["name"]),
@@ -285,7 +286,7 @@ def around_the_hotel(world: Sampler) -> Draw:
     names = [found[index].row["name"] for index in inside]
     return Draw(
         slots={"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
-        eval=answer(fuzzy_match="; ".join(names)),
+        eval=told(answer(fuzzy_match="; ".join(names)), about=[hotel["name"]]),
         solution=[
             *open_nearby(centre, "hotel"),
             click(hotel["name"]),
@@ -331,7 +332,7 @@ def two_walks(world: Sampler) -> Draw:
     return Draw(
         slots={"place": centre["name"], "kind": kind, "second": second},
         grounds={duration(total): sum_of(duration(best.walk.minutes), duration(then.walk.minutes))},
-        eval=answer(fuzzy_match=duration(total)),
+        eval=told(answer(fuzzy_match=duration(total)), about=[best.row["name"], then.row["name"]]),
         solution=[
             *open_place(centre["name"]),
             *open_nearby(centre, kind)[2:],

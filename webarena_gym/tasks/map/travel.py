@@ -22,7 +22,7 @@ from webarena_gym.tasks.map.ways import (
     stated,
     travel_by,
 )
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
 
 TEMPLATES = Templates("map")
 YES_NO = ("No", "Yes")
@@ -176,7 +176,11 @@ def within_reach(world: Sampler) -> Draw:
     return Draw(
         slots={"first": first["name"], "second": second["name"], "limit": limit},
         grounds={YES_NO[is_near]: says(duration(minutes))},
-        eval=answer(fuzzy_match=YES_NO[is_near]),
+        eval=told(
+            answer(fuzzy_match=YES_NO[is_near]),
+            yes=["reached", "reachable", "within reach", "possible"],
+            no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
+        ),
         solution=[*open_route(first["name"], second["name"], CAR), leave(YES_NO[is_near], f"It takes {duration(minutes)}.")],
         wrong_answers=[YES_NO[1 - is_near]],
     )

@@ -15,6 +15,7 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
     search,
+    told,
 )
 from webarena_gym.tasks.ways import turn_pages
 
@@ -48,7 +49,7 @@ def unpopular_comments(world: Sampler) -> Draw:
         raise NothingToDraw(row["author"])
     return Draw(
         slots={"forum": row["forum"]},
-        eval=answer(fuzzy_match=str(found)),
+        eval=told(answer(fuzzy_match=str(found)), about=[row["author"]]),
         solution=[
             *open_forum(row["forum"], "New"),
             click(row["author"], f"The newest post is by {row['author']}."),

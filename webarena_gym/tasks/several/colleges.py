@@ -18,7 +18,7 @@ from webarena_gym.tasks.map.ways import (
     stated,
 )
 from webarena_gym.tasks.several.routes import MAP_AND_ENCYCLOPEDIA, place_named, tabs, turn_to
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave, search
+from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave, search, told
 from webarena_gym.tasks.wikipedia.routes import FACTS, country, open_article, open_list
 
 TEMPLATES = Templates("several")
@@ -50,7 +50,7 @@ def drive_to_best_university(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots={"place": start["name"], "region": region},
-        eval=answer(fuzzy_match=number),
+        eval=told(answer(fuzzy_match=number), about=[here[0]["title"]]),
         solution=[
             turn_to(1, "The encyclopedia has a list of universities."),
             *open_list(world, "universities"),
@@ -86,7 +86,7 @@ def nearest_park(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots={"person": person["title"]},
-        eval=answer(fuzzy_match=f"{name}; {time}"),
+        eval=told(answer(fuzzy_match=f"{name}; {time}"), about=[town["name"]]),
         solution=[
             turn_to(1),
             *open_article(person["title"]),
@@ -122,7 +122,7 @@ def college_drive(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots={"one": one["title"], "other": other["title"]},
-        eval=answer(fuzzy_match=time),
+        eval=told(answer(fuzzy_match=time), about=[one["target"], other["target"]]),
         solution=[
             turn_to(1),
             *open_article(one["title"]),

@@ -7,7 +7,19 @@ from webarena_gym.tasks.map.pages import shows_route
 from webarena_gym.tasks.map.ways import MARGIN, open_route, other_times, roads
 from webarena_gym.tasks.several.routes import tabs, turn_to
 from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS, open_customer
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, all_of, answer, click, leave, type_text
+from webarena_gym.tasks.template import (
+    Draw,
+    NothingToDraw,
+    Row,
+    Sampler,
+    Templates,
+    all_of,
+    answer,
+    click,
+    leave,
+    told,
+    type_text,
+)
 
 TEMPLATES = Templates("several")
 SITES = ("map", "shopping_admin")
@@ -40,7 +52,9 @@ def customer_route(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*SITES),
         slots={"start": start["name"], "customer": customer["name"]},
-        eval=all_of(shows_route(start["name"], goal["name"], CAR), answer(fuzzy_match=duration(drive))),
+        eval=all_of(
+            shows_route(start["name"], goal["name"], CAR), told(answer(fuzzy_match=duration(drive)), about=[goal["name"]])
+        ),
         solution=[
             turn_to(1),
             *open_customer(customer["name"], "Addresses"),
@@ -68,7 +82,7 @@ def nearer_customer(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*SITES),
         slots={"goal": goal["name"], "one": one["name"], "other": other["name"]},
-        eval=answer(fuzzy_match=near["name"]),
+        eval=told(answer(fuzzy_match=near["name"]), about=[one["city"], other["city"]]),
         solution=[
             turn_to(1),
             *open_customer(one["name"], "Addresses"),

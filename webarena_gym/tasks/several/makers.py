@@ -2,7 +2,7 @@
 
 from webarena_gym.tasks.several.routes import tabs, turn_to
 from webarena_gym.tasks.shopping.routes import GOODS, open_product
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
 from webarena_gym.tasks.wikipedia.routes import FACTS, open_article
 
 TEMPLATES = Templates("several")
@@ -35,7 +35,7 @@ def maker_home(world: Sampler) -> Draw:
     return Draw(
         start_url=tabs(*SITES),
         slots={"product": product["name"]},
-        eval=answer(fuzzy_match=maker["town"]),
+        eval=told(answer(fuzzy_match=maker["town"]), about=[maker["title"]]),
         solution=[
             *open_product(product["name"]),
             turn_to(1, f"The brand is {product['brand']}."),

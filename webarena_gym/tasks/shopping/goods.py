@@ -16,6 +16,7 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
     search,
+    told,
 )
 
 TEMPLATES = Templates("shopping")
@@ -57,7 +58,11 @@ def product_stock(world: Sampler) -> Draw:
     return Draw(
         slots={"product": row["name"]},
         grounds={YES_NO[is_salable]: says("In stock" if is_salable else "Out of stock")},
-        eval=answer(fuzzy_match=YES_NO[is_salable]),
+        eval=told(
+            answer(fuzzy_match=YES_NO[is_salable]),
+            yes=["in stock", "available"],
+            no=["out of stock", "sold out", "unavailable"],
+        ),
         solution=[*open_product(row["name"]), leave(YES_NO[is_salable], seen)],
         wrong_answers=[YES_NO[1 - is_salable]],
     )

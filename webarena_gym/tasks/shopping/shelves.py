@@ -7,7 +7,7 @@ from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.shopping.goods import kind_of
 from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search, told
 from webarena_gym.tasks.ways import turn_pages
 
 TEMPLATES = Templates("shopping")
@@ -56,6 +56,13 @@ def category_extreme(world: Sampler) -> Draw:
     )
 
 
+LOWEST_AND_HIGHEST = (
+    ("lowest", "cheapest", "minimum", "min", "low", "least"),
+    ("highest", "dearest", "maximum", "max", "high", "expensive"),
+)
+"""The words by which an answer may tell the two ends of a span apart."""
+
+
 @TEMPLATES.define(
     "Between which prices do the products of {brand} lie? Answer with the lowest and the highest price, separated by a comma."
 )
@@ -71,7 +78,7 @@ def brand_prices(world: Sampler) -> Draw:
     span = f"{money(prices[0])}, {money(prices[-1])}"
     return Draw(
         slots={"brand": brand},
-        eval=answer(fuzzy_match=span),
+        eval=told(answer(fuzzy_match=span), ordered=True, labels=[list(words) for words in LOWEST_AND_HIGHEST]),
         solution=[
             search(SEARCH_BOX, brand),
             *turn_pages(world, len(rows) - 1, ONE_PAGE, "There are more on the next page."),

@@ -13,6 +13,7 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
     search,
+    told,
     type_text,
 )
 
@@ -171,7 +172,7 @@ def customer_newsletter(world: Sampler) -> Draw:
     return Draw(
         slots={"customer": row["name"]},
         grounds={wanted: says(row["status"])},
-        eval=answer(fuzzy_match=wanted),
+        eval=told(answer(fuzzy_match=wanted), yes=["subscribed", "a subscriber"], no=["unsubscribed"]),
         solution=[*open_customer(row["name"]), leave(wanted, f"Under Newsletter the page says {row['status']}.")],
         wrong_answers=["No" if wanted == "Yes" else "Yes"],
     )

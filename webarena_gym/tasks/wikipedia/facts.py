@@ -10,6 +10,7 @@ from webarena_gym.tasks.template import (
     click,
     leave,
     not_achievable,
+    told,
 )
 from webarena_gym.tasks.wikipedia.routes import FACTS, open_article, open_list
 
@@ -78,7 +79,7 @@ def birthplace_of_maker(world: Sampler) -> Draw:
     other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
     return Draw(
         slots={"maker": maker, "kind": kind, "title": row["title"]},
-        eval=answer(fuzzy_match=row["town"]),
+        eval=told(answer(fuzzy_match=row["town"]), about=[row["maker"]]),
         solution=[
             *open_article(row["title"]),
             click(row["maker"], f"It is by {row['maker']}."),

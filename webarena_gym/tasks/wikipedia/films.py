@@ -1,7 +1,7 @@
 """Questions about films, and about those who made them."""
 
 from webarena_gym.tasks.grounds import difference_of
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, click, leave
+from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, click, leave, told
 from webarena_gym.tasks.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = Templates("wikipedia")
@@ -126,7 +126,7 @@ def age_of_director(world: Sampler) -> Draw:
     return Draw(
         slots={"film": row["title"]},
         grounds={str(age): difference_of([str(row["year"])], [str(row["born"])])},
-        eval=answer(fuzzy_match=str(age)),
+        eval=told(answer(fuzzy_match=str(age)), about=[row["director"]]),
         solution=[
             *open_article(row["title"]),
             click(row["director"], f"It is from {row['year']}."),
