@@ -11,7 +11,6 @@ from datetime import date
 from functools import reduce
 from typing import Any
 
-from webarena_gym.answers import normalise, split_list
 from webarena_gym.observation import observe, visible_text
 from webarena_gym.page import Page
 from webarena_gym.tasks import Task
@@ -27,6 +26,8 @@ _DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b|\b(\d{1,2})/(\d{1,2})/(\d{4}|\d{
 
 _SAID = ("Yes", "No", "N/A")  # answers that pages give in other words
 _TOLERANCE = 1e-6
+_BETWEEN_ITEMS = re.compile(r", (?!\d{4}\b)(?:and )?| and ")
+_MARKS = " .!?,;:\"'`*"
 
 Value = tuple[str, float]
 """A kind, and a number of that kind."""
@@ -115,8 +116,9 @@ def pieces(answer: str, intent: str) -> list[str]:
     >>> pieces("car: 5 min; foot: 33 min", "Answer as car: 1 min; foot: 2 min"), pieces("Ann Lee > Bo", "")
     (['5 min', '33 min'], ['Ann Lee', 'Bo'])
     """
-    found = [part.strip() for item in split_list(answer) for part in item.split(" > ")]
-    return [piece for part in found for piece in _apart(part, intent) if normalise(piece)]
+    items = re.split(r"\s?[;\n]\s?", answer) if ";" in answer or "\n" in answer else _BETWEEN_ITEMS.split(answer)
+    found = [part.strip() for item in items for part in item.split(" > ")]
+    return [piece for part in found for piece in _apart(part, intent) if piece.strip(_MARKS)]
 
 
 def _apart(piece: str, intent: str) -> list[str]:
