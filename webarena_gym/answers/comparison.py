@@ -12,6 +12,7 @@ from webarena_gym.answers.polarity import claims_not_available, read_polarity, s
 from webarena_gym.answers.references import Asked, Part, Reference, readings
 from webarena_gym.answers.scopes import Known, is_doubtful, is_identifier, negated
 from webarena_gym.answers.sentences import Pattern, Sentence, Token, fold, pattern, sentences, words
+from webarena_gym.answers.subjects import other_subject
 from webarena_gym.answers.texts import check_texts
 from webarena_gym.answers.typed import (
     Candidate,
@@ -212,6 +213,9 @@ def _parts_in(wanted: Reference, region: list[Sentence], goal: Goal, asked: Aske
         if why:
             return Finding(False, why)
         agreed.append(", ".join(wanted.parts[index // 2].source for index in texts))
+    other = other_subject(region, goal, known, frozenset(kinds))
+    if other:
+        return Finding(False, f"it is claimed of {other!r}")
     if settled:
         foreign = foreign_names(region, settled, known, is_closed=asked.about is not None)
         if foreign:

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from webarena_gym.answers.lexicon import AUXILIARIES, FUNCTION, PREPOSITIONS, TRAVEL
+from webarena_gym.answers.lexicon import AUXILIARIES, CALENDAR, FUNCTION, PREPOSITIONS, TRAVEL
 from webarena_gym.answers.markup import Line
 from webarena_gym.answers.sentences import Pattern, Token, fold, pattern, sentences, stem, words
 from webarena_gym.answers.values import read
@@ -43,6 +43,11 @@ class Goal:
     phrases: tuple[Pattern, ...] = ()
     plurals: frozenset[str] = frozenset()
     preposition: str = ""
+    subjects: frozenset[str] = frozenset()  # the words that only this goal has: of names, quotations, numbers of orders
+    has_names: bool = False
+    has_quotation: bool = False
+    has_code: bool = False
+    has_identifier: bool = False
 
     def knows(self, word: str) -> bool:
         """Whether a folded word stands in the goal, in singular or plural."""
@@ -81,25 +86,52 @@ def read_goal(text: str) -> Goal:
     unit = next((_MEASURES[word] for word in counted if word in _MEASURES), "")
     if not unit and re.search(r"\bhow old\b", text, re.IGNORECASE):
         unit = "y"
-    return Goal(
-        text,
-        frozenset(folded),
-        frozenset(map(stem, folded)),
-        frozenset(pairwise(plain)),
-        frozenset((token.value.kind, token.value.amount) for token in tokens if token.value),
-        frozenset(counted),
-        unit,
-        frozenset(way for way, names in TRAVEL.items() if names & set(folded)),
-        tuple(folded),
-        tuple(_phrases(text)),
-        frozenset(stem(word) for word in folded if (word.endswith("s") and not word.endswith("ss")) or word == "people"),
-        next(
-            (
-                match[1].lower()
-                for match in re.finditer(r"\b(to|at|in|on|under|along|from|by)\s+(?:which|what|whom)\b", text, re.IGNORECASE)
+    return _with_subjects(
+        Goal(
+            text,
+            frozenset(folded),
+            frozenset(map(stem, folded)),
+            frozenset(pairwise(plain)),
+            frozenset((token.value.kind, token.value.amount) for token in tokens if token.value),
+            frozenset(counted),
+            unit,
+            frozenset(way for way, names in TRAVEL.items() if names & set(folded)),
+            tuple(folded),
+            tuple(_phrases(text)),
+            frozenset(stem(word) for word in folded if (word.endswith("s") and not word.endswith("ss")) or word == "people"),
+            next(
+                (
+                    match[1].lower()
+                    for match in re.finditer(
+                        r"\b(to|at|in|on|under|along|from|by)\s+(?:which|what|whom)\b", text, re.IGNORECASE
+                    )
+                ),
+                "",
             ),
-            "",
-        ),
+        )
+    )
+
+
+def _with_subjects(goal: Goal) -> Goal:
+    """The goal with what it is about."""
+    told = _EXAMPLE.sub(" ", goal.text).replace("N/A", " ")
+    quoted = {word for quotation in _QUOTATION.findall(told) for word in words(quotation) if word not in FUNCTION}
+    codes = set(re.findall(r"\b0\d{5,}\b", told))
+    identifiers = {
+        fold(word) for word in re.findall(r"\b[a-z0-9.]+(?:[-/][a-z0-9.]+)+\b", told) if word not in ("e-mail", "to-dos")
+    }
+    proper = {
+        fold(match.group())
+        for match in re.finditer(r"(?<![.?!:] )(?<!^)\b[A-Z][\w'-]+", told)
+        if match.group().lower() not in CALENDAR and match.group().lower() not in FUNCTION and not match.group().isupper()
+    }
+    return replace(
+        goal,
+        subjects=frozenset(quoted | codes | identifiers | proper),
+        has_names=bool(proper - quoted),
+        has_quotation=bool(quoted),
+        has_code=bool(codes),
+        has_identifier=bool(identifiers),
     )
 
 
