@@ -8,9 +8,7 @@ claims of what was asked are none.
 from webarena_gym.answers.comparison import Finding as Finding
 from webarena_gym.answers.comparison import compare as compare
 from webarena_gym.answers.references import Asked as Asked
-from webarena_gym.answers.references import normalise as normalise
 from webarena_gym.answers.references import read_asked as read_asked
-from webarena_gym.answers.references import split_list as split_list
 
 
 def matches(reference: str, answer: str, intent: str = "", asked: Asked | None = None) -> bool:

@@ -167,29 +167,3 @@ def _typed(text: str, unit: str) -> tuple[str, Amount, float] | None:
     if kind == "number" and unit == "usd":
         kind = "money"
     return kind, amount, float(kind == "money")
-
-
-def split_list(text: str) -> list[str]:
-    """Split an enumeration at line ends, semicolons, or commas and "and"; a comma in a number or date does not split.
-
-    >>> split_list("Ann Lee, Bo Chen and Cy Diaz"), split_list("March 5, 2023; April 1, 2023")
-    (['Ann Lee', 'Bo Chen', 'Cy Diaz'], ['March 5, 2023', 'April 1, 2023'])
-    """
-    text = re.sub(r"[^\S\n]+", " ", text)  # long runs of blanks would take quadratic time below
-    for separator in (r"\s*\n\s*", r"\s*;\s*"):
-        if re.search(separator, text.strip()):
-            parts = re.split(separator, text)
-            break
-    else:
-        parts = re.split(r",\s+(?!\d{4}\b)(?:and\s+)?|\s+and\s+", text)
-    cleaned = (re.sub(r"^(?:[-*•]|\d+[.)])\s+", "", part.strip()).strip() for part in parts)
-    return [part for part in cleaned if part]
-
-
-def normalise(text: str) -> str:
-    """Lower-case, without outer punctuation and doubled blanks.
-
-    >>> normalise(' "Emma  Lopez". ')
-    'emma lopez'
-    """
-    return " ".join(text.lower().split()).strip(" .!?,;:\"'`*")
