@@ -36,7 +36,7 @@ _SIGNS = str.maketrans(
 )  # fmt: skip
 _DASH = re.compile(r" ?[\u2013\u2014\u2015] ?")
 _SQUARE = re.compile(r"\b(km|m)(?:\u00b2|\^2|2)(?!\w)")
-_ARROW = re.compile(r"[-=]+>")
+_ARROW = re.compile(r"(?<![-=])[-=]++>")
 _STARS = re.compile(
     r"[\u2605\u2b50]\ufe0f?(?:[\u2605\u2b50]\ufe0f?)+[\u2606]*|\A\s*[\u2605\u2b50][\u2606]*(?=\s*\Z)|[\u2605\u2b50](?=\u2606)"
 )

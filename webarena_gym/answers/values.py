@@ -67,7 +67,7 @@ _SCAN = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_GOES_ON = re.compile(r"\s*(?:,|and|&|\+)?\s*(?:and\s+)?")
+_GOES_ON = re.compile(r"\s*+(?:,|and|&|\+)?+\s*+(?:and\s++)?")
 _LETTERS = re.compile(r"[a-z$€£¥₹]+", re.IGNORECASE)
 _DIGITS = re.compile(r"\d+")
 _SMALL = "|".join([*TENS, *sorted(NUMBER_WORDS, key=len, reverse=True)])
