@@ -147,6 +147,8 @@ def kept_chromium():
         SHARED.release(driver)
 
 
+# Python reports an interrupt that meets a finaliser as one that it could not raise.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("kept_chromium")
 @pytest.mark.parametrize("kind", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
 def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(kind):

@@ -146,5 +146,6 @@ def _wrong_answers(task: Task) -> Iterator[str]:
                 f"{right} | {wrong}",
                 f"{wrong} {right}",
                 f"{right} or {wrong}",
-                f"{wrong} is {right}",
             )
+            if wrong.lower() not in task.intent.lower():  # else it is said of something that the goal names
+                yield f"{wrong} is {right}"

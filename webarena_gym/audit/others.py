@@ -1,6 +1,7 @@
 """Other draws of a task's template, with other truths."""
 
 from functools import lru_cache
+from typing import Any
 
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, draw, templates
@@ -13,9 +14,14 @@ def another(task: Task, variation: Variation = "content") -> Task | None:
     if task.template not in templates() or task.world_seed is None:
         return None
     drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation))
-    return next((other for other in drawn if other.eval != task.eval), None)
+    return next((other for other in drawn if _truth(other) != _truth(task)), None)
 
 
 @lru_cache(maxsize=512)
 def _draws(template: str, world_seed: int, count: int, variation: Variation) -> list[Task]:
     return draw([template], world_seed=world_seed, count=count, variation=variation)
+
+
+def _truth(task: Task) -> dict[str, Any]:
+    """What a task checks, without what its answer may mention."""
+    return {key: value for key, value in task.eval.items() if key != "asked"}
