@@ -5,7 +5,6 @@ the episodes with a copy of the model, use all cores. To whoever drives them the
 """
 
 import multiprocessing
-import os
 import queue
 import threading
 import time
@@ -24,6 +23,7 @@ from torch import nn
 from agents.envs import Envs
 from agents.policies import LanguageModelPolicy, Policy
 from agents.rollouts import Collector, Episode, Place, Played
+from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 _PRELOADED = ["webarena_gym.env", "agents.evaluate"]
@@ -178,12 +178,7 @@ class Players:
 
 def process_count(processes: int, episodes: int) -> int:
     """Return how many processes are to play so many episodes: as many as wanted, or for 0 one for each core, if there is enough to do."""
-    return processes or max(1, min(_cores(), episodes // _WORTH_A_PROCESS))
-
-
-def _cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
 
 
 def _end_of(process: _Process) -> str:

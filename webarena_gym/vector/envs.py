@@ -60,7 +60,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
     ) -> None:
         expect_between("num_envs", num_envs, 1)
         batch_size = num_envs if batch_size is None else batch_size
-        workers = _cores() if workers is None else workers
+        workers = cores() if workers is None else workers
         expect_between("batch_size", batch_size, 1, num_envs)
         expect_between("workers", workers, 1)
         expect_one_of("context", context, CONTEXTS)
@@ -243,6 +243,6 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         return chosen
 
 
-def _cores() -> int:
-    """How many cores this process may use."""
+def cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
