@@ -32,9 +32,9 @@ def held_by(pid: int) -> Holding | None:
 
 
 def family(pid: int) -> list[int]:
-    """Return a process and its descendants."""
+    """Return a process and its descendants; the process alone where there is no /proc."""
     children: dict[int, list[int]] = defaultdict(list)
-    for entry in _PROC.iterdir():
+    for entry in _PROC.iterdir() if _PROC.exists() else ():
         if entry.name.isdigit():
             with suppress(OSError):
                 stat = (entry / "stat").read_text()

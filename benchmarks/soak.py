@@ -20,7 +20,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from benchmarks.machine import cores, origin
-from benchmarks.memory import held_by
+from benchmarks.memory import family, held_by
 from benchmarks.recording import record
 from webarena_gym.env import WebArenaLite
 from webarena_gym.vector import WebArenaLiteVector
@@ -67,6 +67,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line (as always)")
     parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
     options = parser.parse_args()
+    before = family(os.getpid())
     envs = WebArenaLiteVector(
         options.envs, batch_size=max(1, options.envs // 4), workers=options.workers, autoreset_mode="Disabled", **SETTINGS
     )
@@ -78,9 +79,9 @@ def main() -> None:
             result = play_at_random(envs, options.minutes, Random(options.seed))
     finally:
         envs.close()
-    held = held_by(os.getpid())
-    if held is not None and held.processes > 1 + HELPERS:
-        result["wrong"].append(f"{held.processes - 1} processes are left behind")
+    left_behind = set(family(os.getpid())) - set(before)
+    if len(left_behind) > HELPERS:
+        result["wrong"].append(f"{len(left_behind)} processes are left behind")
     result |= {
         "envs": options.envs,
         "workers": options.workers,
