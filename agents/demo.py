@@ -12,14 +12,14 @@ from pathlib import Path
 from shutil import rmtree
 
 from agents import train_bc, train_grpo
-from agents.checkpoints import agent_record
-from agents.demonstrations import draw_tasks
-from agents.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
-from agents.metrics import read_metrics
-from agents.report import write_report
-from agents.report.sources import Sources
+from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import write_trajectories
+from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
+from agents.evaluation.report import write_report
+from agents.evaluation.report.sources import Sources
+from agents.models.checkpoints import agent_record
 from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
-from agents.trajectories import write_trajectories
+from agents.training.metrics import read_metrics
 from webarena_gym.tasks import Task
 
 STARTER = Path(__file__).parent / "checkpoints" / "starter"

@@ -9,6 +9,7 @@ from dataclasses import MISSING, dataclass, fields
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 S = TypeVar("S")
+ENV_ID = "WebArenaLite-v0"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,7 +1,7 @@
 """The methods that WebAgent-R1 compares with: a model plays tasks, and learns as one of them says.
 
 Run `python -m agents.train_baseline --help`. Rollouts, learner, checkpoints and metrics are those of `agents.train_grpo`; the methods
-are in `agents.baselines`. To compare methods, look at equal `env_steps` or `cpu_minutes` of their metrics.
+are in `agents.methods`. To compare methods, look at equal `env_steps` or `cpu_minutes` of their metrics.
 """
 
 import sys
@@ -15,25 +15,25 @@ from typing import Any, Literal
 import torch
 from transformers import PreTrainedModel
 
-from agents.baselines.awr import AdvantageWeightedRegression, AWRSettings
-from agents.baselines.critics import Critic
-from agents.baselines.digirl import DigiRL, DigiRLSettings
-from agents.baselines.filtered import FilteredCloning
-from agents.baselines.methods import Method
-from agents.baselines.webrl import WebRL, WebRLSettings
-from agents.checkpoints import agent_record, begin, load_model, save_checkpoint
-from agents.curriculum import Curriculum
-from agents.demonstrations import draw_tasks
-from agents.envs import create_envs
-from agents.groups import Batch, GroupStream
-from agents.learner import Learner
-from agents.lessons import Lesson
-from agents.policies import LanguageModelPolicy
-from agents.prompts import PromptEncoder, system_prompt
-from agents.ranks import Ranks
-from agents.rollouts import Collector
-from agents.runs import RunSettings, engine_factory, make_players, play_and_learn
+from agents.data.demonstrations import draw_tasks
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.methods.awr import AdvantageWeightedRegression, AWRSettings
+from agents.methods.digirl import DigiRL, DigiRLSettings
+from agents.methods.filtered_bc import FilteredCloning
+from agents.methods.method import Method
+from agents.methods.webrl import WebRL, WebRLSettings
+from agents.models.checkpoints import agent_record, begin, load_model, save_checkpoint
+from agents.models.critics import Critic
+from agents.rollouts.collector import Collector
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.envs import create_envs
+from agents.rollouts.groups import Batch, GroupStream
+from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import given, parse_settings
+from agents.training.batch import Lesson
+from agents.training.distributed import Ranks
+from agents.training.learner import Learner
+from agents.training.loop import RunSettings, engine_factory, make_players, play_and_learn
 from webarena_gym.tasks import Task
 
 

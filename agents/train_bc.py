@@ -16,17 +16,19 @@ import torch
 from tqdm import tqdm
 from transformers import PreTrainedModel
 
-from agents import losses, small
-from agents.batches import Batch, Sample, Sharing, batch_hidden, batch_logprobs, pack, repeats
-from agents.checkpoints import begin, load_model, save_checkpoint
-from agents.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
-from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
-from agents.metrics import BAR, Metrics
-from agents.optimizers import Optimizer, OptimizerName, create_optimizer
-from agents.prompts import PromptEncoder, Style, system_prompt
-from agents.ranks import Ranks
+from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
+from agents.data.prompts import PromptEncoder, Style, system_prompt
+from agents.data.thoughts import Thoughts
+from agents.data.tokens import Sample
+from agents.models import small
+from agents.models.batches import Batch, Sharing, batch_hidden, batch_logprobs, pack, repeats
+from agents.models.checkpoints import begin, load_model, save_checkpoint
+from agents.models.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.settings import EnvSettings, LengthSettings, given, parse_settings
-from agents.thoughts import Thoughts
+from agents.training import losses
+from agents.training.distributed import Ranks
+from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
+from agents.training.metrics import BAR, Metrics
 
 SMALL = "small"
 

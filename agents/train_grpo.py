@@ -17,28 +17,29 @@ from typing import Any, Literal
 import torch
 from transformers import PreTrainedModel
 
-from agents.batches import Ids
-from agents.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import Leader, fit, follow
-from agents.contexts import released_prompts, sampled_prompts
-from agents.curriculum import Curriculum
-from agents.demonstrations import draw_tasks
-from agents.engines import Engine
-from agents.envs import Envs, InProcessEnvs, create_envs
-from agents.forks import ForkSettings, fork_groups
-from agents.groups import Batch, GroupStream
-from agents.learner import Learner
-from agents.lessons import CreditSettings, Lesson, learn_from
-from agents.policies import LanguageModelPolicy
-from agents.presets import PRESETS
-from agents.prompts import PromptEncoder, system_prompt
-from agents.ranks import Ranks
-from agents.rollouts import Collector
-from agents.runs import RunSettings, engine_factory, make_players, play_and_learn
-from agents.samples import records, write_samples
+from agents.data.demonstrations import draw_tasks
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.data.tokens import Ids
+from agents.data.trajectories import Trajectory
+from agents.methods.contexts import released_prompts, sampled_prompts
+from agents.methods.grpo import CreditSettings, learn_from
+from agents.methods.presets import PRESETS
+from agents.models.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
+from agents.rollouts.collector import Collector
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.engines import Engine
+from agents.rollouts.envs import Envs, InProcessEnvs, create_envs
+from agents.rollouts.forks import ForkSettings, fork_groups
+from agents.rollouts.groups import Batch, GroupStream
+from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import given, parse_settings
-from agents.trajectories import Trajectory
+from agents.training.batch import Lesson
+from agents.training.distributed import Ranks
+from agents.training.learner import Learner
+from agents.training.loop import RunSettings, engine_factory, make_players, play_and_learn
+from agents.training.samples import records, write_samples
 from webarena_gym.tasks import Task
 
 

@@ -22,8 +22,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwen2Config
 
-from agents.batches import Ids
-from agents.engines.inprocess import InProcessEngine, generate
+from agents.data.tokens import Ids
+from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from benchmarks.machine import cores, origin, use_cores
 
 VOCABULARY = 2048
@@ -32,7 +32,7 @@ SCENES = ("apart", "trunk", "group")
 
 
 def create(name: str) -> PreTrainedModel:
-    """Return a model with random weights: "middle" (256 wide), or "small", as agents.small builds them (128 wide)."""
+    """Return a model with random weights: "middle" (256 wide), or "small", as agents.models.small builds them (128 wide)."""
     torch.manual_seed(0)
     options: dict[str, Any] = {"vocab_size": VOCABULARY, "num_hidden_layers": 4, "num_attention_heads": 4, "eos_token_id": None}
     config: Any

@@ -13,8 +13,8 @@ from typing import Any
 
 import torch
 
-from agents.checkpoints import find_model
-from agents.intervals import wilson
+from agents.evaluation.intervals import wilson
+from agents.models.checkpoints import find_model
 from agents.settings import parse_settings
 from benchmarks.playing import ResultSettings, hand_over, play, rewards, side_by_side, some
 from webarena_gym import tasks as task_suite

@@ -17,18 +17,18 @@ from typing import Any
 
 import torch
 
-from agents.checkpoints import agent_record
-from agents.demonstrations import draw_tasks
-from agents.groups import GroupSettings
-from agents.intervals import paired_lift, pooled, wilson
-from agents.learner import UpdateSettings
-from agents.lessons import CreditSettings
-from agents.metrics import read_metrics
+from agents.data.demonstrations import draw_tasks
+from agents.evaluation.intervals import paired_lift, pooled, wilson
+from agents.methods.grpo import CreditSettings
+from agents.models.checkpoints import agent_record
+from agents.rollouts.groups import GroupSettings
 from agents.settings import parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as reinforce
+from agents.training.learner import UpdateSettings
+from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import tasks as task_suite

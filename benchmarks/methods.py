@@ -15,12 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 import torch
 
-from agents.checkpoints import agent_record
+from agents.data.demonstrations import draw_tasks
 from agents.demo import TEMPLATES
-from agents.demonstrations import draw_tasks
-from agents.intervals import paired_lift, pooled
-from agents.metrics import read_metrics
-from agents.presets import PRESETS
+from agents.evaluation.intervals import paired_lift, pooled
+from agents.methods.presets import PRESETS
+from agents.models.checkpoints import agent_record
 from agents.settings import parse_settings
 from agents.train_baseline import BaselineSettings
 from agents.train_baseline import train as train_baseline
@@ -28,6 +27,7 @@ from agents.train_bc import BCSettings
 from agents.train_bc import train as train_bc
 from agents.train_grpo import GRPOSettings
 from agents.train_grpo import train as train_grpo
+from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym.tasks import Task
 
@@ -268,7 +268,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
     """Train an agent of Stable-Baselines3, which knows no text."""
-    from agents.train_sb3 import SB3Settings, train  # noqa: PLC0415 - an optional dependency
+    from agents.sb3.trainer import SB3Settings, train  # noqa: PLC0415 - an optional dependency
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")
     train(SB3Settings(**{name: getattr(settings, name) for name in names} | {"out": out, "seed": seed} | dict(options)))

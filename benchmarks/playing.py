@@ -9,9 +9,9 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from agents import checkpoints
-from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
-from agents.trajectories import Trajectory, read_trajectories, write_trajectories
+from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
+from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.models import checkpoints
 from benchmarks.machine import COMMIT, origin
 from webarena_gym.tasks import Task
 

@@ -15,12 +15,12 @@ from typing import Any
 
 import torch
 
-from agents.engines.inprocess import InProcessEngine
-from agents.envs import Envs
-from agents.policies import LanguageModelPolicy, Policy, Reply, Request
-from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, Episode, group_episodes
-from agents.small import create_model, train_tokenizer
+from agents.data.prompts import PromptEncoder
+from agents.models.small import create_model, train_tokenizer
+from agents.rollouts.collector import Collector, Episode, group_episodes
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.envs import Envs
+from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
 from benchmarks.machine import origin
 from benchmarks.scaling import heavy_tailed
 from webarena_gym import tasks as task_suite

@@ -9,10 +9,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from agents.evaluate import policy_defaults
-from agents.intervals import paired_lift
-from agents.search.__main__ import SearchSettings
-from agents.search.__main__ import run as search
+from agents.evaluation.evaluate import policy_defaults
+from agents.evaluation.intervals import paired_lift
+from agents.evaluation.search.search import SearchSettings
+from agents.evaluation.search.search import run as search
 from agents.settings import parse_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
 

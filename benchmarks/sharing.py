@@ -10,11 +10,12 @@ import torch
 from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents import small
-from agents.batches import Sample, Sharing, batch_logprobs, pack
-from agents.demonstrations import Demonstration, draw_tasks
-from agents.policies import ExpertReplies, RandomReplies, Request
-from agents.prompts import PromptEncoder, told
+from agents.data.demonstrations import Demonstration, draw_tasks
+from agents.data.prompts import PromptEncoder, told
+from agents.data.tokens import Sample
+from agents.models import small
+from agents.models.batches import Sharing, batch_logprobs, pack
+from agents.rollouts.policies import ExpertReplies, RandomReplies, Request
 from agents.train_bc import encode
 from benchmarks.timing import middle, say, timed
 from webarena_gym.tasks import Task

@@ -28,10 +28,11 @@ import torch
 from transformers import PreTrainedModel, Qwen2Config, Qwen2ForCausalLM
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.batches import Sample, batch_logprobs, pack
-from agents.engines.inprocess import InProcessEngine, generate
-from agents.learner import Learner, UpdateSettings
-from agents.lessons import Lesson, Origin
+from agents.data.tokens import Sample
+from agents.models.batches import batch_logprobs, pack
+from agents.rollouts.engines.inprocess import InProcessEngine, generate
+from agents.training.batch import Lesson, Origin
+from agents.training.learner import Learner, UpdateSettings
 from benchmarks import generation, rollouts
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.sharing import MODEL, TOKENS_PER_PASS, episodes

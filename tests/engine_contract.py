@@ -7,8 +7,9 @@ temperature, banned_ids.
 import pytest
 import torch
 
-from agents.batches import Sample, batch_logprobs, pack
-from agents.engines.inprocess import generate
+from agents.data.tokens import Sample
+from agents.models.batches import batch_logprobs, pack
+from agents.rollouts.engines.inprocess import generate
 from tests.tiny import tiny_model
 
 PROMPTS = [(5, 6, 7), (8, 9, 10, 11, 12), (5, 6, 7), (20,), (8, 9, 10, 11, 12), (5, 6, 7)]

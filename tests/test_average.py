@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from agents import average as module
-from agents.checkpoints import AGENT, agent_record, load_model, save_agent
-from agents.small import create_model, train_tokenizer
+from agents.models.checkpoints import AGENT, agent_record, load_model, save_agent
+from agents.models.small import create_model, train_tokenizer
 from tests.tiny import tiny_model
 
 RECORD = {"elements": "label", "max_steps": 4}

@@ -6,13 +6,15 @@ import pytest
 import torch
 
 from agents import train_baseline, train_grpo
-from agents.baselines.awr import exponential_weights
-from agents.baselines.critics import Critic, CriticSettings
-from agents.baselines.digirl import doubly_robust_advantages, highest
-from agents.baselines.filtered import FilteredCloning
-from agents.baselines.methods import by_trajectory, imitate, make_lesson, played, step_prompts, step_rewards
-from agents.baselines.replay import Replay, ReplaySettings, is_worth_replaying, perplexity, response_logprobs
-from agents.baselines.webrl import (
+from agents.data.prompts import PromptEncoder
+from agents.data.tokens import Sample
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.awr import exponential_weights
+from agents.methods.digirl import doubly_robust_advantages, highest
+from agents.methods.filtered_bc import FilteredCloning
+from agents.methods.method import by_trajectory, imitate, make_lesson, played, step_prompts, step_rewards
+from agents.methods.replay import Replay, ReplaySettings, is_worth_replaying, perplexity, response_logprobs
+from agents.methods.webrl import (
     WebRL,
     WebRLSettings,
     is_within_reach,
@@ -21,16 +23,14 @@ from agents.baselines.webrl import (
     regress,
     whole_episode,
 )
-from agents.batches import Sample
-from agents.checkpoints import checkpoints
-from agents.curriculum import Curriculum
-from agents.groups import Batch, Group
-from agents.learner import Tokens
-from agents.metrics import read_metrics
-from agents.prompts import PromptEncoder
+from agents.models.checkpoints import checkpoints
+from agents.models.critics import Critic, CriticSettings
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.groups import Batch, Group
 from agents.settings import parse_settings
 from agents.train_baseline import BaselineSettings
-from agents.trajectories import Step, Trajectory
+from agents.training.learner import Tokens
+from agents.training.metrics import read_metrics
 from tests import tiny
 from tests.test_train import assert_same_weights, grpo, interrupted, success, unsure_clone
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from agents import checkpoints as module
-from agents.adapters import adapt, merged
-from agents.average import AverageSettings, average
-from agents.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
-from agents.learner import Learner, UpdateSettings
+from agents.models import checkpoints as module
+from agents.models.adapters import adapt, merged
+from agents.models.average import AverageSettings, average
+from agents.models.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
 from agents.train_bc import BCSettings
 from agents.train_grpo import GRPOSettings
+from agents.training.learner import Learner, UpdateSettings
 from tests.tiny import tiny_model
 
 

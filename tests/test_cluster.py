@@ -10,16 +10,16 @@ import pytest
 import torch
 
 from agents import train_bc, train_grpo
-from agents.checkpoints import checkpoints, load_model
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import fit
-from agents.engines.inprocess import InProcessEngine, generate
-from agents.metrics import read_metrics
-from agents.policies import ScriptedPolicy
-from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, Episode
+from agents.data.prompts import PromptEncoder
+from agents.models.checkpoints import checkpoints, load_model
+from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.engines.inprocess import InProcessEngine, generate
+from agents.rollouts.policies import ScriptedPolicy
 from agents.train_bc import BCSettings
 from agents.train_grpo import GRPOSettings
+from agents.training.metrics import read_metrics
 from tests import tiny
 
 if importlib.util.find_spec("ray") is None:

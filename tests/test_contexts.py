@@ -3,10 +3,10 @@ from itertools import pairwise
 import gymnasium
 import pytest
 
-from agents import small
-from agents.contexts import released_prompts, sampled_prompts
-from agents.prompts import PromptEncoder
-from agents.trajectories import Step, Trajectory
+from agents.data.prompts import PromptEncoder
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.contexts import released_prompts, sampled_prompts
+from agents.models import small
 from tests import tiny
 from webarena_gym.history import PLACEHOLDER
 

@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from agents import credit
+from agents.methods import advantages as credit
 
 
 def test_trajectory_advantages_by_hand():

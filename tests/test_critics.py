@@ -3,7 +3,7 @@ import random
 import pytest
 import torch
 
-from agents.baselines.critics import Critic, CriticSettings, accuracy
+from agents.models.critics import Critic, CriticSettings, accuracy
 from tests import tiny
 
 GOOD, BAD = 20, 30

@@ -1,8 +1,8 @@
 from collections import Counter
 
-from agents.curriculum import Curriculum
-from agents.groups import Group
-from agents.trajectories import Trajectory
+from agents.data.trajectories import Trajectory
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.groups import Group
 from tests import tiny
 
 TASKS = [tiny.TinyTask(f"tiny/{number}", "", "", template=f"kind {number % 3}") for number in range(12)]

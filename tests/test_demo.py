@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from agents import demo, train_bc, train_grpo
-from agents.demonstrations import draw_tasks
-from agents.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.data.demonstrations import draw_tasks
+from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.settings import parse_settings
 
 

@@ -5,10 +5,10 @@ from random import Random
 
 import pytest
 
-from agents import demonstrations, train_bc
-from agents.batches import pack
-from agents.checkpoints import agent_record
-from agents.demonstrations import (
+from agents import demonstrations as command
+from agents import train_bc
+from agents.data import demonstrations
+from agents.data.demonstrations import (
     Demonstration,
     demonstrate,
     draw_tasks,
@@ -17,10 +17,12 @@ from agents.demonstrations import (
     thin,
     to_record,
 )
-from agents.epochs import EpisodeUpdates, Focus, Updates, find_episodes
-from agents.prompts import PromptEncoder, system_prompt
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.models.batches import pack
+from agents.models.checkpoints import agent_record
 from agents.settings import EnvSettings
 from agents.train_bc import BCSettings, encode, kept_lines, measure
+from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from tests import tiny
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
@@ -158,7 +160,7 @@ def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     options = (
         "--worlds 1001 --per-template 1 --templates shopping.order_payment map.town_population --elements id --system think"
     )
-    demonstrations.main(["--out", str(file), *options.split(), "--expert-thoughts", "long", "--thoughts"])
+    command.main(["--out", str(file), *options.split(), "--expert-thoughts", "long", "--thoughts"])
     assert "of 2 tasks" in capsys.readouterr().out
     records = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     first, last = records[0], records[3]

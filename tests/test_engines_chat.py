@@ -6,8 +6,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from agents.engines.chat import ChatPolicy
-from agents.policies import Reply, Request
+from agents.rollouts.chat import ChatPolicy
+from agents.rollouts.policies import Reply, Request
 from tests.model_server import serving_model
 
 

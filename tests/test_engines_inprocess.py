@@ -13,8 +13,8 @@ from transformers import (
     Qwen3Config,
 )
 
-from agents.engines.inprocess import InProcessEngine, generate
-from agents.engines.prefixes import BLOCK, PrefixCache, States
+from agents.rollouts.engines.inprocess import InProcessEngine, generate
+from agents.rollouts.engines.prefixes import BLOCK, PrefixCache, States
 from tests.engine_contract import MAX_NEW_TOKENS, PROMPTS, STOP_IDS, EngineContract, responses, train, trainer_gap
 from tests.tiny import tiny_model
 

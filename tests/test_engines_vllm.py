@@ -8,9 +8,9 @@ from contextlib import ExitStack, contextmanager
 import pytest
 import torch
 
-from agents.engines import vllm
-from agents.engines.crew import Crew
-from agents.engines.vllm import VLLMEngine
+from agents.rollouts.engines import vllm
+from agents.rollouts.engines.crew import Crew
+from agents.rollouts.engines.vllm import VLLMEngine
 from tests.clocks import tick
 from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, trainer_gap
 from tests.model_server import serving_model
@@ -113,7 +113,7 @@ def test_a_load_waits_for_responses_under_way_and_holds_the_others_back(tmp_path
 
 
 def test_the_weights_of_low_rank_adapters_are_merged(tmp_path):
-    adapters = pytest.importorskip("agents.adapters")
+    adapters = pytest.importorskip("agents.models.adapters")
     pytest.importorskip("peft")
     trained = tiny_model(seed=3)[0]
     adapters.adapt(trained, rank=2)

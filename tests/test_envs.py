@@ -4,7 +4,7 @@ from contextlib import closing
 
 import pytest
 
-from agents.envs import create_envs
+from agents.rollouts.envs import create_envs
 from tests import tiny
 from webarena_gym import tasks as task_suite
 

@@ -4,13 +4,14 @@ from contextlib import closing
 
 import pytest
 
-from agents import evaluate
-from agents.engines.chat import ChatPolicy
-from agents.evaluate import Evaluation, summarise
-from agents.intervals import wilson
-from agents.policies import RandomReplies, ScriptedPolicy
+from agents import evaluate as command
+from agents.data.trajectories import Step, Trajectory, read_trajectories
+from agents.evaluation import evaluate
+from agents.evaluation.evaluate import Evaluation, summarise
+from agents.evaluation.intervals import wilson
+from agents.rollouts.chat import ChatPolicy
+from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
-from agents.trajectories import Step, Trajectory, read_trajectories
 from tests import tiny
 from webarena_gym import tasks as task_suite
 
@@ -41,7 +42,7 @@ def test_broken_episodes_are_not_counted():
 
 def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_path):
     saved = tmp_path / "some" / "episodes.jsonl"
-    evaluate.main(["--policy", "expert", "--limit", "6", "--seed", "3", "--json", "--save", str(saved)])
+    command.main(["--policy", "expert", "--limit", "6", "--seed", "3", "--json", "--save", str(saved)])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (record["success"], record["n"], record["policy"]) == (1.0, 6, "expert")
     assert 0.6 < record["low"] < record["high"] == 1.0
@@ -67,7 +68,7 @@ def test_the_random_policy_does_what_pages_allow():
 @pytest.mark.parametrize("policy", ["random", "expert"])
 def test_who_looks_behind_the_page_cannot_play_envs_in_other_processes(policy):
     with pytest.raises(ValueError, match="lives in another process; this policy looks behind the page: expected workers=0"):
-        evaluate.main(["--policy", policy, "--limit", "1", "--workers", "1"])
+        command.main(["--policy", policy, "--limit", "1", "--workers", "1"])
 
 
 def test_a_chat_model_is_named_by_its_protocol():

@@ -3,11 +3,11 @@ from dataclasses import replace
 import gymnasium
 import pytest
 
-from agents.demonstrations import draw_tasks
-from agents.forks import fork
-from agents.policies import ExpertReplies, Reply, Request, ScriptedPolicy
-from agents.rollouts import Episode
-from agents.trajectories import Step, Trajectory
+from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import Step, Trajectory
+from agents.rollouts.collector import Episode
+from agents.rollouts.forks import fork
+from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from webarena_gym.errors import BrowserError
 

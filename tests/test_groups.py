@@ -3,10 +3,10 @@ from threading import get_ident
 
 import pytest
 
-from agents.groups import Group, GroupSettings, GroupStream, RolloutError
-from agents.policies import Reply
-from agents.rollouts import Collector
-from agents.trajectories import Trajectory
+from agents.data.trajectories import Trajectory
+from agents.rollouts.collector import Collector
+from agents.rollouts.groups import Group, GroupSettings, GroupStream, RolloutError
+from agents.rollouts.policies import Reply
 from tests import tiny
 
 TASKS = tiny.tasks(60)

@@ -7,11 +7,11 @@ import pytest
 import torch
 from torch import distributed, multiprocessing
 
-from agents.batches import Sample
-from agents.learner import Learner, UpdateSettings
-from agents.lessons import CreditSettings, learn_from
-from agents.ranks import ALONE, Ranks, deal
-from agents.trajectories import Step, Trajectory
+from agents.data.tokens import Sample
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.grpo import CreditSettings, learn_from
+from agents.training.distributed import ALONE, Ranks, deal
+from agents.training.learner import Learner, UpdateSettings
 from tests import tiny
 
 CASES = {

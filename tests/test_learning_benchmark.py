@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
-from agents.checkpoints import save_checkpoint
-from agents.optimizers import create_optimizer
+from agents.models.checkpoints import save_checkpoint
+from agents.models.optimizers import create_optimizer
 from benchmarks import learning, playing
 from tests import tiny
 

@@ -1,7 +1,7 @@
 import pytest
 
-from agents.lessons import CreditSettings, learn_from
-from agents.trajectories import Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.grpo import CreditSettings, learn_from
 
 
 def trajectory(reward, group, *steps, ending="exited", continuations=()):

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch import tensor
 
-from agents import credit, losses
+from agents.methods import advantages as credit
+from agents.training import losses
 
 
 def test_logprobs_are_those_of_a_softmax():

@@ -6,10 +6,10 @@ from functools import partial
 import pytest
 import torch
 
-from agents.checkpoints import save_checkpoint
-from agents.metrics import read_metrics
-from agents.optimizers import create_optimizer
+from agents.models.checkpoints import save_checkpoint
+from agents.models.optimizers import create_optimizer
 from agents.train_bc import BCSettings
+from agents.training.metrics import read_metrics
 from benchmarks import methods
 from benchmarks.playing import claim
 from tests import tiny

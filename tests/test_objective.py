@@ -6,11 +6,11 @@ from random import Random
 import pytest
 import torch
 
-from agents import losses
-from agents.batches import batch_logprobs, pack
-from agents.learner import Learner, UpdateSettings
-from agents.lessons import CreditSettings, learn_from
-from agents.trajectories import Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.grpo import CreditSettings, learn_from
+from agents.models.batches import batch_logprobs, pack
+from agents.training import losses
+from agents.training.learner import Learner, UpdateSettings
 from tests import tiny
 
 

@@ -9,17 +9,18 @@ from functools import partial
 import pytest
 import torch
 
-from agents import evaluate, train_baseline, train_grpo
-from agents.checkpoints import checkpoints
-from agents.engines.inprocess import InProcessEngine
-from agents.evaluate import EvaluationSettings, evaluate_policy
-from agents.metrics import read_metrics
-from agents.players import Player, PlayerError, Players, process_count
-from agents.policies import LanguageModelPolicy, ScriptedPolicy
-from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, group_episodes
+from agents import train_baseline, train_grpo
+from agents.data.prompts import PromptEncoder
+from agents.evaluation import evaluate
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
+from agents.models.checkpoints import checkpoints
+from agents.rollouts.collector import Collector, group_episodes
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.players import Player, PlayerError, Players, process_count
+from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
 from agents.train_baseline import BaselineSettings
 from agents.train_grpo import GRPOSettings
+from agents.training.metrics import read_metrics
 from tests import tiny
 from webarena_gym import tasks as task_suite
 

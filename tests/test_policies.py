@@ -5,10 +5,10 @@ from random import Random
 import pytest
 from transformers import AutoTokenizer
 
-from agents.checkpoints import agent_record
-from agents.engines.inprocess import InProcessEngine
-from agents.policies import ExpertReplies, LanguageModelPolicy, RandomReplies, Request, ScriptedPolicy
-from agents.prompts import PromptEncoder, system_prompt, told
+from agents.data.prompts import PromptEncoder, system_prompt, told
+from agents.models.checkpoints import agent_record
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, RandomReplies, Request, ScriptedPolicy
 from tests import tiny
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite

@@ -13,21 +13,20 @@ import gymnasium
 import pytest
 from lxml import html as lxml_html
 
-from agents.envs import ENV_ID
-from agents.evaluate import evaluate
-from agents.policies import ExpertReplies, ScriptedPolicy
-from agents.report import replays
-from agents.report.__main__ import main
-from agents.report.curves import MOST_POINTS, thin
-from agents.report.document import write_report
-from agents.report.episodes import pack_episodes
-from agents.report.marks import mark
-from agents.report.markup import Assets, write_page
-from agents.report.replays import Replay, Replayer, Shown
-from agents.report.results import summarise_all, task_of
-from agents.report.sources import Sources, read_sources
-from agents.settings import EnvSettings
-from agents.trajectories import Step, Trajectory, write_trajectories
+from agents.data.trajectories import Step, Trajectory, write_trajectories
+from agents.evaluation.evaluate import evaluate
+from agents.evaluation.report import replays
+from agents.evaluation.report.curves import MOST_POINTS, thin
+from agents.evaluation.report.document import write_report
+from agents.evaluation.report.episodes import pack_episodes
+from agents.evaluation.report.marks import mark
+from agents.evaluation.report.markup import Assets, write_page
+from agents.evaluation.report.replays import Replay, Replayer, Shown
+from agents.evaluation.report.results import summarise_all, task_of
+from agents.evaluation.report.sources import Sources, read_sources
+from agents.report import main
+from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
+from agents.settings import ENV_ID, EnvSettings
 from tests import needs
 from webarena_gym import tasks as task_suite
 from webarena_gym.browsers.chromium.driver import find_executable

@@ -3,14 +3,14 @@ from contextlib import closing, contextmanager
 import gymnasium
 import pytest
 
-from agents import envs as env_module
-from agents.batches import Sample
-from agents.engines import Answer
-from agents.engines.inprocess import InProcessEngine
-from agents.policies import LanguageModelPolicy, Reply, ScriptedPolicy
-from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, Episode, group_episodes, sampling_seed
-from agents.trajectories import grouped, read_trajectories, write_trajectories
+from agents.data.prompts import PromptEncoder
+from agents.data.tokens import Sample
+from agents.data.trajectories import grouped, read_trajectories, write_trajectories
+from agents.rollouts import envs as env_module
+from agents.rollouts.collector import Collector, Episode, group_episodes, sampling_seed
+from agents.rollouts.engines import Answer
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.policies import LanguageModelPolicy, Reply, ScriptedPolicy
 from tests import tiny
 
 

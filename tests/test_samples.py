@@ -1,9 +1,9 @@
 import pyarrow.parquet as pq
 import pytest
 
-from agents.lessons import CreditSettings, learn_from
-from agents.samples import SCHEMA, as_skyrl, as_slime, as_trl, as_verl, read_samples, records, write_samples
-from agents.trajectories import Step, Trajectory
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.grpo import CreditSettings, learn_from
+from agents.training.samples import SCHEMA, as_skyrl, as_slime, as_trl, as_verl, read_samples, records, write_samples
 
 
 def rows():

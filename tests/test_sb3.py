@@ -14,14 +14,15 @@ import pytest
 import torch
 from gymnasium.utils.env_checker import check_env
 
-from agents import evaluate
-from agents.demonstrations import draw_tasks
-from agents.envs import ENV_ID
-from agents.metrics import read_metrics
-from agents.policies import Request
+from agents import evaluate as command
+from agents.data.demonstrations import draw_tasks
+from agents.evaluation import evaluate
+from agents.rollouts.policies import Request
 from agents.sb3 import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
 from agents.sb3.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
 from agents.sb3.candidates import FORMS, Candidate, find_strings, overlap, relevance, words
+from agents.settings import ENV_ID
+from agents.training.metrics import read_metrics
 from tests.pages import page
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
@@ -340,14 +341,14 @@ def test_the_wrapper_needs_no_stable_baselines():
 
 
 def settings(out, **changes):
-    from agents.train_sb3 import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3.trainer import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
 
     values = {"max_steps": 2, "candidates": 12, "steps_per_update": 16, "batch": 64, "learning_rate": 3e-3, "updates": 20}
     return SB3Settings(out=out, **{**values, "prior": 0.0, "save_every": 100, **changes})
 
 
 def train(tasks, out, **changes):
-    from agents import train_sb3  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3 import trainer as train_sb3  # noqa: PLC0415 - not everybody has its libraries
 
     torch.set_num_threads(1)
     return train_sb3.train(settings(out, **changes), tasks)
@@ -377,7 +378,7 @@ def test_tasks_of_two_clicks_are_learned(tasks, untrained, tmp_path, algorithm):
 
 @needs_sb3
 def test_an_untrained_policy_has_no_favourite_unless_it_has_a_prior(tasks, tmp_path):
-    from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
     with closing(make(tasks, candidates=200)) as env:
         observation, _ = env.reset(seed=1)
@@ -403,7 +404,7 @@ def test_equal_seeds_train_equal_policies(tasks, tmp_path):
 
 @needs_sb3
 def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, monkeypatch):
-    from agents import train_sb3  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3 import trainer as train_sb3  # noqa: PLC0415 - not everybody has its libraries
 
     log = train_sb3.Metrics.log
 
@@ -453,18 +454,18 @@ def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
 def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
     assert evaluate.policy_defaults(str(untrained))["max_steps"] == 2
     arguments = ["--policy", str(untrained), "--limit", "3", "--num-envs", "2", "--json"]
-    evaluate.main([*arguments, "--temperature", "1"])
+    command.main([*arguments, "--temperature", "1"])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (record["n"], record["failed"], record["policy"]) == (3, 0, str(untrained))
     with pytest.raises(ValueError, match="expected an env with elements='label'"):
-        evaluate.main([*arguments, "--elements", "id"])
+        command.main([*arguments, "--elements", "id"])
     with pytest.raises(ValueError, match="lives in another process"):
-        evaluate.main([*arguments, "--workers", "1"])
+        command.main([*arguments, "--workers", "1"])
 
 
 @needs_sb3
 def test_sampling_follows_the_seed_of_the_request(untrained, env):
-    from agents.train_sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
     _, info = env.reset(seed=1)
 

@@ -5,12 +5,11 @@ import gymnasium
 import pytest
 import torch
 
-from agents.baselines.critics import Critic, CriticSettings
-from agents.checkpoints import CheckpointError, save_checkpoint
-from agents.demonstrations import draw_tasks
-from agents.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
-from agents.prompts import PromptEncoder
-from agents.search import (
+from agents import search as command
+from agents.data.demonstrations import draw_tasks
+from agents.data.prompts import PromptEncoder
+from agents.data.trajectories import Step
+from agents.evaluation.search import (
     State,
     best_of_n,
     by_value,
@@ -19,10 +18,12 @@ from agents.search import (
     load_critic,
     majority,
     play,
+    search,
     tree_search,
 )
-from agents.search import __main__ as search
-from agents.trajectories import Step
+from agents.models.checkpoints import CheckpointError, save_checkpoint
+from agents.models.critics import Critic, CriticSettings
+from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
 from tests import tiny
 from webarena_gym.actions.replies import quoted
 from webarena_gym.errors import BrowserError
@@ -402,7 +403,7 @@ def test_a_run_without_a_critic_is_refused(tmp_path):
 
 
 def test_a_language_model_is_searched_and_its_tokens_are_counted():
-    from agents.engines.inprocess import InProcessEngine  # noqa: PLC0415
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415
 
     torch.set_num_threads(1)
     model, tokenizer = tiny.tiny_model()
@@ -448,7 +449,7 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
     saved = tmp_path / "episodes.jsonl"
     policy = "expert" if method == "greedy" else "random"
     options = ["--policy", policy, "--split", "validation", "--limit", "2", "--method", method, "--budget", "30"]
-    search.main([*options, "--max-steps", "30", "--json", "--save", str(saved)])
+    command.main([*options, "--max-steps", "30", "--json", "--save", str(saved)])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (record["n"], record["method"], record["budget"], record["policy"]) == (2, method, 30, policy)
     assert record["low"] <= record["success"] <= record["oracle_any"]["success"]
@@ -472,7 +473,7 @@ def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spe
 )
 def test_settings_that_do_not_go_together_are_refused(options, told):
     with pytest.raises(ValueError, match=told):
-        search.main(["--policy", "random", "--method", "tree", "--limit", "1", *options])
+        command.main(["--policy", "random", "--method", "tree", "--limit", "1", *options])
 
 
 def test_greedy_takes_the_likeliest_reply_and_the_others_sample(monkeypatch):
@@ -484,5 +485,5 @@ def test_greedy_takes_the_likeliest_reply_and_the_others_sample(monkeypatch):
 
     monkeypatch.setattr(search, "create_policy", create)
     for method in METHODS:
-        search.main(["--policy", "random", "--method", method, "--limit", "1", "--budget", "2"])
+        command.main(["--policy", "random", "--method", method, "--limit", "1", "--budget", "2"])
     assert seen == [0.0, 1.0, 1.0]

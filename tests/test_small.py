@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from agents import small
+from agents.models import small
 from agents.train_bc import BCSettings
 from tests.tiny import tiny_model
 

@@ -4,18 +4,18 @@ import pytest
 import torch
 
 from agents import train_bc, train_grpo
-from agents.checkpoints import agent_record, checkpoints, load_model
-from agents.engines.inprocess import InProcessEngine
-from agents.learner import Learner
-from agents.metrics import Metrics, read_metrics
-from agents.policies import LanguageModelPolicy
-from agents.presets import PRESETS
-from agents.prompts import PromptEncoder
-from agents.rollouts import Collector, Episode
-from agents.samples import read_samples
+from agents.data.prompts import PromptEncoder
+from agents.methods.presets import PRESETS
+from agents.models.checkpoints import agent_record, checkpoints, load_model
+from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import parse_settings
 from agents.train_bc import BCSettings
 from agents.train_grpo import GRPOSettings
+from agents.training.learner import Learner
+from agents.training.metrics import Metrics, read_metrics
+from agents.training.samples import read_samples
 from tests import tiny
 
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from agents import train_grpo
-from agents.checkpoints import checkpoints, load_model
-from agents.metrics import read_metrics
+from agents.models.checkpoints import checkpoints, load_model
 from agents.train_grpo import GRPOSettings
+from agents.training.metrics import read_metrics
 from tests import tiny
 
 
@@ -98,7 +98,7 @@ torch.set_num_threads(1)
 from functools import partial
 from pathlib import Path
 from agents import train_grpo
-from agents.checkpoints import checkpoints
+from agents.models.checkpoints import checkpoints
 from agents.train_grpo import GRPOSettings
 from tests import tiny
 train_grpo.create_envs = partial(tiny.create_envs, lenient=True)

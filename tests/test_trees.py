@@ -19,8 +19,8 @@ from transformers import (
     Qwen3ForCausalLM,
 )
 
-from agents.learner import checkpoint_activations
-from agents.trees import IMPLEMENTATION, block_mask, blocks_of, common, cut, grow, pairs, tree_inputs, why_not
+from agents.models.trees import IMPLEMENTATION, block_mask, blocks_of, common, cut, grow, pairs, tree_inputs, why_not
+from agents.training.learner import checkpoint_activations
 
 SIZES = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,

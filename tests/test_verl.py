@@ -9,9 +9,9 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from agents import verl
-from agents.demonstrations import demonstrate
-from agents.prompts import PromptEncoder, system_prompt
+from agents.data.demonstrations import demonstrate
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.integrations import verl
 from agents.settings import EnvSettings
 from tests.tiny import tiny_model
 from webarena_gym import tasks as task_suite

@@ -5,7 +5,7 @@ Torch is imported where it is used: processes that hold envs do without it.
 
 import random
 
-from agents import envs
+from agents.rollouts import envs
 from tests.tiny_shop import ENV_ID, WORDS, TinyShop, TinyTask, number_of, reply_to, target_of, tasks
 
 __all__ = ["ENV_ID", "WORDS", "TinyShop", "TinyTask", "number_of", "reply_to", "target_of", "tasks"]
@@ -19,7 +19,7 @@ def create_envs(tasks, num_envs, *, workers=0, broken=False, lenient=False, **_)
 
 def demonstrations(count, seed=0, right=1.0):
     """Clicks of a teacher who is right with this probability, and else clicks another name of the page."""
-    from agents.demonstrations import Demonstration  # noqa: PLC0415
+    from agents.data.demonstrations import Demonstration  # noqa: PLC0415
 
     env, rng, result = TinyShop(), random.Random(seed), []
     for number, task in enumerate(tasks(count, seed)):
@@ -37,7 +37,7 @@ def texts():
 def tiny_model(seed=0):
     import torch  # noqa: PLC0415
 
-    from agents import small  # noqa: PLC0415
+    from agents.models import small  # noqa: PLC0415
 
     tokenizer = small.train_tokenizer(texts(), 400)
     torch.manual_seed(seed)

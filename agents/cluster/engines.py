@@ -10,8 +10,8 @@ import torch
 from ray.exceptions import RayActorError
 from transformers import PreTrainedModel
 
-from agents.batches import Ids
-from agents.engines import Answer, Engine
+from agents.data.tokens import Ids
+from agents.rollouts.engines import Answer, Engine
 
 _SLICE_S = 0.05  # how long the actor works on before it looks for new prompts and newer weights
 

@@ -11,7 +11,8 @@ import ray
 from ray.exceptions import ObjectLostError, RayActorError
 
 from agents.cluster import ClusterSettings
-from agents.envs import ENV_ID, InProcessEnvs
+from agents.rollouts.envs import InProcessEnvs
+from agents.settings import ENV_ID
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
@@ -19,7 +20,7 @@ LOST = (RayActorError, ObjectLostError)
 
 
 class RayEnvs:
-    """Envs, and their browsers, in actors that Ray spreads over its nodes: the `Envs` of `agents.envs`.
+    """Envs, and their browsers, in actors that Ray spreads over its nodes: the `Envs` of `agents.rollouts.envs`.
 
     Env i lives in the actor i % workers. An actor that dies with its process or its node, or is silent for `step_timeout_s`, costs
     the episodes in it: they end with `info["failure"]`, and another takes its place wherever there is room.

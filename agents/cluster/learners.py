@@ -9,9 +9,9 @@ from torch import distributed
 from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
-from agents.learner import Learner
-from agents.lessons import Lesson
-from agents.ranks import Ranks
+from agents.training.batch import Lesson
+from agents.training.distributed import Ranks
+from agents.training.learner import Learner
 
 _TIMEOUT_S = 7 * 24 * 3600  # followers wait for as long as rollouts take; lost processes are noticed by Ray
 

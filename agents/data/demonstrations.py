@@ -1,0 +1,229 @@
+"""Demonstrations: the expert plays tasks of any worlds, and its replies become samples to imitate, here or with other tools.
+
+Run `python -m agents.demonstrations --help`.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium
+from tqdm import tqdm
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.data.prompts import Style
+from agents.data.thoughts import Moment, Reading, Thoughts, read, write_thought
+from agents.settings import ENV_ID, EnvSettings
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions.replies import answer_part
+from webarena_gym.history import Turn, compress
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import Expert, Task
+from webarena_gym.tasks.expert import Choice
+from webarena_gym.tasks.suite import PARTS
+
+Message = Mapping[str, str]
+_ROLES = ("system", "user", "assistant")
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NUMBERED = re.compile(r" \[\d+\]$")
+
+
+class Demonstration(NamedTuple):
+    """One step of the expert: the conversation so far, and its reply. Steps of one episode share what they have in common."""
+
+    task_id: str
+    messages: tuple[Message, ...]
+    reply: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemonstrationSettings(EnvSettings):
+    """Let the expert play drawn tasks, and write its steps as chats that tools for fine-tuning read: JSON lines of "messages".
+
+    One line is one step, and only its last message, the expert's reply, is to be learned: earlier pages have given way to
+    placeholders, so earlier replies must not be trained in that context. "weight" says so message by message: 1 for the last
+    reply, 0 for earlier ones. Tools that do not read it are told once: axolotl with `message_field_training: weight`,
+    LLaMA-Factory (`formatting: sharegpt`, tags `role` and `content`) with `mask_history: true`, torchtune's
+    `OpenAIToMessages` with `masking_strategy: train_on_last`, and TRL's SFTTrainer by splitting each record:
+    `{"prompt": row["messages"][:-1], "completion": row["messages"][-1:]}`. `python -m agents.train_bc --demonstrations FILE`
+    reads the file as it is. Tasks that the expert does not solve within `max_steps` are left out.
+    """
+
+    out: Path
+    """file to write, such as demos.jsonl"""
+    worlds: tuple[int, ...] = tuple(range(11, 31))
+    """seeds of the worlds that tasks are drawn in"""
+    per_template: int = 3
+    """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """only these templates; by default those of the training split"""
+    expert_thoughts: Thoughts = "none"
+    """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
+    system: Style = "none"
+    """the system prompt to put first: none, act (the action alone) or think (reason first)"""
+    seed: int = 0
+    """of the wording of thoughts"""
+
+    def agent(self) -> dict[str, Any]:
+        """Return how a model that learns from the file is to be used; every line says so under "agent"."""
+        return {**self.env_arguments(), "system": self.system}
+
+
+def draw_tasks(
+    worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
+) -> list[Task]:
+    """Return tasks of the training split's templates, or of the named ones, drawn in each world."""
+    wanted = templates or [name for part in PARTS.values() for name in part.train]
+    return [
+        task for world in worlds for task in task_suite.draw(wanted, world_seed=world, count=per_template, variation=variation)
+    ]
+
+
+def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
+    """Return the steps of the expert on the tasks; the options are those of `episodes`."""
+    return [step for episode in episodes(tasks, **options) for step in episode]
+
+
+def episodes(
+    tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", seed: int = 0, **env_arguments: Any
+) -> Iterator[list[Demonstration]]:
+    """Yield the steps of the expert on each task, if it earned the reward, else none.
+
+    `expert_thoughts` puts a thought before each action, its wording drawn from `seed`, in the <think>/<answer> format.
+    """
+    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
+    for task in tqdm(tasks, desc="demonstrating", unit="task"):
+        _, info = env.reset(seed=0, options={"task": task})
+        goal, expert = info["goal"], Expert(task, env.dialect)
+        pages: list[str] = []
+        readings: list[Reading] = []
+        choices: list[Choice] = []
+        reward, over = 0.0, False
+        while not over:
+            pages.append(info["page"])
+            if expert_thoughts != "none":
+                readings.append(read(env.page, env.observation, info["page"]))
+            choices.append(expert.choose(env.page, env.observation))
+            _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
+            reward, over = float(earned), terminated or truncated
+        if reward != 1.0:
+            yield []
+            continue
+        replies = [env.dialect.format(choice.action) for choice in choices]
+        if expert_thoughts != "none":
+            done = [choice.named for choice in choices]
+            for number, choice in enumerate(choices):
+                moment = Moment(goal, readings[: number + 1], done[:number], choice.named, choice.later, choice.thought)
+                thought = write_thought(expert_thoughts, moment, Random(f"{seed}/{task.task_id}/{number}"))
+                replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
+        keywords = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
+        yield _steps(task.task_id, goal, pages, replies, keywords)
+    env.close()
+
+
+def _steps(
+    task_id: str, goal: str, pages: Sequence[str], replies: Sequence[str], keywords: dict[str, Any]
+) -> list[Demonstration]:
+    """Return the steps of one episode, whose conversations share the messages that they have in common."""
+    turns = list(map(Turn, pages, replies))
+    steps: list[Demonstration] = []
+    for number, turn in enumerate(turns):
+        chat = compress(goal, turns[:number], turn.page, **keywords)
+        messages: list[Message] = [{"role": message["role"], "content": message["content"]} for message in chat]
+        before = steps[-1].messages if steps else ()
+        common = [old if old == new else new for old, new in zip(before, messages, strict=False)]
+        steps.append(Demonstration(task_id, (*common, *messages[len(common) :]), turn.reply))
+    return steps
+
+
+def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
+    """Return a step as a chat: `messages`, the last of them the reply to learn, and `task_id`."""
+    first = [{"role": "system", "content": system}] if system else []
+    chat = [
+        message | {"weight": 0} if message["role"] == "assistant" else message for message in map(dict, demonstration.messages)
+    ]
+    reply = {"role": "assistant", "content": demonstration.reply, "weight": 1}
+    return {"messages": [*first, *chat, reply], "task_id": demonstration.task_id}
+
+
+def read_demonstrations(path: Path) -> list[Demonstration]:
+    """Read steps from JSON lines of "messages", as `python -m agents.demonstrations` or another tool wrote them.
+
+    The last message is what is to be learned. System prompts are left out: training puts its own first, the one that the
+    model will be used with. Raises ValueError with the line at fault.
+    """
+    found: list[Demonstration] = []
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                where = f"{path}, line {number}"
+                found.append(_from_record(_parse(line, where), where, found[-1] if found else None))
+    if not found:
+        raise ValueError(f"{path} holds no demonstrations; expected JSON lines with messages")
+    return found
+
+
+def recorded_agent(path: Path) -> dict[str, Any]:
+    """Return how a model that learns from the file is to be used, as its first line says; empty for a file of others."""
+    with path.open(encoding="utf-8") as file:
+        record = _parse(file.readline() or "{}", f"{path}, line 1")
+    agent: dict[str, Any] = record.get("agent", {}) if isinstance(record, dict) else {}
+    return agent
+
+
+def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstration:
+    """Return the demonstration with a smaller page: the lines that the reply names, and each other one with probability `keep`.
+
+    The task, the URL and the history stay. Small pages first let a small model find out sooner what to look at.
+    """
+    if keep >= 1:
+        return demonstration
+    *before, newest = demonstration.messages
+    lines = newest["content"].split("\n")
+    action = answer_part(demonstration.reply)
+    quoted = _QUOTED.findall(action)
+    named = [_NUMBERED.sub("", text) for text in (quoted[1:] or quoted) if text]
+    named += [
+        text for text in _QUOTED.findall(demonstration.reply.partition("</think>")[0]) if demonstration.reply != action and text
+    ]
+    head = next((number for number, line in enumerate(lines) if line.startswith("URL:")), 0)
+    kept = [
+        line
+        for number, line in enumerate(lines)
+        if number <= head or any(text in line for text in named) or rng.random() < keep
+    ]
+    return demonstration._replace(messages=(*before, {**newest, "content": "\n".join(kept)}))
+
+
+def _parse(line: str, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{where}: no JSON: {error}") from error
+
+
+def _from_record(record: Any, where: str, before: Demonstration | None) -> Demonstration:
+    chat = record.get("messages") if isinstance(record, dict) else None
+    if not isinstance(chat, list) or not chat:
+        raise ValueError(f"{where}: expected an object with a list of messages, got {str(record)[:80]!r}")
+    messages: list[Message] = []
+    for message in chat:
+        role, content = (message.get("role"), message.get("content")) if isinstance(message, dict) else ("", "")
+        if role not in _ROLES or not isinstance(content, str):
+            raise ValueError(
+                f"{where}: expected messages with a role of {', '.join(_ROLES)} and a text, got {str(message)[:80]!r}"
+            )
+        if role != "system":
+            messages.append({"role": role, "content": content})
+    if len(messages) < 2 or messages[-1]["role"] != "assistant":
+        raise ValueError(
+            f"{where}: expected a user's message and the assistant's reply last, got {[item['role'] for item in messages]}"
+        )
+    *earlier, reply = messages
+    shared = zip(before.messages if before else (), earlier, strict=False)
+    common = [old if old == new else new for old, new in shared]
+    return Demonstration(str(record.get("task_id", "")), (*common, *earlier[len(common) :]), reply["content"])

@@ -1,0 +1,110 @@
+"""Prompts: the system prompts, and chat messages as token ids.
+
+The style "env" is what the env itself tells agents (`webarena_gym.actions.instructions`), and follows the package. An agent is used
+with the system prompt that it was trained with, so the texts of the styles "act" and "think" stay as they are, grammar included.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from agents.data.tokens import Ids
+from webarena_gym.actions import DIALECTS, instructions
+from webarena_gym.actions.dialect import Naming
+
+Style = Literal["none", "act", "think", "env"]
+
+_GRAMMAR = """\
+do(action="Click", element="<element>"): Click an element.
+do(action="Right Click", element="<element>"): Click with the right mouse button.
+do(action="Hover", element="<element>"): Move the mouse over an element.
+do(action="Type", argument="<text>", element="<element>"): Replace the content of a field with the text; does not press Enter.
+do(action="Search", argument="<text>", element="<element>"): Replace the content of a field with the text and press Enter.
+do(action="Select Dropdown Option", argument="<option>", element="<element>"): Choose the option with that text from a drop-down list.
+do(action="Scroll Up"): Show the part of the page above.
+do(action="Scroll Down"): Show the part of the page below.
+do(action="Press Enter"): Press Enter in the focused field.
+do(action="Switch Tab", argument="<index>"): Go to the tab with that index; the first is 0.
+do(action="Wait"): Do nothing.
+go_backward(): Return to the previous page.
+go_forward(): Undo go_backward().
+exit(message="<answer>"): End the task. The message is the answer; "N/A" if the task cannot be done, empty if none was asked for."""
+_TASK = """You use a website for a person who has given you a task. Each turn shows you the current page as simplified HTML; \
+earlier pages may be left out. Answer each turn with exactly one action:
+
+{grammar}
+
+An element is named by {naming}. A form takes effect when it is submitted. When the task is done, exit, with the answer if one \
+was asked for, in as few words as it can be given; if the task cannot be done, exit with "N/A"."""
+_THINK = """
+
+First reason inside <think> and </think>: what the page shows, what has been done, what is still missing. Then give the action:
+
+<think>reasoning</think>
+<answer>action</answer>"""
+_ACT = """
+
+Write the action and nothing else."""
+_NAMING = {
+    "id": "the id that stands in its tag",
+    "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
+}
+
+
+def system_prompt(style: Style, *, elements: Naming = "id") -> str:
+    """Return the instructions that go before the conversation; empty for "none", for "env" those that the env itself gives.
+
+    >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
+    (True, False, '')
+    """
+    if style == "none":
+        return ""
+    if style == "env":
+        return instructions(DIALECTS["webrl"].naming_by(elements))
+    task = _TASK.format(grammar=_GRAMMAR, naming=_NAMING[elements])
+    return task + (_THINK if style == "think" else _ACT)
+
+
+def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
+    """Return a chat with this system message in the place of its own; without one if it is empty."""
+    before = [{"role": "system", "content": system}] if system else []
+    return [*before, *(message for message in messages if message["role"] != "system")]
+
+
+@dataclass(frozen=True)
+class PromptEncoder:
+    """Turns messages into the token ids that a model reads, and its response back into text.
+
+    `system` goes before each conversation in the place of the env's own system message; empty for none.
+    """
+
+    tokenizer: Any
+    system: str = ""
+
+    @property
+    def stop_ids(self) -> frozenset[int]:
+        """The tokens that end a response."""
+        ids = {self.tokenizer.eos_token_id}
+        for name in ("<|im_end|>", "<|eot_id|>", "<end_of_turn>"):
+            known = self.tokenizer.convert_tokens_to_ids(name)
+            if known is not None and known != self.tokenizer.unk_token_id:
+                ids.add(known)
+        return frozenset(identity for identity in ids if identity is not None)
+
+    def encode_all(self, conversations: Sequence[Sequence[Mapping[str, object]]]) -> list[Ids]:
+        """Return the prompt ids of each conversation, ready for the assistant's turn."""
+        texts = [
+            self.tokenizer.apply_chat_template(told(messages, self.system), add_generation_prompt=True, tokenize=False)
+            for messages in conversations
+        ]
+        return [tuple(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]] if texts else []
+
+    def encode_reply(self, reply: str) -> Ids:
+        """Return the ids of a reply that a model should learn to give, with the end token."""
+        ids = self.tokenizer(reply, add_special_tokens=False)["input_ids"]
+        return (*ids, self.tokenizer.eos_token_id)
+
+    def decode(self, response_ids: Sequence[int]) -> str:
+        """Return the text of a response without special tokens."""
+        text: str = self.tokenizer.decode(list(response_ids), skip_special_tokens=True)
+        return text

@@ -1,0 +1,254 @@
+"""Reasons: why an expert takes an action, written by rules from the goal, the pages and the rest of the solution.
+
+Nothing is made up: what stands in double quotes is the goal's, the action's own or on a page that was seen. A sentence that quotes
+anything else is dropped for the next best.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from random import Random
+from typing import NamedTuple
+
+from agents.data.thoughts.readings import Reading, bare, nearest_lines, pieces, plain, quote, quote_all, words
+from agents.data.thoughts.workings import NOT_AVAILABLE, work_out
+from webarena_gym.actions import Action, Kind
+
+_QUOTATION = re.compile(r'"([^"]*)"')
+_VALUE = re.compile(r"\$?\d[\d,.:/]*\d(?: (?:min|km|m)\b)?")
+_TAB = r"\[{}\] (.*?)(?: \||$)"
+FILLING = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
+
+
+class Moment(NamedTuple):
+    """A step of an expert, with all that a thought may draw on. Actions name elements by label."""
+
+    goal: str
+    readings: Sequence[Reading]  # the pages seen so far; the last is the one that is acted on
+    done: Sequence[Action]  # one for each page but the last
+    action: Action
+    later: Sequence[Action] = ()  # what the solution still does after this action
+    remark: str = ""  # what the solution itself says to it
+
+    @property
+    def page(self) -> Reading:
+        """The newest page."""
+        return self.readings[-1]
+
+
+class Reason(NamedTuple):
+    """Why an action is taken, and what the solution remarks beside it, if it does."""
+
+    why: str
+    remark: str
+
+
+def explain(moment: Moment, rng: Random) -> Reason:
+    """Return the most telling reason for the moment's action that the pages bear out. `rng` varies the wording alone."""
+    why = next(sentence for sentence in _reasons(moment, rng) if is_true(sentence, moment))
+    remark = _remark(moment)
+    is_said = why in remark or (moment.action.kind is Kind.EXIT and not moment.action.argument)
+    return Reason(why, "" if is_said else remark)
+
+
+def is_true(sentence: str, moment: Moment) -> bool:
+    """Say whether all that a sentence quotes was given or seen."""
+    actions = (*moment.done, moment.action)
+    given = [moment.goal, *(text for action in actions for text in (action.argument, action.element) if text)]
+    return all(
+        any(text in source for source in given) or any(page.shows(text) for page in moment.readings)
+        for text in _QUOTATION.findall(sentence)
+    )
+
+
+def _remark(moment: Moment) -> str:
+    """Return what the solution says to the step, with the working of each value in it that stands on no page."""
+    known = [moment.goal, *(page.shown for page in moment.readings)]
+    computed = [value for value in _VALUE.findall(moment.remark) if not any(value in text for text in known)]
+    shown = [work_out(value, moment.goal, moment.readings) for value in dict.fromkeys(computed)]
+    sentences = " ".join([moment.remark, *shown])
+    return sentences if moment.remark and all(shown) and is_true(sentences, moment) else ""
+
+
+def _reasons(moment: Moment, rng: Random) -> list[str]:
+    """Return sentences that say what is done and why, the most telling first; the last is always true."""
+    kind = moment.action.kind
+    found = _RULES[kind](moment, rng) if kind in _RULES else []
+    return [*found, f"The next thing to do is: {kind.lower()}."]
+
+
+def _reasons_to_click(moment: Moment, rng: Random) -> list[str]:
+    action, page, goal = moment.action, moment.page, moment.goal.lower()
+    element = action.element or ""
+    label = bare(element)
+    named, reasons = quote(label), []
+    filled = [bare(before.element or "") for before in _on_this_page(moment) if before.kind in FILLING]
+    line = _line_of(page, element)
+    if filled and f"<button>{element}</button>" in line:
+        fields, one = quote_all(list(dict.fromkeys(filled))), len(set(filled)) == 1
+        reasons.append(
+            rng.choice(
+                (
+                    f"{fields} {'stands' if one else 'stand'} as {'it' if one else 'they'} should, so {named} comes next.",
+                    f"With {fields} set, {named} sends it off.",
+                )
+            )
+        )
+    if label.lower() in goal:
+        reasons.append(
+            rng.choice(
+                (f"The task is about {named}, and the page offers it.", f"{named} is what the task names, so I click it.")
+            )
+        )
+    beside = [piece for piece in pieces(line) if len(piece) > 2 and piece.lower() in goal and piece != label]
+    if beside:
+        reasons.append(f"{named} stands in the line of {quote(beside[0])}, which the task names.")
+    shared = sorted(words(label) & words(moment.goal))
+    if shared:
+        reasons.append(
+            rng.choice(
+                (
+                    f"{named} fits the task, which speaks of {_plain_list(shared)}.",
+                    f"The task speaks of {_plain_list(shared)}, so {named} it is.",
+                )
+            )
+        )
+    ahead = moment.later[0] if moment.later else None
+    if ahead and ahead.kind is Kind.EXIT and ahead.argument:
+        reasons.append(f"What is asked does not stand here yet; {named} should show it.")
+    if ahead and ahead.kind in FILLING and not offers(page, ahead):
+        reasons.append(f"A field has to be filled in that this page does not have; {named} leads there.")
+    reasons.append(rng.choice((f"The way goes on over {named}.", f"Next comes {named}.")))
+    return reasons
+
+
+def _reasons_to_type(moment: Moment, rng: Random) -> list[str]:
+    action, text = moment.action, moment.action.argument or ""
+    field = quote(bare(action.element or ""))
+    deed = "looks for" if action.kind is Kind.SEARCH else "takes"
+    if "\n" in text or '"' in text or not text:
+        return [f"{field} takes the text that the task asks for." if text else f"{field} is to be empty."]
+    told = quote(text)
+    if text.lower() in moment.goal.lower():
+        return [
+            rng.choice((f"{field} {deed} {told}, as the task says.", f"The task gives {told}, which belongs into {field}."))
+        ]
+    for back, page in enumerate(reversed(moment.readings[:-1]), 1):
+        if page.shows(text) and len(text) > 3:
+            where = "the page before" if back == 1 else f"a page {back} steps ago"
+            return [f"{told} stood on {where}, and {field} {deed} it."]
+    if words(text) and words(text) <= words(moment.goal):
+        return [
+            rng.choice((f"{field} {deed} {told}, in the words of the task.", f"In the task's words, {field} {deed} {told}."))
+        ]
+    return [f"{field} {deed} {told}."]
+
+
+def _reasons_to_choose(moment: Moment, rng: Random) -> list[str]:
+    option, field = quote(moment.action.argument or ""), quote(bare(moment.action.element or ""))
+    shared = sorted(words(option) & words(moment.goal))
+    if shared:
+        return [
+            rng.choice(
+                (
+                    f"Of what {field} offers, {option} is what the task means by {_plain_list(shared)}.",
+                    f"The task speaks of {_plain_list(shared)}, so {field} is set to {option}.",
+                )
+            )
+        ]
+    return [f"{field} has to be {option} for what follows."]
+
+
+def _reasons_to_leave(moment: Moment, rng: Random) -> list[str]:
+    answer, page, remark = moment.action.argument or "", moment.page, _remark(moment)
+    reasons = [remark] if remark else []
+    if not answer:
+        before = moment.readings[-2].lines if len(moment.readings) > 1 else ()
+        new = tuple(text for line in page.lines if line not in before and page.quotes(text := plain(line)))
+        said = nearest_lines(new, words(moment.goal), 1)
+        end = rng.choice(("so the task is done", "and nothing is missing"))
+        reasons += [f"The page now says {quote(text)}, {end}." for text in said]
+        reasons += [f"I am on the page {quote(page.title)}, and all steps are taken."] if page.title else []
+        return [*reasons, "All steps are taken."]
+    working = work_out(answer, moment.goal, moment.readings)
+    if working:
+        return [working, *reasons, f"From the pages seen, the answer is {quote(answer)}."]
+    if answer == NOT_AVAILABLE:
+        ends = (
+            "None of the pages shows what is asked, so it cannot be done.",
+            "I looked where it should be, and it is not there: N/A.",
+        )
+        return [*reasons, rng.choice(ends)]
+    close = nearest_lines(page.texts, words(moment.goal), 2)
+    said = [piece for line in page.lines if plain(line) in close for piece in pieces(line)]
+    reasons += [f"Going by {quote_all(said[:6])}, the answer is {quote(answer)}."] if said else []
+    return [*reasons, f"From the pages seen, the answer is {quote(answer)}."]
+
+
+def _reasons_to_go_back(moment: Moment, rng: Random) -> list[str]:
+    ahead = moment.later[0] if moment.later else None
+    reasons = []
+    if ahead and ahead.element:
+        reasons.append(
+            f"This page has told what it could; {quote(bare(ahead.element))} stands on the page before, so I go back."
+        )
+    return [
+        *reasons,
+        rng.choice(("This page has told what it could, so I go back.", "Back to the page before, to go on from there.")),
+    ]
+
+
+def _reasons_to_change_tab(moment: Moment, rng: Random) -> list[str]:  # noqa: ARG001 - a rule as the others
+    index = moment.action.argument or ""
+    match = re.search(_TAB.format(re.escape(index)), moment.page.shown, re.MULTILINE)
+    reasons = [f"The next step is on another site, in the tab {quote(match[1])}."] if match else []
+    return [*reasons, f"The next step is on another site, in tab {index}."]
+
+
+def _reasons_to_scroll(moment: Moment, rng: Random) -> list[str]:
+    if moment.action.kind is Kind.SCROLL_UP:
+        return ["What is needed stands further up."]
+    below = moment.page.hidden_below
+    return [
+        rng.choice(
+            (
+                f"This part of the page does not have what is needed, and {below} more lines are below.",
+                f"There are {below} more lines below, and what is needed is not in view.",
+            )
+        )
+    ]
+
+
+def _on_this_page(moment: Moment) -> list[Action]:
+    """Return the newest actions that were taken on pages of the same address as this one."""
+    taken: list[Action] = []
+    for reading, action in zip(reversed(moment.readings[:-1]), reversed(moment.done), strict=True):
+        if reading.url != moment.page.url:
+            break
+        taken.insert(0, action)
+    return taken
+
+
+def offers(page: Reading, action: Action) -> bool:
+    """Say whether the page shows the element of an action."""
+    return bool(action.element) and page.shows(bare(action.element or ""))
+
+
+def _line_of(page: Reading, element: str) -> str:
+    return next((line for line in page.lines if f">{element}<" in line or f'label="{element}"' in line), "")
+
+
+def _plain_list(values: Sequence[str]) -> str:
+    return " and ".join(values[:3])
+
+
+_RULES: Mapping[Kind, Callable[[Moment, Random], list[str]]] = {
+    Kind.CLICK: _reasons_to_click,
+    Kind.TYPE: _reasons_to_type,
+    Kind.SEARCH: _reasons_to_type,
+    Kind.SELECT: _reasons_to_choose,
+    Kind.EXIT: _reasons_to_leave,
+    Kind.GO_BACKWARD: _reasons_to_go_back,
+    Kind.SWITCH_TAB: _reasons_to_change_tab,
+    Kind.SCROLL_DOWN: _reasons_to_scroll,
+    Kind.SCROLL_UP: _reasons_to_scroll,
+}

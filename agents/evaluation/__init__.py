@@ -1,0 +1,1 @@
+"""Evaluation: success with intervals, search at test time, and reports."""

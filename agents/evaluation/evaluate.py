@@ -1,0 +1,224 @@
+"""Evaluation: a policy plays tasks and is scored, with intervals, by site and by kind of check."""
+
+import random
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import torch
+from tqdm import tqdm
+
+from agents.data.prompts import PromptEncoder, Style, system_prompt
+from agents.data.trajectories import Trajectory
+from agents.evaluation.intervals import Score, wilson
+from agents.models.checkpoints import agent_record, load_model
+from agents.models.checkpoints import is_small as is_small_model
+from agents.rollouts.chat import ChatPolicy
+from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.envs import create_envs
+from agents.rollouts.players import Player, Players, process_count
+from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
+from agents.settings import EnvSettings
+from agents.training.distributed import Ranks
+from webarena_gym import tasks as task_suite
+from webarena_gym.tasks import Task
+
+_SCRIPTED = ("expert", "random")
+_CHAT = "chat:"  # goes before the name of a model behind the chat protocol
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationSettings(EnvSettings):
+    """Play tasks and report success with 95 % intervals. A trained model is shown pages as in its training unless told else."""
+
+    policy: str
+    """expert, random, a run or model folder, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    split: Literal["train", "validation", "test"] = "test"
+    """part of the suite to play"""
+    world_seed: int | None = None
+    """draw the split's templates in this world instead of the suite's own"""
+    templates: tuple[str, ...] = ()
+    """only tasks of these templates; all of them by default"""
+    limit: int | None = None
+    """play so many tasks only, chosen by the seed"""
+    seed: int = 0
+    """of the choice of tasks, the envs and the sampling"""
+    temperature: float | None = 0.0
+    """of sampling; 0 takes the likeliest token; a chat model's server chooses unless told"""
+    system: Style = "none"
+    """the system prompt: none, act (the action alone) or think (reason first)"""
+    max_new_tokens: int = 64
+    """longest reply of a model"""
+    max_prompt_tokens: int = 8192
+    """a longer prompt ends the episode with reward 0"""
+    num_envs: int = 64
+    """episodes played at the same time"""
+    workers: int = 0
+    """processes that share the envs; 0: they are in this one, where expert and random need them"""
+    save: Path | None = None
+    """write the episodes to this file, one JSON object a line"""
+    json: bool = False
+    """print one JSON object on the last line"""
+    threads: int = 0
+    """CPU threads; 0: one where several processes play, else torch's default"""
+    processes: int = 1
+    """processes that play side by side on a CPU, each with the policy and one thread; 0: one for each core where the policy is small"""
+
+
+class Evaluation(NamedTuple):
+    """The score of all valid episodes and of parts of them."""
+
+    total: Score
+    by_site: dict[str, Score]
+    by_check: dict[str, Score]
+    failed: int  # episodes broken by the infrastructure, not counted
+    trajectories: list[Trajectory]
+
+    def record(self) -> dict[str, Any]:
+        """Return everything but the episodes, for JSON."""
+        parts = {name: {key: score._asdict() for key, score in getattr(self, name).items()} for name in ("by_site", "by_check")}
+        return {**self.total._asdict(), "failed": self.failed, **parts}
+
+
+def evaluate(
+    policy: Policy,
+    tasks: Sequence[Task],
+    env: EnvSettings,
+    *,
+    seed: int = 0,
+    num_envs: int = 64,
+    workers: int = 0,
+    quiet: bool = False,
+) -> Evaluation:
+    """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
+    envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
+    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+        trajectories = Collector(envs, policy, seed=seed).collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
+    return summarise(tasks, trajectories)
+
+
+def evaluate_policy(
+    settings: EvaluationSettings, tasks: Sequence[Task], env: EnvSettings | None = None, *, quiet: bool = False
+) -> Evaluation:
+    """Play each task once with the policy that the settings name, in as many processes as they say, and score it.
+
+    Pages are shown as `env` says, by default as the settings do. The number of processes changes no reply but for the last bits
+    of what a model computes.
+    """
+    env, processes = env or settings, _process_count(settings, len(tasks))
+    if processes == 1:
+        if settings.threads:
+            torch.set_num_threads(settings.threads)
+        with closing(create_policy(settings)) as policy:
+            return evaluate(
+                policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
+            )
+    num_envs = -(-settings.num_envs // processes)
+    make_player = partial(_make_player, settings, tasks, num_envs, env.env_arguments())
+    players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
+    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+        players.begin(_episodes(tasks, settings.seed))
+        finished: dict[int, Trajectory] = {}
+        for episode, trajectory in players.play():
+            finished[episode.number] = trajectory
+            bar.update()
+    return summarise(tasks, [finished[number] for number in range(len(tasks))])
+
+
+def _episodes(tasks: Sequence[Task], seed: int) -> list[Episode]:
+    return [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
+
+
+def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env_arguments: dict[str, Any]) -> Player:
+    return Player(create_envs(tasks, num_envs, **env_arguments), create_policy(settings))
+
+
+def _process_count(settings: EvaluationSettings, episodes: int) -> int:
+    """How many processes play. One for a chat model's server, for a GPU, and where threads or env workers are asked for."""
+    if settings.processes:
+        return settings.processes
+    if settings.threads or settings.workers or settings.policy.startswith(_CHAT) or torch.cuda.is_available():
+        return 1
+    is_small = settings.policy in _SCRIPTED or "algorithm" in agent_record(settings.policy) or is_small_model(settings.policy)
+    return process_count(0, episodes) if is_small else 1
+
+
+def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Evaluation:
+    """Score the trajectories of the tasks, one each."""
+    rewards: dict[str, list[float]] = {"": []}
+    for task, trajectory in zip(tasks, trajectories, strict=True):
+        if trajectory.ending == "failed":
+            continue
+        for part in ("", f"site {'+'.join(task.sites)}", f"check {'+'.join(task.eval_types)}"):
+            rewards.setdefault(part, []).append(trajectory.reward)
+    scores = {part: wilson(sum(values), len(values)) for part, values in sorted(rewards.items())}
+    by_site = {part.removeprefix("site "): score for part, score in scores.items() if part.startswith("site ")}
+    by_check = {part.removeprefix("check "): score for part, score in scores.items() if part.startswith("check ")}
+    return Evaluation(scores[""], by_site, by_check, len(trajectories) - len(rewards[""]), list(trajectories))
+
+
+def create_policy(settings: EvaluationSettings) -> Policy:
+    """Return the policy that the settings name."""
+    if settings.policy == "expert":
+        return ScriptedPolicy(ExpertReplies())
+    if settings.policy == "random":
+        return ScriptedPolicy(RandomReplies())
+    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    system = system_prompt(settings.system, elements=settings.elements)
+    if settings.policy.startswith(_CHAT):
+        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, **sampling)
+    if "algorithm" in agent_record(settings.policy):
+        from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
+
+        return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
+    model, tokenizer = load_model(settings.policy)
+    model.to(Ranks.here().device)  # type: ignore[arg-type]
+    encoder = PromptEncoder(tokenizer, system)
+    engine = InProcessEngine(model, encoder.stop_ids, **sampling)
+    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+
+
+def policy_defaults(policy: str) -> dict[str, Any]:
+    """Return the settings that go with a policy unless told else: those of its training, or for a chat model room to reason."""
+    if policy in _SCRIPTED:
+        return {}
+    if policy.startswith(_CHAT):
+        return {"system": "env", "max_new_tokens": 1024, "temperature": None}
+    known = {item.name for item in fields(EvaluationSettings)}  # those of train_sb3 note more
+    return {name: value for name, value in agent_record(policy).items() if name in known}
+
+
+def choose_tasks(settings: EvaluationSettings) -> list[Task]:
+    """Return the tasks of a split, or those of the named templates, or `limit` of them chosen by the seed.
+
+    Raises ValueError where there is none.
+    """
+    tasks = [
+        task
+        for task in task_suite.load(settings.split, settings.world_seed, settings.variation)
+        if not settings.templates or task.template in settings.templates
+    ]
+    if not tasks:
+        raise ValueError(f"no task of the {settings.split} split is of templates={settings.templates}; see webarena-gym tasks")
+    limit = settings.limit
+    return tasks if limit is None or limit >= len(tasks) else random.Random(settings.seed).sample(tasks, limit)
+
+
+def table(evaluation: Evaluation) -> str:
+    """Return the scores as lines of text.
+
+    >>> print(table(Evaluation(wilson(5, 10), {}, {}, 0, [])))
+    all                   50.0 %   (24 to 76)   n = 10
+    """
+    rows = [("all", evaluation.total), *evaluation.by_site.items(), *evaluation.by_check.items()]
+    lines = [
+        f"{name:<20} {100 * score.success:5.1f} %   ({100 * score.low:.0f} to {100 * score.high:.0f})   n = {score.n}"
+        for name, score in rows
+    ]
+    return "\n".join(
+        lines + [f"{evaluation.failed} episodes failed for other reasons and are left out"] * bool(evaluation.failed)
+    )

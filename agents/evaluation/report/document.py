@@ -1,0 +1,79 @@
+"""The one file: results written out, curves and episodes as data, and the scripts and the style that show them."""
+
+import json
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, thin
+from agents.evaluation.report.episodes import pack_episodes
+from agents.evaluation.report.results import summarise_all
+from agents.evaluation.report.sources import Sources
+
+_STATIC = Path(__file__).parent / "static"
+_SCRIPTS = ("dom.js", "curves.js", "pages.js", "episodes.js")
+
+
+class Contents(NamedTuple):
+    """What a report holds: its size, and of each policy how many episodes it shows, of how many."""
+
+    size: int
+    shown: dict[str, tuple[int, int]]
+
+
+def write_report(
+    path: Path,
+    sources: Sources,
+    *,
+    title: str,
+    lead: str = "",
+    megabytes: float = 10.0,
+    pages: bool = True,
+    window: int = 12_000,
+) -> Contents:
+    """Write the report. Tables count all episodes; shown are as many as fit into the size.
+
+    `pages` plays the shown episodes again for their pages; `window` is that of the env that they were played in.
+    """
+    script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    curves = {name: thin(records) for name, records in sources.runs.items()}
+    drawn = {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN}
+    results = summarise_all(sources.policies)
+    room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
+    packed = pack_episodes(sources.policies, room=room, pages=pages, window=window)
+    shown = {name: (packed.kept[name], len(items)) for name, items in sources.policies.items()}
+    text = (
+        _environment()
+        .get_template("report.html")
+        .render(
+            title=title,
+            lead=lead,
+            results=results,
+            curves=curves,
+            shown=shown,
+            sites=sorted({site for result in results for site in result.evaluation.by_site}),
+            checks=sorted({check for result in results for check in result.evaluation.by_check}),
+            data=_as_script({"curves": drawn, "episodes": packed.heads, "assets": packed.assets}),
+            script=Markup(script),  # noqa: S704 - our own file
+            script_hash=b64encode(sha256(script.encode()).digest()).decode(),
+            style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        )
+    )
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return Contents(len(text.encode()), shown)
+
+
+def _environment() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(_STATIC), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+
+
+def _as_script(data: Any) -> Markup:
+    """Return JSON that can stand in a script element: nothing in it ends the element or begins a comment."""
+    return Markup(json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c"))  # noqa: S704 - escaped here

@@ -1,0 +1,16 @@
+"""Search at test time: a task is played from snapshots many times, and one episode is chosen without knowing any reward.
+
+A method of `methods` asks for branches, which `branches` grows in envs, and chooses by what `values` know.
+"""
+
+from agents.evaluation.search.branches import Found as Found
+from agents.evaluation.search.branches import Method as Method
+from agents.evaluation.search.branches import play as play
+from agents.evaluation.search.methods import best_of_n as best_of_n
+from agents.evaluation.search.methods import tree_search as tree_search
+from agents.evaluation.search.values import State as State
+from agents.evaluation.search.values import by_value as by_value
+from agents.evaluation.search.values import confidence as confidence
+from agents.evaluation.search.values import critic_value as critic_value
+from agents.evaluation.search.values import load_critic as load_critic
+from agents.evaluation.search.values import majority as majority

@@ -1,0 +1,1 @@
+"""Adapters to trainers of other projects."""

@@ -1,0 +1,48 @@
+"""The mean of several models' weights, as one model."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+
+from agents.models.adapters import merged
+from agents.models.checkpoints import agent_record, load_model, save_agent
+
+
+@dataclass(frozen=True, kw_only=True)
+class AverageSettings:
+    """Write the mean of models that were trained on from the same one, such as the seeds of M-GRPO from one clone.
+
+    What the runs share is kept, and what each picked up by chance is halved, or less; the result is as large and fast as one of them.
+    """
+
+    models: tuple[str, ...]
+    """model folders or runs, whose newest checkpoints count"""
+    out: Path
+    """folder of the new model"""
+
+
+@torch.no_grad()
+def average(settings: AverageSettings) -> Path:
+    """Write the model whose every weight is the mean of the models' (Wortsman et al., arXiv 2203.05482), and return its folder.
+
+    Tokenizer and agent record are those of the first; adapters become part of the weights. Raises ValueError for models of different
+    shapes or agents of different envs.
+    """
+    first, *others = settings.models
+    model, tokenizer = load_model(first)
+    model = merged(model)  # the mean of adapters is not the adapter of the mean
+    record = agent_record(first)
+    total = {name: weights.clone() for name, weights in model.state_dict().items()}
+    for other in others:
+        weights = merged(load_model(other)[0]).state_dict()
+        shapes, expected = ({name: tuple(value.shape) for name, value in each.items()} for each in (weights, total))
+        if shapes != expected:
+            raise ValueError(f"{other} has other weights than {first}; expected models that were trained on from the same one")
+        if agent_record(other) != record:
+            raise ValueError(f"{other} was trained as {agent_record(other)}; expected {record}, as {first}")
+        for name, value in weights.items():
+            total[name] += value
+    model.load_state_dict({name: value / len(settings.models) for name, value in total.items()})
+    save_agent(settings.out, model, tokenizer, record)
+    return settings.out

@@ -1,0 +1,234 @@
+"""Samples packed for forward passes: as plain rows, or as trees in which every shared token stands once.
+
+The steps of an episode share the compressed history, the rollouts of a group their first pages, and equal actions lead to equal
+next pages. A tree (`agents.models.trees`) gives each token exactly the context it was sampled in and computes what is shared once,
+forward and backward; losses and gradients are those of plain rows. Rows are sorted by length, so little is padded.
+
+Which of the two is cheaper is counted in multiplications of a forward pass (see `Costs`); the backward pass costs twice as much
+of each, so the comparison is the same for training.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from agents.data.tokens import Ids, Sample
+from agents.models.trees import Integers, Tree, common, grow, pairs, tree_inputs, why_not
+
+Sharing = Literal["auto", "rows", "tree"]
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Tokens for one forward pass: B rows of L tokens, or one tree of L tokens in a single row.
+
+    N response tokens stand sample after sample; `samples` are the indices of the packed samples, in the order of their tokens
+    along N; `lengths` their response lengths. The model's output is needed at P places: the token n is predicted at
+    `input_ids[rows[places[n]], columns[places[n]]]`.
+    """
+
+    input_ids: Tensor  # (B, L) int64
+    rows: Tensor  # (P,)
+    columns: Tensor  # (P,)
+    places: Tensor  # (N,)
+    targets: Tensor  # (N,)
+    samples: tuple[int, ...]
+    lengths: tuple[int, ...]
+    tree: Tree | None = None
+
+    def spread(self, values_S: Sequence[float]) -> Tensor:
+        """Return one value per token, shape (N,), from one value per sample of the whole list that was packed."""
+        values = torch.tensor([values_S[index] for index in self.samples], dtype=torch.float32)
+        return values.repeat_interleave(torch.tensor(self.lengths))
+
+
+class Costs(NamedTuple):
+    """What a forward pass costs, in multiplications: for each token, and for each pair of query and key."""
+
+    token: float = 1.0
+    pair: float = 0.0
+
+    @classmethod
+    def of(cls, model: PreTrainedModel) -> "Costs":
+        """Return the costs of a model: one for each weight of its layers and token, and 2 x layers x width of heads for each pair.
+
+        The embeddings are looked up, and the head is computed for response tokens alone, so neither counts. All experts of a
+        mixture count, though a token meets few.
+        """
+        config = model.config.get_text_config()
+        heads = config.num_attention_heads
+        size = getattr(config, "head_dim", None) or config.hidden_size // heads
+        embeddings = sum(parameter.numel() for parameter in model.get_input_embeddings().parameters())
+        weights = sum(parameter.numel() for parameter in model.base_model.parameters())
+        return cls(weights - embeddings, 2 * config.num_hidden_layers * heads * size)
+
+
+def pack(
+    samples: Sequence[Sample],
+    max_tokens: int,
+    *,
+    pad_id: int = 0,
+    sharing: Sharing = "auto",
+    model: PreTrainedModel | None = None,
+) -> list[Batch]:
+    """Pack all samples into batches of at most `max_tokens` tokens, padding included (a longer sample stands alone).
+
+    `sharing` "tree" lets samples share all prefixes, "rows" none, and "auto" wherever that costs less on the model: T tokens and
+    A pairs of a tree cost T * token + A * pair, rows of l tokens the sum of l * token + l (l + 1) / 2 * pair, so that rows are
+    assumed to need no padding. A model that cannot read trees gets rows; if trees are demanded of it, that is a ValueError with
+    the reason. Without a model, only tokens count.
+    """
+    for index, sample in enumerate(samples):
+        if not sample.prompt_ids or not sample.response_ids:
+            raise ValueError(f"sample {index} has an empty prompt or response; both need at least one token")
+    if sharing == "tree" and model is not None and (reason := why_not(model)):
+        raise ValueError(f"sharing is 'tree', but {reason}; expected 'auto' or 'rows'")
+    if sharing == "rows" or (model is not None and why_not(model)):
+        return _pack_rows(samples, range(len(samples)), max_tokens, pad_id)
+    costs = Costs() if model is None else Costs.of(model)
+    batches, alone = [], []
+    for chunk, sequences in _chunks(samples, max_tokens):
+        tree = grow(sequences)
+        if sharing == "tree" or _tree_cost(tree, costs) < _rows_cost(sequences, costs):
+            batches.append(_tree_batch(samples, chunk, tree))
+        else:
+            alone += chunk
+    return batches + _pack_rows(samples, alone, max_tokens, pad_id)
+
+
+def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
+    """Return (rows, columns) of the tokens whose next token is foreseeable: the same pair of tokens stood before in the row.
+
+    >>> rows, columns = repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
+    >>> columns.tolist()
+    [3]
+    """
+    count = int(input_ids.max()) + 1
+    pairs = input_ids[:, :-1] * count + input_ids[:, 1:]
+    unlike = -1 - torch.arange(pairs.shape[1], device=pairs.device)
+    pairs = torch.where(input_ids[:, 1:] == pad_id, unlike, pairs)
+    ordered, places = pairs.sort(dim=1, stable=True)
+    again = torch.zeros_like(ordered, dtype=torch.bool)
+    again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
+    rows, columns = torch.zeros_like(again).scatter(1, places, again).nonzero(as_tuple=True)
+    return rows, columns
+
+
+def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
+    """Return the model's last hidden states, shape (B, L, width)."""
+    inputs = {"input_ids": batch.input_ids.to(model.device)}
+    if batch.tree is not None:
+        inputs["position_ids"] = torch.from_numpy(batch.tree.depths)[None].to(model.device)
+        inputs |= tree_inputs(model, batch.tree)
+    hidden: Tensor = model.base_model(**inputs, use_cache=False).last_hidden_state
+    return hidden
+
+
+def batch_logprobs(
+    model: PreTrainedModel,
+    batch: Batch,
+    *,
+    temperature: float = 1.0,
+    banned_ids: Sequence[int] = (),
+    hidden: Tensor | None = None,
+) -> Tensor:
+    """Return log p of every response token under the distribution that the engine samples from, shape (N,).
+
+    The head is computed once for each place that predicts. `hidden` are the batch's hidden states, if they are there already.
+    """
+    hidden = batch_hidden(model, batch) if hidden is None else hidden
+    device = hidden.device
+    logits = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
+    logits = sampling_logits(logits, temperature, banned_ids)
+    logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    return logprobs[batch.places.to(device), batch.targets.to(device)]
+
+
+def sampling_logits(logits: Tensor, temperature: float, banned_ids: Sequence[int]) -> Tensor:
+    """Return logits (..., vocabulary) with the temperature applied and banned tokens impossible; for sampler and trainer."""
+    if temperature != 1.0:
+        logits = logits / temperature
+    if banned_ids:
+        banned = torch.tensor(tuple(banned_ids), device=logits.device)
+        logits = logits.index_fill(-1, banned, -torch.inf)
+    return logits
+
+
+def _sequence(sample: Sample) -> Ids:
+    """What a model reads of a sample: all but the last token, which is predicted only."""
+    return sample.prompt_ids + sample.response_ids[:-1]
+
+
+def _chunks(samples: Sequence[Sample], max_tokens: int) -> Iterator[tuple[list[int], list[Integers]]]:
+    """Yield indices of samples and their sequences, in lexicographic order, whose tree has at most `max_tokens` tokens."""
+    read = [_sequence(sample) for sample in samples]
+    chunk: list[int] = []
+    sequences: list[Integers] = []
+    tokens = 0
+    for index in sorted(range(len(samples)), key=read.__getitem__):
+        sequence = numpy.array(read[index], dtype=numpy.int64)
+        own = len(sequence) - (common(sequences[-1], sequence) if sequences else 0)
+        if chunk and tokens + own > max_tokens:
+            yield chunk, sequences
+            chunk, sequences, tokens, own = [], [], 0, len(sequence)
+        chunk.append(index)
+        sequences.append(sequence)
+        tokens += own
+    if chunk:
+        yield chunk, sequences
+
+
+def _tree_cost(tree: Tree, costs: Costs) -> float:
+    return len(tree.ids) * costs.token + pairs(tree) * costs.pair
+
+
+def _rows_cost(sequences: Sequence[Integers], costs: Costs) -> float:
+    lengths = [len(sequence) for sequence in sequences]
+    return sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
+
+
+def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> Batch:
+    predicting = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
+    columns, places = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
+    return Batch(
+        input_ids=torch.from_numpy(tree.ids)[None],
+        rows=torch.zeros(len(columns), dtype=torch.int64),
+        columns=torch.from_numpy(columns),
+        places=torch.from_numpy(places),
+        targets=torch.tensor([token for index in chunk for token in samples[index].response_ids]),
+        samples=tuple(chunk),
+        lengths=tuple(len(samples[index].response_ids) for index in chunk),
+        tree=tree,
+    )
+
+
+def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[Batch]:
+    """Pack the samples of the indices as rows of like length."""
+    batches: list[Batch] = []
+    chunk: list[int] = []
+    for index in sorted(indices, key=lambda index: len(_sequence(samples[index]))):
+        if chunk and len(_sequence(samples[index])) * (len(chunk) + 1) > max_tokens:
+            batches.append(_rows_batch(samples, chunk, pad_id))
+            chunk = []
+        chunk.append(index)
+    return [*batches, _rows_batch(samples, chunk, pad_id)] if chunk else batches
+
+
+def _rows_batch(samples: Sequence[Sample], chunk: Sequence[int], pad_id: int) -> Batch:
+    members = [samples[index] for index in chunk]
+    sequences = [torch.tensor(_sequence(sample)) for sample in members]
+    lengths = [len(sample.response_ids) for sample in members]
+    return Batch(
+        input_ids=torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad_id),
+        rows=torch.arange(len(chunk)).repeat_interleave(torch.tensor(lengths)),
+        columns=torch.cat([torch.arange(len(sample.prompt_ids) - 1, len(_sequence(sample))) for sample in members]),
+        places=torch.arange(sum(lengths)),
+        targets=torch.tensor([token for sample in members for token in sample.response_ids]),
+        samples=tuple(chunk),
+        lengths=tuple(lengths),
+    )

@@ -1,0 +1,75 @@
+"""Write one HTML file about runs and evaluations: `python -m agents.report --out report.html runs/demo`."""
+
+import sys
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from pathlib import Path
+
+from agents.evaluation.report.document import write_report
+from agents.evaluation.report.sources import read_sources
+
+_DESCRIPTION = """\
+Write one HTML file about training runs and evaluations, to be opened by a double click:
+results of policies side by side, curves of runs side by side, and every episode step by step.
+"""
+_EXAMPLES = """\
+places, each PATH or NAME=PATH:
+  a run's folder        its metrics become curves
+  a .jsonl file         its episodes, as `python -m agents.evaluate --save FILE` writes them,
+                        become a column of the results and can be looked at step by step
+  a folder of these     all of them
+
+examples:
+  python -m agents.evaluate --policy random --limit 40 --save runs/random.jsonl
+  python -m agents.evaluate --policy expert --limit 40 --save runs/expert.jsonl
+  python -m agents.report --out report.html runs/random.jsonl runs/expert.jsonl
+  python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
+  python -m agents.report --out report.html runs/demo
+
+The first policy is the one that the others are compared with. Tables count all episodes. Those shown are played again for their pages,
+which takes some 30 ms each; if they do not fit into --megabytes, each policy shows its first ones, and the report says so.
+In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser leads
+back to the very step.
+"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Write the report that the command line asks for."""
+    parser = ArgumentParser(
+        prog="python -m agents.report",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("places", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
+    parser.add_argument("--out", type=Path, default=Path("report.html"), help="the file to write (default: report.html)")
+    parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
+    parser.add_argument("--lead", default="", help="a sentence below the title")
+    parser.add_argument("--megabytes", type=float, default=10.0, help="the file's greatest size (default: 10)")
+    parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
+    parser.add_argument(
+        "--window", type=int, default=12_000, help="the env's window in these episodes, to play them again (default: 12000)"
+    )
+    _write(parser, parser.parse_args(arguments))
+
+
+def _write(parser: ArgumentParser, options: Namespace) -> None:
+    try:
+        sources = read_sources(options.places)
+    except ValueError as error:
+        parser.error(str(error))
+    contents = write_report(
+        options.out,
+        sources,
+        title=options.title,
+        lead=options.lead,
+        megabytes=options.megabytes,
+        pages=not options.no_pages,
+        window=options.window,
+    )
+    shown = ", ".join(f"{kept} of {count} episodes of {name}" for name, (kept, count) in contents.shown.items())
+    print(f"{options.out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,46 @@
+"""The curriculum: which task comes next, by how well the model does on tasks of its kind."""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from agents.rollouts.groups import Group
+from webarena_gym.tasks import Task
+
+_LEAST_CHANCE = 0.03  # of a template that always succeeds or always fails; 0.25 is that of one in the middle
+
+
+class Curriculum:
+    """Draws tasks for groups, the template first.
+
+    With `seek_mixed`, templates near a success of one half come more often: the rewards of a group of which half succeed have the
+    largest variance, rate * (1 - rate), and groups of equal rewards teach nothing. `rates` is each template's running success, for
+    a run that goes on.
+    """
+
+    def __init__(self, tasks: Sequence[Task], *, seek_mixed: bool, seed: int, rates: Mapping[str, float] | None = None) -> None:
+        self._by_template: dict[str, list[Task]] = {}
+        for task in tasks:
+            self._by_template.setdefault(_template(task), []).append(task)
+        self._seek_mixed = seek_mixed
+        self._seed = seed
+        self.rates = dict(rates or {})
+
+    def draw(self, number: int) -> Task:
+        """Return the task of a group. It follows from the run's seed, the group's number and the rates as they are."""
+        rng = Random(f"{self._seed}/{number}")
+        rates = [self.rates.get(name, 0.5) for name in self._by_template]
+        chances = [rate * (1 - rate) + _LEAST_CHANCE if self._seek_mixed else 1.0 for rate in rates]
+        (name,) = rng.choices(list(self._by_template), chances)
+        return rng.choice(self._by_template[name])
+
+    def note(self, groups: Sequence[Group]) -> None:
+        """Move each template's running success halfway towards that of its newest group."""
+        for group in groups:
+            if group.valid:
+                name = _template(group.task)
+                mean = sum(item.reward for item in group.valid) / len(group.valid)
+                self.rates[name] = 0.5 * self.rates.get(name, mean) + 0.5 * mean
+
+
+def _template(task: Task) -> str:
+    return task.template or task.task_id

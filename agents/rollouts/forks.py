@@ -1,0 +1,146 @@
+"""Forks: continuations of an episode from its own steps, whose rewards tell what each of the steps was worth.
+
+An env's snapshot makes it possible: the episode is replayed once, and continued from its states any number of times. The
+credit that follows is `credit.fork_advantages`.
+"""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import gymnasium
+
+from agents.data.trajectories import Trajectory
+from agents.rollouts.collector import Episode, group_episodes, sampling_seed
+from agents.rollouts.envs import InProcessEnvs
+from agents.rollouts.groups import Group
+from agents.rollouts.policies import Policy, Reply, Request
+from webarena_gym.vector import INFRASTRUCTURE_ERRORS
+
+
+@dataclass
+class _Continuation:
+    start: int  # the step of the trajectory in whose state it begins
+    number: int  # of those that begin there
+    seed: int
+    info: Mapping[str, Any]
+    steps: int = 0  # taken so far
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkSettings:
+    """How the rollouts of an update are forked, for the advantages of forks."""
+
+    fork_every: int = 1
+    """steps from one fork of a rollout to the next; the first step is one"""
+    continuations: int = 4
+    """rollouts played on from each fork"""
+
+
+def fork_groups(
+    envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], settings: ForkSettings, *, seed: int = 0
+) -> list[Trajectory]:
+    """Return the trajectories of whole groups, forked; those that failed are left out.
+
+    Neither the envs nor the policy may have anything else under way.
+    """
+    local = [envs.local(env_id) for env_id in range(envs.num_envs)]
+    return [
+        fork(
+            local,
+            policy,
+            episode,
+            trajectory,
+            starts=range(0, len(trajectory.steps), settings.fork_every),
+            continuations=settings.continuations,
+            seed=seed,
+        )
+        for group in groups
+        for episode, trajectory in zip(
+            group_episodes(group.task, group.number, len(group.trajectories)), group.trajectories, strict=True
+        )
+        if trajectory.ending != "failed"
+    ]
+
+
+def fork(
+    envs: Sequence[gymnasium.Env[str, str]],
+    policy: Policy,
+    episode: Episode,
+    trajectory: Trajectory,
+    *,
+    starts: Sequence[int],
+    continuations: int,
+    seed: int = 0,
+) -> Trajectory:
+    """Return the trajectory with the rewards of so many `continuations` at each of the steps `starts`.
+
+    `trajectory` is what came of `episode` in an env such as these, which have snapshots. A continuation begins before its step is
+    taken, and the policy plays it to the end; as many are played at once as there are envs. One that breaks through no fault of
+    the policy is left out. Equal seeds give equal continuations. Raises ValueError for a step that the trajectory does not have,
+    and for a replay that shows another page than the recorded one.
+    """
+    if wrong := [start for start in starts if not 0 <= start < len(trajectory.steps)]:
+        raise ValueError(f"there is no step {wrong[0]} to fork; expected 0 to {len(trajectory.steps) - 1}")
+    inner: list[Any] = [env.unwrapped for env in envs]
+    snapshots = _replay(inner[0], episode, trajectory, starts)
+    rewards: dict[tuple[int, int], float] = {}  # by start and number
+    waiting = deque((start, number) for start in snapshots for number in range(continuations))
+    playing: dict[int, _Continuation] = {}
+    while waiting or playing:
+        for slot, env in enumerate(inner):
+            if slot not in playing and waiting:
+                start, number = waiting.popleft()
+                own_seed = sampling_seed(sampling_seed(seed, episode.number, start), number, 0)
+                playing[slot] = _Continuation(start, number, own_seed, env.restore(snapshots[start])[1])
+        for slot, reply in _replies(policy, inner, playing):
+            continuation = playing[slot]
+            over, reward = _take(inner[slot], continuation, reply)
+            if over:
+                del playing[slot]
+            if reward is not None:
+                rewards[continuation.start, continuation.number] = reward
+    of_steps = [
+        tuple(reward for (start, _), reward in sorted(rewards.items()) if start == number)
+        for number in range(len(trajectory.steps))
+    ]
+    steps = (replace(step, continuations=returns) for step, returns in zip(trajectory.steps, of_steps, strict=True))
+    return replace(trajectory, steps=tuple(steps))
+
+
+def _replay(env: Any, episode: Episode, trajectory: Trajectory, starts: Sequence[int]) -> dict[int, Any]:
+    """Play the trajectory again and return a snapshot before each of these steps."""
+    snapshots = {}
+    _, info = env.reset(seed=episode.seed, options={"task": episode.task})
+    for number, step in enumerate(trajectory.steps[: max(starts, default=-1) + 1]):
+        if info["page"] != step.page:
+            raise ValueError(f"the replay shows another page at step {number}; expected the one that was recorded")
+        if number in starts:
+            snapshots[number] = env.snapshot()
+        info = env.step(step.reply)[4]
+    return snapshots
+
+
+def _replies(policy: Policy, envs: Sequence[Any], playing: Mapping[int, _Continuation]) -> list[tuple[int, Reply]]:
+    """Ask for a reply to each continuation and return them all."""
+    policy.ask([
+        Request(slot, envs[slot], item.info, sampling_seed(item.seed, 0, item.steps)) for slot, item in playing.items()
+    ])  # fmt: skip
+    replies: list[tuple[int, Reply]] = []
+    while len(replies) < len(playing):
+        replies += policy.replies()
+    return replies
+
+
+def _take(env: Any, continuation: _Continuation, reply: Reply) -> tuple[bool, float | None]:
+    """Act on a reply; return whether the continuation is over, and its reward if it is and did not break."""
+    if reply.failure or reply.too_long:
+        return True, None if reply.failure else 0.0
+    try:
+        _, reward, terminated, truncated, continuation.info = env.step(reply.text)
+    except INFRASTRUCTURE_ERRORS:
+        return True, None
+    continuation.steps += 1
+    over = terminated or truncated
+    return over, float(reward) if over and "failure" not in continuation.info else None

@@ -1,0 +1,240 @@
+"""Players: processes that play episodes side by side, each with envs, a policy and one thread of its own.
+
+A small model gains nothing from several threads: they cost more than they give. Several processes, each of which plays some of
+the episodes with a copy of the model, use all cores. To whoever drives them they are what a `Collector` is.
+"""
+
+import multiprocessing
+import queue
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from io import BytesIO
+from multiprocessing.connection import Connection, wait
+from typing import Any, NamedTuple
+
+import cloudpickle  # type: ignore[import-untyped]
+import torch
+from torch import nn
+
+from agents.rollouts.collector import Collector, Episode, Place, Played
+from agents.rollouts.envs import Envs
+from agents.rollouts.policies import LanguageModelPolicy, Policy
+from webarena_gym.vector.envs import cores
+from webarena_gym.vector.pool import CONTEXTS, without_main_module
+
+_PRELOADED = ["webarena_gym.env", "agents.evaluate"]
+_ENDING_S = 5.0
+_WORTH_A_PROCESS = 16  # episodes; a process takes a second or more to begin
+
+
+class Player(NamedTuple):
+    """What one process plays with. `load` takes the parameters of the learner's model, and their version."""
+
+    envs: Envs
+    policy: Policy
+    load: Callable[[dict[str, torch.Tensor], int], None] | None = None
+
+
+class PlayerError(Exception):
+    """A process that played has ended, or could not be begun."""
+
+
+class _Begin(NamedTuple):
+    episodes: list[Episode]
+
+
+class _Load(NamedTuple):
+    parameters: bytes
+    version: int
+
+
+class _Report(NamedTuple):
+    """One episode that is over, and what its process has spent since its last report."""
+
+    played: Played
+    spent_s: dict[Place, float]
+    replied: int
+    generated_tokens: int
+    cpu_s: float
+
+
+@dataclass
+class _Process:
+    process: Any
+    connection: Connection
+    under_way: set[int] = field(default_factory=set)  # the numbers of its episodes
+
+
+class Players:
+    """Plays episodes in `processes` processes; each group of episodes is played by one of them.
+
+    `make_player` makes what a process plays with; it may be anything that cloudpickle takes. `num_envs` is how many episodes are
+    under way in all processes together. `seed` is the run's: equal runs play equal episodes, for any number of processes.
+
+    An error in a process is raised here, with its traceback as a note. Raises PlayerError for a process that is lost.
+    """
+
+    def __init__(self, make_player: Callable[[], Player], processes: int, *, num_envs: int, seed: int = 0) -> None:
+        if processes < 1:
+            raise ValueError(f"processes is {processes}; expected 1 or more")
+        self.replied = self.generated_tokens = 0
+        self.cpu_s = 0.0
+        self._num_envs = num_envs
+        self._stopped = threading.Event()
+        self._spent_s: dict[Place, float] = {}
+        context: Any = multiprocessing.get_context(CONTEXTS[0])
+        if CONTEXTS[0] == "forkserver":
+            context.set_forkserver_preload(_PRELOADED)  # torch takes seconds to import; its server does so once
+        content = cloudpickle.dumps(make_player)
+        self._processes: list[_Process] = []
+        for _ in range(processes):
+            here, there = context.Pipe()
+            process = context.Process(target=_play, args=(there, content, seed), name="player", daemon=True)
+            with without_main_module():
+                process.start()
+            there.close()
+            self._processes.append(_Process(process, here))
+
+    @property
+    def has_room(self) -> bool:
+        """Whether there are more envs than episodes to play."""
+        return sum(len(process.under_way) for process in self._processes) < self._num_envs
+
+    def begin(self, episodes: Sequence[Episode]) -> None:
+        """Let these episodes be played, those of a group by the process that has the fewest under way."""
+        groups: dict[int, list[Episode]] = {}
+        for episode in episodes:
+            groups.setdefault(episode.group, []).append(episode)
+        for members in groups.values():
+            chosen = min(self._processes, key=lambda process: len(process.under_way))
+            chosen.under_way.update(episode.number for episode in members)
+            self._send(chosen, _Begin(members))
+
+    def play(self) -> Iterator[Played]:
+        """Play on, and yield each episode that is over, until none is left. More may be begun meanwhile."""
+        while not self._stopped.is_set() and (busy := [process for process in self._processes if process.under_way]):
+            ready = wait([process.connection for process in busy])
+            for process in busy:
+                if process.connection in ready:
+                    yield self._take(process)
+
+    def load(self, model: nn.Module, version: int) -> None:
+        """Let all processes go on with the parameters that a model has now, of the given version."""
+        content = BytesIO()
+        torch.save(model.state_dict(), content)
+        for process in self._processes:
+            self._send(process, _Load(content.getvalue(), version))
+
+    def take_shares(self) -> dict[Place, float]:
+        """Return where the envs' time went, as `Collector.take_shares` does, over the episodes that were reported since the last call."""
+        total = sum(self._spent_s.values()) or 1.0
+        shares = {place: spent / total for place, spent in self._spent_s.items()}
+        self._spent_s = {}
+        return shares
+
+    def stop(self) -> None:
+        """Let `play` end after the next episode, and for good."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes:
+            process.connection.close()
+        for process in self._processes:
+            process.process.join(_ENDING_S)
+            if process.process.exitcode is None:
+                process.process.kill()
+                process.process.join()
+            process.process.close()
+        self._processes.clear()
+
+    # Inside.
+
+    def _send(self, process: _Process, message: _Begin | _Load) -> None:
+        try:
+            process.connection.send(message)
+        except OSError as error:
+            raise PlayerError(_end_of(process)) from error
+
+    def _take(self, process: _Process) -> Played:
+        try:
+            report: _Report | Exception = process.connection.recv()
+        except (EOFError, OSError) as error:
+            raise PlayerError(_end_of(process)) from error
+        if isinstance(report, Exception):
+            raise report
+        process.under_way.discard(report.played.episode.number)
+        for place, spent in report.spent_s.items():
+            self._spent_s[place] = self._spent_s.get(place, 0.0) + spent
+        self.replied += report.replied
+        self.generated_tokens += report.generated_tokens
+        self.cpu_s += report.cpu_s
+        return report.played
+
+
+def process_count(processes: int, episodes: int) -> int:
+    """Return how many processes are to play so many episodes: as many as wanted, or for 0 one for each core, if there is enough to do."""
+    return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
+
+
+def _end_of(process: _Process) -> str:
+    process.process.join(_ENDING_S)
+    return f"a process that played {len(process.under_way)} episodes ended with status {process.process.exitcode}"
+
+
+def _play(connection: Connection, make_player: bytes, seed: int) -> None:
+    """Play what the other side begins until it closes the connection."""
+    torch.set_num_threads(1)
+    messages: queue.SimpleQueue[_Begin | _Load | None] = queue.SimpleQueue()
+    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the other side never waits
+    try:
+        with ExitStack() as stack:
+            player: Player = cloudpickle.loads(make_player)()
+            stack.enter_context(closing(player.envs))
+            stack.enter_context(closing(player.policy))
+            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed))
+    except (BrokenPipeError, ConnectionResetError):
+        return
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other side is to see it
+        error.add_note("In a process that played:\n" + "".join(traceback.format_exception(error)).rstrip())
+        connection.send(error)
+
+
+def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | None]") -> None:
+    while True:
+        try:
+            messages.put(connection.recv())
+        except (EOFError, OSError):
+            messages.put(None)
+            return
+
+
+def _play_all(
+    connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | None]", player: Player, collector: Collector
+) -> None:
+    replied = generated = under_way = 0
+    cpu_s = 0.0
+    while True:
+        while not under_way or not messages.empty():
+            message = messages.get()
+            if message is None:
+                return
+            if isinstance(message, _Begin):
+                collector.begin(message.episodes)
+                under_way += len(message.episodes)
+            elif player.load:
+                player.load(torch.load(BytesIO(message.parameters), weights_only=True), message.version)
+        for played in collector.play():
+            under_way -= 1
+            policy = player.policy
+            now = (policy.replied, policy.generated_tokens) if isinstance(policy, LanguageModelPolicy) else (0, 0)
+            cpu_now_s = time.process_time()
+            report = _Report(played, collector.take_spent(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
+            connection.send(report)
+            (replied, generated), cpu_s = now, cpu_now_s
+            if not messages.empty():
+                break  # `play` goes on with what is under way

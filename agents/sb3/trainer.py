@@ -1,0 +1,216 @@
+"""PPO of Stable-Baselines3 and masked PPO of sb3-contrib on the candidate actions of pages.
+
+What is ours is the policy, which scores every candidate with the same weights, and the loop around the libraries' `learn`. Needs the
+extra `baselines`.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3 import PPO
+from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+from tqdm import tqdm
+
+from agents.data.demonstrations import draw_tasks
+from agents.models.checkpoints import AGENT, agent_record, claim, lasting
+from agents.rollouts.policies import Request, look_behind
+from agents.sb3 import CandidateActions, Reader
+from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
+from agents.settings import ENV_ID, EnvSettings, LengthSettings
+from agents.training.metrics import BAR, Metrics, read_metrics
+from webarena_gym.tasks import Task
+
+MODEL = "model.zip"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SB3Settings(EnvSettings, LengthSettings):
+    """Train PPO on candidate actions. A run that was killed goes on from its newest save; episodes under way then begin anew."""
+
+    algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
+    """PPO of Stable-Baselines3, or that of sb3-contrib, which knows which places hold no candidate"""
+    out: Path = Path("runs/sb3")
+    """folder of the run: the model as the library's zip, metrics, TensorBoard"""
+    worlds: tuple[int, ...] = tuple(range(11, 31))
+    """seeds of the worlds that tasks come from"""
+    per_template: int = 3
+    """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """only these templates; by default those of the training split"""
+    candidates: int = 48
+    """candidate actions of a page: the size of the action space"""
+    num_envs: int = 8
+    """episodes played at the same time"""
+    steps_per_update: int = 128
+    """steps of each env between updates"""
+    epochs: int = 4
+    """passes over the steps in an update"""
+    batch: int = 256
+    """steps in one gradient step"""
+    learning_rate: float = 1e-3
+    """of Adam"""
+    discount: float = 0.95
+    """of the reward for each step; below 1, so that short ways are worth more"""
+    entropy_weight: float = 0.01
+    """of the bonus for trying things"""
+    width: int = 64
+    """units of each layer of the policy"""
+    prior: float = 4.0
+    """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
+    save_every: int = 20
+    """updates between saves"""
+    threads: int = 0
+    """CPU threads; 0: torch's default"""
+    seed: int = 0
+    """of the tasks, the weights and the sampling"""
+
+    def agent(self) -> dict[str, Any]:
+        """Return how the trained model is to be used."""
+        return {**self.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
+
+
+_ALGORITHMS: dict[str, tuple[Any, Any]] = {
+    "ppo": (PPO, CandidatePolicy),
+    "maskable_ppo": (MaskablePPO, MaskableCandidatePolicy),
+}
+
+
+def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
+    """Train and return the run's folder. Tasks are drawn from the settings' worlds unless given."""
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    if tasks is None:
+        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+    make_env = partial(_make_env, list(tasks), settings)
+    with closing(VecMonitor(DummyVecEnv([make_env] * settings.num_envs))) as envs:
+        model = _create_model(settings, envs)
+        per_update = settings.num_envs * settings.steps_per_update
+        done = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
+        update, elapsed_s = len(done), done[-1]["elapsed_s"] if done else 0.0
+        cpu_s_before = (60 * done[-1]["cpu_minutes"] if done else 0.0) - time.process_time()
+        # What is random in a resumed run differs from what its beginning drew.
+        model.set_random_seed(settings.seed + update * settings.num_envs)
+
+        with (
+            Metrics(settings.out, update) as metrics,
+            tqdm(total=100, unit="%", desc=settings.algorithm, bar_format=BAR) as bar,
+        ):
+            progress = settings.progress(update, elapsed_s)
+            while progress < 1:
+                started = time.perf_counter()
+                episodes: list[dict[str, Any]] = []
+                model.learn(per_update, callback=partial(_note_episodes, episodes), reset_num_timesteps=False)
+                update, elapsed_s = update + 1, elapsed_s + time.perf_counter() - started
+                progress = settings.progress(update, elapsed_s)
+                values = _describe(episodes, model)
+                values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
+                metrics.log(update, values | {"elapsed_s": elapsed_s})
+                bar.set_postfix_str(f"success {values.get('success', 0.0):.2f}", refresh=False)
+                bar.update(min(100.0, 100 * progress) - bar.n)
+                if update % settings.save_every == 0:
+                    _save(model, settings)
+            _save(model, settings)
+    return settings.out
+
+
+@dataclass
+class SB3Replies:
+    """What a trained model does, for `agents.rollouts.policies.ScriptedPolicy`; it looks behind the page, so envs are in this process.
+
+    At temperature 0 it takes the likeliest candidate, else it samples with the request's seed.
+    """
+
+    model: Any
+    candidates: int
+    temperature: float = 0.0
+    _readers: dict[int, Reader] = field(default_factory=dict)
+
+    def __call__(self, request: Request) -> str:
+        """Return the reply to a request. Raises ValueError for an env in another process."""
+        env = look_behind(request)
+        if request.info["step"] == 0:
+            self._readers[request.slot] = Reader(self.candidates)
+        reader = self._readers[request.slot]
+        observation, _ = self.model.policy.obs_to_tensor(reader.read(env.page, env.observation, request.info))
+        masks = {"action_masks": reader.mask()} if isinstance(self.model, MaskablePPO) else {}
+        with torch.no_grad():
+            probabilities = self.model.policy.get_distribution(observation, **masks).distribution.probs[0].double().numpy()
+        place = int(probabilities.argmax())
+        if self.temperature:
+            weights = probabilities ** (1 / self.temperature)
+            place = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
+        reply: str = env.dialect.format(reader.take(place))
+        return reply
+
+
+def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
+    """Return what the model of a run does. The library keeps models as pickles, so load no run that you do not trust."""
+    record = agent_record(run)
+    algorithm, _ = _ALGORITHMS[record["algorithm"]]
+    return SB3Replies(algorithm.load(run / MODEL, device="cpu"), record["candidates"], temperature)
+
+
+def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
+    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())
+    return CandidateActions(env, settings.candidates)
+
+
+def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
+    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was begun otherwise."""
+    algorithm, policy = _ALGORITHMS[settings.algorithm]
+    options: dict[str, Any] = {
+        "learning_rate": settings.learning_rate,
+        "n_steps": settings.steps_per_update,
+        "batch_size": settings.batch,
+        "n_epochs": settings.epochs,
+        "gamma": settings.discount,
+        "ent_coef": settings.entropy_weight,
+        "seed": settings.seed,
+        "device": "cpu",
+    }
+    is_begun = (settings.out / MODEL).is_file()
+    claim(settings.out, lasting(settings), is_begun=is_begun)
+    if is_begun:
+        model = algorithm.load(settings.out / MODEL, env=envs, **options)
+    else:
+        scorer = {"width": settings.width, "prior": settings.prior}
+        kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
+        model = algorithm(policy, envs, policy_kwargs=kwargs, **options)
+    model.set_logger(Logger(None, []))  # what it notes goes to the run's own metrics
+    return model
+
+
+def _note_episodes(episodes: list[dict[str, Any]], local: dict[str, Any], _: dict[str, Any]) -> bool:
+    """Collect the infos of episodes that have ended, and go on."""
+    episodes += [info for info in local["infos"] if "episode" in info]
+    return True
+
+
+def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
+    """Return the metrics of an update; episodes that were lost with their browser say nothing of success."""
+    values = {name.removeprefix("train/"): float(value) for name, value in model.logger.name_to_value.items()}
+    valid = [info["episode"] for info in episodes if "failure" not in info]
+    if valid:
+        values["success"] = float(sum(episode["r"] for episode in valid)) / len(valid)
+        values["steps"] = sum(episode["l"] for episode in valid) / len(valid)
+    return {"rollouts": len(episodes), "failed": len(episodes) - len(valid)} | values
+
+
+def _save(model: Any, settings: SB3Settings) -> None:
+    """Write the model beside its place, then move it there, so that a kill leaves the old one or the new one."""
+    settings.out.mkdir(parents=True, exist_ok=True)
+    (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
+    beside = settings.out / f".unfinished_{MODEL}"
+    model.save(beside)
+    beside.replace(settings.out / MODEL)

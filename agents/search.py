@@ -1,0 +1,31 @@
+"""Search at test time: `python -m agents.search --policy RUN --split validation --method tree --budget 60 --json`."""
+
+import json
+import sys
+from collections.abc import Sequence
+
+from agents.data.trajectories import write_trajectories
+from agents.evaluation.evaluate import policy_defaults, table
+from agents.evaluation.search.search import SearchSettings, run
+from agents.settings import given, parse_settings
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Search as the command line says."""
+    named = given(arguments, "--policy")
+    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {})
+    evaluation, record = run(settings)
+    if settings.save:
+        settings.save.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(settings.save, evaluation.trajectories)
+    print(table(evaluation))
+    print(
+        f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "
+        f"({record['env_steps']} env steps, {record['episodes']} episodes)"
+    )
+    if settings.json:
+        print(json.dumps(record))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

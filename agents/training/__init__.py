@@ -1,0 +1,1 @@
+"""Training: batches of samples, losses, the learner, several ranks, the loop and its metrics."""

@@ -1,0 +1,42 @@
+"""Training batches: samples, each with log-probabilities, an advantage and a token weight."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from agents.data.tokens import Sample
+
+
+class Origin(NamedTuple):
+    """Where a sample comes from: a step of a rollout."""
+
+    group: int
+    rollout: int  # within its group
+    step: int
+    steps: int  # of the whole rollout
+    reward: float  # of the whole rollout
+    policy_version: int
+
+
+class Lesson(NamedTuple):
+    """What one batch of rollouts teaches: samples, each with log-probabilities, an advantage and a token weight.
+
+    `old_logprobs` are what probability ratios are taken to: the sampler's, or the trainer's own before its first update.
+    """
+
+    samples: list[Sample]
+    sampled_logprobs: list[tuple[float, ...]]
+    old_logprobs: list[tuple[float, ...]]
+    advantages: list[float]
+    weights: list[float]
+    origins: list[Origin]
+
+    def only(self, indices: Sequence[int]) -> "Lesson":
+        """Return the lesson with these samples alone; weights stay what they were in the whole."""
+        return Lesson(
+            [self.samples[index] for index in indices],
+            [self.sampled_logprobs[index] for index in indices],
+            [self.old_logprobs[index] for index in indices],
+            [self.advantages[index] for index in indices],
+            [self.weights[index] for index in indices],
+            [self.origins[index] for index in indices],
+        )

@@ -1,0 +1,74 @@
+"""The rooms of `agents`: few on the top floor, imports between them in one direction, no import circle, no torch where none is needed."""
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+ROOMS = {
+    "settings": set(),
+    "data": {"settings"},
+    "models": {"settings", "data"},
+    "rollouts": {"settings", "data", "models"},
+    "training": {"settings", "data", "models", "rollouts"},
+    "methods": {"settings", "data", "models", "rollouts", "training"},
+    "sb3": {"settings", "data", "models", "rollouts", "training"},
+    "cluster": {"settings", "data", "models", "rollouts", "training"},
+    "evaluation": {"settings", "data", "models", "rollouts", "training", "sb3"},
+    "integrations": {"settings", "data", "models", "rollouts"},
+}
+"""What each room may import from; commands, the modules on the top floor, may import from all."""
+
+
+def module_of(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def graph():
+    """Return for each module of `agents` and `benchmarks` the modules of both that it imports."""
+    files = [path for package in ("agents", "benchmarks") for path in sorted((ROOT / package).rglob("*.py"))]
+    modules = {module_of(path) for path in files}
+    imported = defaultdict(set)
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+                imported[module_of(path)] |= {name if name in modules else node.module for name in names} & modules
+            elif isinstance(node, ast.Import):
+                imported[module_of(path)] |= {alias.name for alias in node.names} & modules
+    return {module: imported[module] for module in sorted(modules)}
+
+
+def test_the_top_floor_has_at_most_ten_rooms():
+    rooms = {path.name for path in (ROOT / "agents").iterdir() if path.is_dir() and any(path.rglob("*.py"))}
+    assert rooms == set(ROOMS) - {"settings"}
+    assert len(rooms) <= 10
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_imports_from_the_rooms_below_it_only(room):
+    for module, imported in graph().items():
+        parts = module.split(".")
+        if parts[0] == "agents" and len(parts) > 1 and parts[1] == room:
+            for name in imported:
+                assert name.split(".")[:2] in [["agents", below] for below in {*ROOMS[room], room}], f"{module} imports {name}"
+
+
+def test_there_is_no_circle_of_imports():
+    waiting = {module: imported - {module} for module, imported in graph().items()}
+    while ready := [module for module, imported in waiting.items() if not imported & set(waiting)]:
+        for module in ready:
+            del waiting[module]
+    assert not waiting, f"in or behind a circle: {sorted(waiting)}"
+
+
+@pytest.mark.parametrize("module", ["agents.settings", "agents.data.tokens", "agents.data.trajectories"])
+def test_token_ids_and_trajectories_need_no_torch(module):
+    code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
