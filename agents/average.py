@@ -9,7 +9,7 @@ from agents.settings import parse_settings
 
 def main(arguments: Sequence[str]) -> None:
     """Average as the command line says."""
-    print(average(parse_settings(AverageSettings, arguments)))
+    print(average(parse_settings(AverageSettings, arguments, program="agents.average")))
 
 
 if __name__ == "__main__":

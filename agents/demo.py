@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 
-from agents import train_bc, train_grpo
+from agents import train_bc, train_rl
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import write_trajectories
 from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
 from agents.evaluation.report import write_report
 from agents.evaluation.report.sources import Sources
 from agents.models.checkpoints import agent_record
-from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
+from agents.settings import ENV_FIELDS, EnvSettings, build, parse_settings
 from agents.training.metrics import read_metrics
 from webarena_gym.tasks import Task
 
@@ -84,14 +84,16 @@ def run(settings: DemoSettings) -> None:
     shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "seed")}
     if settings.from_scratch:
         model, name = settings.out / "cloning", "cloned"
-        train_bc.train(train_bc.BCSettings(out=model, minutes=settings.cloning_minutes, **shared))
+        train_bc.train(build(train_bc.BCSettings, out=model, minutes=settings.cloning_minutes, **shared))
         runs["cloning"] = read_metrics(model)
     agent, grpo = agent_record(model), settings.out / "grpo"
     env = EnvSettings(**{key: value for key, value in agent.items() if key in ENV_FIELDS})
     evaluations = {"random": _evaluate("random", tasks, env, settings)}
     evaluations[name] = _evaluate(str(model), tasks, env, settings)
-    train_grpo.train(
-        train_grpo.GRPOSettings(model=str(model), out=grpo, minutes=settings.grpo_minutes, processes=0, **shared, **agent)
+    train_rl.train(
+        train_rl.make_settings(
+            "grpo", model=str(model), out=grpo, minutes=settings.grpo_minutes, processes=0, **shared, **agent
+        )
     )
     evaluations[f"{name}, then M-GRPO"] = _evaluate(str(grpo), tasks, env, settings)
     for policy, evaluation in evaluations.items():
@@ -120,4 +122,4 @@ def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: De
 
 
 if __name__ == "__main__":
-    run(parse_settings(DemoSettings, sys.argv[1:]))
+    run(parse_settings(DemoSettings, sys.argv[1:], program="agents.demo"))

@@ -11,7 +11,7 @@ from agents.settings import parse_settings
 
 def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
-    settings = parse_settings(DemonstrationSettings, arguments)
+    settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
     tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     played = episodes(tasks, expert_thoughts=settings.expert_thoughts, seed=settings.seed, **settings.env_arguments())
     system = system_prompt(settings.system, elements=settings.elements)

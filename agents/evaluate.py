@@ -16,7 +16,7 @@ def main(arguments: Sequence[str]) -> None:
     """Evaluate as the command line says."""
     named = given(arguments, "--policy")
     defaults = {"processes": 0, **(policy_defaults(named) if named else {})}
-    settings = parse_settings(EvaluationSettings, arguments, defaults)
+    settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
     evaluation = evaluate_policy(settings, tasks)
     if settings.save:

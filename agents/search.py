@@ -13,17 +13,17 @@ from agents.settings import given, parse_settings
 def main(arguments: Sequence[str]) -> None:
     """Search as the command line says."""
     named = given(arguments, "--policy")
-    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {})
+    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {}, program="agents.search")
     evaluation, record = run(settings)
-    if settings.save:
-        settings.save.parent.mkdir(parents=True, exist_ok=True)
-        write_trajectories(settings.save, evaluation.trajectories)
+    if settings.evaluation.save:
+        settings.evaluation.save.parent.mkdir(parents=True, exist_ok=True)
+        write_trajectories(settings.evaluation.save, evaluation.trajectories)
     print(table(evaluation))
     print(
         f"{'oracle: any episode':<20} {100 * record['oracle_any']['success']:5.1f} %   "
         f"({record['env_steps']} env steps, {record['episodes']} episodes)"
     )
-    if settings.json:
+    if settings.evaluation.json:
         print(json.dumps(record))
 
 

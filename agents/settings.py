@@ -1,15 +1,26 @@
-"""Command lines made from dataclasses: one field is one option, its docstring the help."""
+"""Settings: nested dataclasses, whose options are declared once, and the command lines that tyro makes of them.
 
-import ast
-import inspect
-import textwrap
-from argparse import ArgumentDefaultsHelpFormatter, ArgumentParser, BooleanOptionalAction
-from collections.abc import Sequence
-from dataclasses import MISSING, dataclass, fields
-from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+The parts of a command's settings are dataclasses of their own, and go to the code that needs them. On the command line, in
+`build` and on disk the options of all parts stand side by side, so no two parts share a name.
+"""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+
+import tyro
 
 S = TypeVar("S")
+T = TypeVar("T")
+
 ENV_ID = "WebArenaLite-v0"
+
+_MAY_CHANGE = "may change when a run is resumed"
+MayChange = Annotated[T, _MAY_CHANGE]
+"""The type of an option that says how long, where or how fast a run trains, not what is learned: a resumed run may change it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,15 +49,33 @@ ENV_FIELDS = tuple(item.name for item in fields(EnvSettings))
 
 
 @dataclass(frozen=True, kw_only=True)
-class LengthSettings:
-    """How long a run goes on, and how often it is saved."""
+class TaskSettings:
+    """Which tasks are trained on."""
 
-    minutes: float = 0.0
+    worlds: tuple[int, ...] = tuple(range(11, 31))
+    """seeds of the worlds that tasks come from"""
+    per_template: int = 3
+    """tasks of each template in each world"""
+    templates: tuple[str, ...] = ()
+    """only these templates; by default those of the training split"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """Where a run is kept, how long it is, and how often it is saved."""
+
+    out: MayChange[Path]
+    """folder of the run: checkpoints, metrics, TensorBoard"""
+    minutes: MayChange[float] = 0.0
     """train for so long, schedules following the clock; 0: for `updates`"""
-    updates: int = 100
+    updates: MayChange[int] = 100
     """train for so many updates, unless `minutes` is given; 0 saves what there is untrained"""
-    save_every: int = 10
+    save_every: MayChange[int] = 10
     """updates between checkpoints"""
+    threads: MayChange[int] = 0
+    """CPU threads that train; 0: torch's default"""
+    seed: int = 0
+    """of all that is drawn at random: weights, tasks, sampling, order"""
 
     def __post_init__(self) -> None:
         if self.minutes < 0 or self.updates < 0 or self.save_every < 1:
@@ -61,45 +90,64 @@ class LengthSettings:
         return update / self.updates if self.updates else 1.0
 
 
-def parse_settings(kind: type[S], arguments: Sequence[str] | None = None, defaults: dict[str, Any] | None = None) -> S:
-    """Return settings read from the command line (`sys.argv` by default).
+def build(kind: type[S], /, **options: Any) -> S:
+    """Return settings of this kind from options by name, whichever part they belong to; the others have their defaults.
 
-    `defaults` overrides the dataclass's own. The program ends with a message on a wrong option, and with the help on --help.
+    Raises ValueError for an option that is unknown or missing.
     """
-    documentation = field_docs(kind)
-    hints = get_type_hints(kind)
-    module = inspect.getmodule(kind)
-    program = module.__spec__.name if module and module.__spec__ else kind.__module__  # a module that runs is "__main__"
-    parser = ArgumentParser(
-        description=inspect.getdoc(kind),
-        usage="%(prog)s [options]",
-        formatter_class=ArgumentDefaultsHelpFormatter,
-        allow_abbrev=False,
+    known = dict(_options(kind))
+    for name in options:
+        if name not in known:
+            close = get_close_matches(name, known, 1)
+            raise ValueError(f"there is no option {name!r}{f'; did you mean {close[0]!r}?' if close else ''}")
+    if missing := [name for name, is_required in known.items() if is_required and name not in options]:
+        raise ValueError(f"the options {', '.join(missing)} are missing")
+    settings: S = _build(kind, options)
+    return settings
+
+
+def flatten(settings: Any) -> dict[str, Any]:
+    """Return the options of all parts by name.
+
+    >>> flatten(TaskSettings(worlds=(3,)))
+    {'worlds': (3,), 'per_template': 3, 'templates': ()}
+    """
+    options: dict[str, Any] = {}
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        options |= flatten(value) if is_dataclass(value) else {item.name: value}
+    return options
+
+
+def lasting(settings: Any) -> dict[str, Any]:
+    """Return the options that must not change when a run is resumed: all but those of type `MayChange`."""
+    options: dict[str, Any] = {}
+    hints = get_type_hints(type(settings), include_extras=True)
+    for item in fields(settings):
+        value = getattr(settings, item.name)
+        if is_dataclass(value):
+            options |= lasting(value)
+        elif _MAY_CHANGE not in getattr(hints[item.name], "__metadata__", ()):
+            options[item.name] = value
+    return options
+
+
+def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str) -> S:
+    """Return settings read from the command line of `python -m PROGRAM`.
+
+    `defaults`, by name, come before the dataclasses' own; names that the settings do not have are passed over. The program ends
+    with a message on a wrong option, and with the help on --help.
+    """
+    known = {name: tyro.MISSING for name, is_required in _options(kind) if is_required}
+    known |= {name: value for name, value in (defaults or {}).items() if name in dict(_options(kind))}
+    settings: S = tyro.cli(
+        kind,
+        args=list(arguments),
+        default=_build(kind, known),
         prog=f"python -m {program}",
+        config=(tyro.conf.OmitArgPrefixes,),
     )
-    groups: dict[type, Any] = {
-        part: parser.add_argument_group(None, " ".join((inspect.getdoc(part) or "").partition("\n\n")[0].split()))
-        for part in kind.__mro__[1:-1]
-    }
-    groups[kind] = parser
-    own = {name: part for part in reversed(kind.__mro__[:-1]) for name in part.__annotations__}
-    for item in sorted(fields(kind), key=lambda item: own[item.name] is not kind):  # type: ignore[arg-type]
-        name, group = "--" + item.name.replace("_", "-"), groups[own[item.name]]
-        default = (defaults or {}).get(item.name, item.default)
-        options: dict[str, Any] = {"default": None if default is MISSING else default, "help": documentation[item.name]}
-        options["required"] = default is MISSING
-        hint = hints[item.name]
-        if hint is bool:
-            group.add_argument(name, action=BooleanOptionalAction, **options)
-        elif get_origin(hint) is Literal:
-            group.add_argument(name, choices=get_args(hint), **options)
-        elif get_origin(hint) is tuple:
-            group.add_argument(name, type=get_args(hint)[0], nargs="+", **options)
-        else:
-            optional = [argument for argument in get_args(hint) if argument is not type(None)]
-            group.add_argument(name, type=optional[0] if optional else hint, metavar=item.name.upper(), **options)
-    values = vars(parser.parse_args(arguments))
-    return kind(**{name: tuple(value) if isinstance(value, list) else value for name, value in values.items()})
+    return settings
 
 
 def given(arguments: Sequence[str], option: str) -> str | None:
@@ -114,19 +162,26 @@ def given(arguments: Sequence[str], option: str) -> str | None:
     return value
 
 
-def field_docs(kind: type) -> dict[str, str]:
-    """Return the docstring that follows each field in a dataclass's source, bases included.
+def _parts(kind: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the fields of a dataclass, which may be generic, each with its type, or None where that is no dataclass."""
+    origin = get_origin(kind) or kind
+    variables = dict(zip(getattr(origin, "__parameters__", ()), get_args(kind), strict=False))
+    hints = get_type_hints(origin)
+    for item in fields(origin):
+        hint = variables.get(hints[item.name], hints[item.name])
+        yield item, hint if is_dataclass(get_origin(hint) or hint) else None
 
-    >>> field_docs(EnvSettings)["max_steps"]
-    'steps after which an episode is cut off'
-    """
-    documentation: dict[str, str] = {}
-    for base in reversed(kind.__mro__[:-1]):
-        body = ast.parse(textwrap.dedent(inspect.getsource(base))).body[0]
-        assert isinstance(body, ast.ClassDef)
-        for statement, following in zip(body.body, body.body[1:], strict=False):
-            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                is_text = isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
-                text = str(following.value.value) if is_text else ""  # type: ignore[attr-defined]
-                documentation[statement.target.id] = " ".join(text.split())
-    return documentation
+
+def _options(kind: Any) -> Iterator[tuple[str, bool]]:
+    """Yield the name of each option of all parts, and whether it has no default."""
+    for item, part in _parts(kind):
+        if part is None:
+            yield item.name, item.default is MISSING and item.default_factory is MISSING
+        else:
+            yield from _options(part)
+
+
+def _build(kind: Any, options: Mapping[str, Any]) -> Any:
+    values = {item.name: _build(part, options) for item, part in _parts(kind) if part is not None}
+    values |= {item.name: options[item.name] for item, part in _parts(kind) if part is None and item.name in options}
+    return kind(**values)

@@ -8,7 +8,7 @@ import random
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from agents.models import small
 from agents.models.batches import Batch, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint
 from agents.models.optimizers import Optimizer, OptimizerName, create_optimizer
-from agents.settings import EnvSettings, LengthSettings, given, parse_settings
+from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, given, parse_settings
 from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
@@ -34,26 +34,35 @@ SMALL = "small"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BCSettings(EnvSettings, LengthSettings):
-    """Train a model to imitate the expert on drawn tasks. A run that was killed goes on where its newest checkpoint left it."""
+class BCRunSettings(RunSettings):
+    """Where a run begins and is kept, how long it is, and how often it is saved."""
 
-    out: Path
-    """folder of the run: checkpoints, metrics, TensorBoard"""
     model: str = SMALL
     """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
+    updates: MayChange[int] = 2000
+    """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
+    save_every: MayChange[int] = 200
+    """updates between checkpoints"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings(TaskSettings):
+    """What is imitated: the expert's replies in tasks that are drawn, or a file of demonstrations."""
+
     demonstrations: Path | None = None
-    """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew, as
-    the next four options say"""
-    worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds that demonstrations come from"""
-    per_template: int = 3
-    """tasks of each template in each world"""
-    templates: tuple[str, ...] = ()
-    """only these templates; by default those of the training split"""
+    """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
+    max_prompt_tokens: int = 1400
+    """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkSettings:
+    """The small model, where one is built."""
+
     vocabulary: int = 2048
     """tokens of the small model's tokenizer"""
     width: int = 128
@@ -66,6 +75,12 @@ class BCSettings(EnvSettings, LengthSettings):
     """new layers behind the first one of a small model that training goes on with; they change nothing until they are trained"""
     practice: int = 80
     """updates of copying random sequences before the small model sees a page"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptimizationSettings:
+    """How the model is updated."""
+
     optimizer: OptimizerName = "adamw"
     """adamw for all weights, or muon for the matrices of the layers, which learned more from as many pages in long runs, and less in short ones"""
     learning_rate: float = 2e-3
@@ -80,12 +95,16 @@ class BCSettings(EnvSettings, LengthSettings):
     """gradients are scaled down to this norm"""
     tokens_per_update: int = 3072
     """tokens in one update, padding included, reckoned with whole pages: while pages are thinned, an update has fewer"""
-    tokens_per_pass: int = 16_384
+    tokens_per_pass: MayChange[int] = 16_384
     """tokens in one forward pass; an update of more is accumulated"""
     copy_weight: float = 0.5
     """weight of predicting, in the pages themselves, what stood there before: it teaches to copy; 0 for pretrained models"""
-    max_prompt_tokens: int = 1400
-    """demonstrated steps with a longer prompt are left out: few pages would take much of the time"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CurriculumSettings:
+    """Which pages and steps come when."""
+
     curriculum: float = 0.6
     """part of the training in which pages grow from a tenth of their lines to whole ones; 0: whole from the start"""
     curriculum_power: float = 1.0
@@ -95,80 +114,90 @@ class BCSettings(EnvSettings, LengthSettings):
     focus: float = 0.0
     """above 0, the better a kind of step is known the fewer are taken, but each with this probability at least; a step's kind is
     its task's template and how many of the episode's steps its prompt shows"""
-    updates: int = 2000
-    """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
-    save_every: int = 200
-    """updates between checkpoints"""
-    threads: int = 0
-    """CPU threads; 0: torch's default"""
-    seed: int = 0
-    """of the weights and the order of the data"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BCSettings:
+    """Train a model to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint."""
+
+    run: BCRunSettings
+    data: DataSettings = field(default_factory=DataSettings)
+    env: EnvSettings = field(default_factory=EnvSettings)
+    network: NetworkSettings = field(default_factory=NetworkSettings)
+    optimization: OptimizationSettings = field(default_factory=OptimizationSettings)
+    pace: CurriculumSettings = field(default_factory=CurriculumSettings)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.focus and not self.copy_weight:
-            raise ValueError(f"focus={self.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
-        if self.inserted_layers and self.model == SMALL:
+        if self.pace.focus and not self.optimization.copy_weight:
+            raise ValueError(f"focus={self.pace.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
+        if self.network.inserted_layers and self.run.model == SMALL:
             raise ValueError(
-                f"inserted_layers={self.inserted_layers} needs a trained model; a new one has layers={self.layers}"
+                f"inserted_layers={self.network.inserted_layers} needs a trained model; a new one has layers={self.network.layers}"
             )
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        return {**self.env_arguments(), "system": self.system}
+        return {**self.env.env_arguments(), "system": self.data.system}
 
 
 def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Demonstrations are drawn and played unless given."""
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
-    last = begin(settings)
+    if settings.run.threads:
+        torch.set_num_threads(settings.run.threads)
+    last = begin(settings, settings.run.out)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0))
-    if last and settings.progress(update, record["elapsed_s"]) >= 1:
+    if last and settings.run.progress(update, record["elapsed_s"]) >= 1:
         return last.path
-    if demonstrations is None and settings.demonstrations:
-        demonstrations = read_demonstrations(settings.demonstrations)
+    if demonstrations is None and settings.data.demonstrations:
+        demonstrations = read_demonstrations(settings.data.demonstrations)
     elif demonstrations is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-        thoughts = settings.expert_thoughts
-        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.seed, **settings.env_arguments())
+        tasks = draw_tasks(
+            settings.data.worlds,
+            settings.data.per_template,
+            templates=settings.data.templates,
+            variation=settings.env.variation,
+        )
+        thoughts = settings.data.expert_thoughts
+        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.run.seed, **settings.env.env_arguments())
     model, tokenizer = load_model(last.path) if last else _start(settings, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
-    encoder = PromptEncoder(tokenizer, system_prompt(settings.system, elements=settings.elements))
+    encoder = PromptEncoder(tokenizer, system_prompt(settings.data.system, elements=settings.env.elements))
     lengths = measure(encoder, demonstrations)
-    fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.max_prompt_tokens]
+    fitting = [number for number, (prompt, _) in enumerate(lengths) if prompt <= settings.data.max_prompt_tokens]
     if not fitting:
-        raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.max_prompt_tokens} tokens")
+        raise ValueError(f"no demonstration has a prompt of at most max_prompt_tokens={settings.data.max_prompt_tokens} tokens")
     if len(fitting) < len(lengths):
-        _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.max_prompt_tokens)
-    optimizer = create_optimizer(model, settings.optimizer, settings.learning_rate, settings.weight_decay)
+        _tell_left_out([step.task_id for step in demonstrations], set(fitting), settings.data.max_prompt_tokens)
+    optimizer = create_optimizer(
+        model, settings.optimization.optimizer, settings.optimization.learning_rate, settings.optimization.weight_decay
+    )
     if last:
         last.restore(optimizer)
     elapsed_s = float(record["elapsed_s"])
     totals = [sum(lengths[number]) for number in fitting]
     agent = settings.agent() | {"max_new_tokens": _room([lengths[number][1] for number in fitting])}
-    focus = Focus([_kind(demonstrations[number]) for number in fitting], settings.focus) if settings.focus else None
+    focus = Focus([_kind(demonstrations[number]) for number in fitting], settings.pace.focus) if settings.pace.focus else None
     plan: Updates | EpisodeUpdates
-    if settings.copy_weight:
-        plan = Updates(totals, settings.tokens_per_update, settings.seed, focus)
+    if settings.optimization.copy_weight:
+        plan = Updates(totals, settings.optimization.tokens_per_update, settings.run.seed, focus)
     else:
         wholes = find_episodes([demonstrations[number] for number in fitting])
-        plan = EpisodeUpdates(wholes, totals, settings.tokens_per_update, settings.seed)
+        plan = EpisodeUpdates(wholes, totals, settings.optimization.tokens_per_update, settings.run.seed)
     if last:
         plan.restore(record["plan"])
 
     def save() -> Path:
         record = {"elapsed_s": elapsed_s, "plan": plan.record()}
-        return save_checkpoint(settings.out, update, model, tokenizer, optimizer, record, agent).path
+        return save_checkpoint(settings.run.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
-    with Metrics(settings.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
-        progress = settings.progress(update, elapsed_s)
+    with Metrics(settings.run.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
+        progress = settings.run.progress(update, elapsed_s)
         while progress < 1:
             started = time.perf_counter()
             rate = learning_rate(settings, progress)
             optimizer.set_rate(rate)
-            rng = random.Random(f"{settings.seed}/thin/{update}")
+            rng = random.Random(f"{settings.run.seed}/thin/{update}")
             indices, keep = next(plan), kept_lines(settings, progress, rng)
             chosen = [thin(demonstrations[fitting[index]], keep, rng) for index in indices]
             values, logprobs = take_update(model, optimizer, encode(encoder, chosen), settings)
@@ -178,11 +207,11 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             update += 1
             duration_s = time.perf_counter() - started
             elapsed_s += duration_s
-            progress = settings.progress(update, elapsed_s)
+            progress = settings.run.progress(update, elapsed_s)
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
             bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s", refresh=False)
             bar.update(min(100.0, 100 * progress) - bar.n)
-            if update % settings.save_every == 0 and progress < 1:
+            if update % settings.run.save_every == 0 and progress < 1:
                 save()
     return save()
 
@@ -193,20 +222,20 @@ def take_update(
     """Do one update on the samples and return its metrics, and the log-probability that each reply had before."""
     pad_id = model.config.pad_token_id or 0
     # What repeats is looked for in rows. Without it, samples share whatever they can: a system prompt, an episode's history.
-    sharing: Sharing = "rows" if settings.copy_weight else "auto"
-    batches = pack(samples, settings.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=model)
+    sharing: Sharing = "rows" if settings.optimization.copy_weight else "auto"
+    batches = pack(samples, settings.optimization.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=model)
     responses = sum(len(sample.response_ids) for sample in samples)
     total_loss, total_copy = 0.0, 0.0
     found = [0.0] * len(samples)
     for batch in batches:
-        logprobs, copy_loss = _losses(model, batch, pad_id, with_copying=settings.copy_weight > 0)
+        logprobs, copy_loss = _losses(model, batch, pad_id, with_copying=settings.optimization.copy_weight > 0)
         for index, part in zip(batch.samples, logprobs.detach().split(batch.lengths), strict=True):
             found[index] = part.sum().item()
         loss = losses.imitation_loss(logprobs, torch.full_like(logprobs, 1 / responses))
-        (loss + settings.copy_weight / len(batches) * copy_loss).backward()
+        (loss + settings.optimization.copy_weight / len(batches) * copy_loss).backward()
         total_loss += loss.item()
         total_copy += copy_loss.item() / len(batches)
-    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm)
+    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.optimization.max_grad_norm)
     optimizer.step()
     tokens = sum(batch.input_ids.numel() for batch in batches)
     metrics = {"loss": total_loss, "copy_loss": total_copy, "grad_norm": norm.item(), "tokens": tokens, "samples": len(samples)}
@@ -233,19 +262,21 @@ def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> 
 
 def kept_lines(settings: BCSettings, progress: float, rng: random.Random) -> float:
     """Return the share of a page's lines that an update shows at a part of the training."""
-    if progress < settings.curriculum:
-        return 0.1 + 0.9 * math.pow(progress / settings.curriculum, settings.curriculum_power)
-    if progress < 0.85 and rng.random() < settings.thinned:
+    if progress < settings.pace.curriculum:
+        return 0.1 + 0.9 * math.pow(progress / settings.pace.curriculum, settings.pace.curriculum_power)
+    if progress < 0.85 and rng.random() < settings.pace.thinned:
         return 0.05 + 0.95 * math.pow(rng.random(), 2)
     return 1.0
 
 
 def learning_rate(settings: BCSettings, progress: float) -> float:
     """Return the rate at a part of the training: a linear rise, then a cosine."""
-    if progress < settings.warmup:
-        return settings.learning_rate * max(progress / settings.warmup, 0.01)
-    cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.warmup) / (1 - settings.warmup)))
-    return settings.learning_rate * (settings.final_rate + (1 - settings.final_rate) * cosine)
+    if progress < settings.optimization.warmup:
+        return settings.optimization.learning_rate * max(progress / settings.optimization.warmup, 0.01)
+    cosine = 0.5 * (1 + math.cos(math.pi * (progress - settings.optimization.warmup) / (1 - settings.optimization.warmup)))
+    return settings.optimization.learning_rate * (
+        settings.optimization.final_rate + (1 - settings.optimization.final_rate) * cosine
+    )
 
 
 def _kind(step: Demonstration) -> str:
@@ -275,18 +306,22 @@ def _room(reply_tokens: Sequence[int]) -> int:
 
 def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tuple[PreTrainedModel, Any]:
     """Return the model and tokenizer that training begins with."""
-    if settings.model != SMALL:
-        model, tokenizer = load_model(settings.model)
-        if settings.inserted_layers:
-            model = small.insert_layers(model, settings.inserted_layers, seed=settings.seed)
+    if settings.run.model != SMALL:
+        model, tokenizer = load_model(settings.run.model)
+        if settings.network.inserted_layers:
+            model = small.insert_layers(model, settings.network.inserted_layers, seed=settings.run.seed)
         return model, tokenizer
-    some = random.Random(settings.seed).sample(demonstrations, min(len(demonstrations), 2500))
+    some = random.Random(settings.run.seed).sample(demonstrations, min(len(demonstrations), 2500))
     texts = [text for item in some for text in (*(message["content"] for message in item.messages), item.reply)]
-    tokenizer = small.train_tokenizer(texts, settings.vocabulary)
+    tokenizer = small.train_tokenizer(texts, settings.network.vocabulary)
     model = small.create_model(
-        tokenizer, width=settings.width, layers=settings.layers, heads=settings.heads, seed=settings.seed
+        tokenizer,
+        width=settings.network.width,
+        layers=settings.network.layers,
+        heads=settings.network.heads,
+        seed=settings.run.seed,
     )
-    small.practise_copying(model, settings.practice, first_id=len(small.SPECIAL), seed=settings.seed)
+    small.practise_copying(model, settings.network.practice, first_id=len(small.SPECIAL), seed=settings.run.seed)
     return model, tokenizer
 
 
@@ -309,7 +344,7 @@ _CHUNK = 256  # demonstrations that are encoded at once to be measured
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
     file = given(arguments, "--demonstrations")
-    print(train(parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None)))
+    print(train(parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from agents.settings import parse_settings
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says."""
-    print(train(parse_settings(SB3Settings, arguments)))
+    print(train(parse_settings(SB3Settings, arguments, program="agents.train_sb3")))
 
 
 if __name__ == "__main__":

@@ -65,7 +65,7 @@ def measure(settings: InteractionsSettings, limit: int) -> dict[str, float]:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
-    settings = parse_settings(InteractionsSettings, arguments)
+    settings = parse_settings(InteractionsSettings, arguments, program="benchmarks.interactions")
     result = run(settings)
     for limit, score in result["scores"].items():
         success, low, high = (100 * score[name] for name in ("success", "low", "high"))

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -19,14 +19,14 @@ import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.intervals import paired_lift, pooled, wilson
-from agents.methods.grpo import CreditSettings
+from agents.methods.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
-from agents.rollouts.groups import GroupSettings
-from agents.settings import parse_settings
+from agents.rollouts.settings import RolloutSettings
+from agents.settings import build, flatten, lasting, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
-from agents.train_grpo import GRPOSettings
-from agents.train_grpo import train as reinforce
+from agents.train_rl import make_settings
+from agents.train_rl import train as reinforce
 from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
@@ -44,7 +44,7 @@ QUICK: dict[str, Any] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class LearningSettings(ResultSettings, CreditSettings, UpdateSettings, GroupSettings):
+class LearningSettings(ResultSettings):
     """Clone, reinforce and evaluate with several seeds."""
 
     out: Path = Path("runs/learning")
@@ -77,6 +77,9 @@ class LearningSettings(ResultSettings, CreditSettings, UpdateSettings, GroupSett
     """CPU threads; 0: torch's default"""
     quick: bool = False
     """a small run, to see that everything works: its figures are rough"""
+    method: GRPOSettings = field(default_factory=GRPOSettings)
+    rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    update: UpdateSettings = field(default_factory=UpdateSettings)
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -125,16 +128,17 @@ def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
-    parts = (CreditSettings, UpdateSettings, GroupSettings)
-    own = {item.name: getattr(settings, item.name) for part in parts for item in fields(part)}
+    parts = (settings.method, settings.rollout, settings.update)
+    own = {name: value for part in parts for name, value in flatten(part).items()}
+    lasting_options = {name: value for part in parts for name, value in lasting(part).items()}
     minutes = {"cloning_minutes": None if settings.cloned else settings.cloning_minutes, "grpo_minutes": settings.grpo_minutes}
-    begun_at = claim(folder, cloned=settings.cloned, **minutes, **common, **own)
+    begun_at = claim(folder, cloned=settings.cloned, **minutes, **common, **lasting_options)
     cloned, episodes = settings.cloned, settings.out / "cloned"
     if cloned is None:
         cloned, episodes = folder / "bc", folder / "bc_episodes"
-        clone(BCSettings(out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
+        clone(build(BCSettings, out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
     common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
-    reinforce(GRPOSettings(minutes=settings.grpo_minutes, **common, **own))
+    reinforce(make_settings("grpo", minutes=settings.grpo_minutes, **common, **own))
     return {
         "bc": _measure(settings, cloned, episodes),
         "mgrpo": _measure(settings, folder / "mgrpo", folder / "mgrpo_episodes"),
@@ -159,7 +163,9 @@ def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
-    settings = parse_settings(LearningSettings, arguments, QUICK if "--quick" in arguments else {})
+    settings = parse_settings(
+        LearningSettings, arguments, QUICK if "--quick" in arguments else {}, program="benchmarks.learning"
+    )
     if settings.threads:
         torch.set_num_threads(settings.threads)
     result = run(settings) | {"quick": settings.quick}

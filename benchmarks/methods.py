@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
@@ -20,13 +20,11 @@ from agents.demo import TEMPLATES
 from agents.evaluation.intervals import paired_lift, pooled
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
-from agents.settings import parse_settings
-from agents.train_baseline import BaselineSettings
-from agents.train_baseline import train as train_baseline
+from agents.settings import build, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as train_bc
-from agents.train_grpo import GRPOSettings
-from agents.train_grpo import train as train_grpo
+from agents.train_rl import make_settings
+from agents.train_rl import train as train_rl
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym.tasks import Task
@@ -38,7 +36,7 @@ class Recipe(NamedTuple):
     title: str
     options: Mapping[str, Any] = {}
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
-    trainer: Literal["grpo", "baseline", "sb3"] = "grpo"
+    trainer: str = "grpo"  # a method of agents.train_rl, or sb3
 
 
 _CLAIMED = ("minutes", "learning_rate", "tasks_per_update", "group_size", "templates", "worlds", "per_template")
@@ -56,10 +54,10 @@ RECIPES: dict[str, Recipe] = {
     "gigpo": Recipe("GiGPO", PRESETS["gigpo"]),
     "dapo": Recipe("DAPO", PRESETS["dapo"]),
     "forks": Recipe("M-GRPO, advantages of steps from forks", {"advantages": "forks", "group_size": 2, "fork_every": 2}),
-    "filtered_bc": Recipe("filtered BC", {"method": "filtered_bc"}, trainer="baseline"),
-    "awr": Recipe("AWR", {"method": "awr"}, trainer="baseline"),
-    "digirl": Recipe("DigiRL", {"method": "digirl"}, trainer="baseline"),
-    "webrl": Recipe("WebRL", {"method": "webrl"}, trainer="baseline"),
+    "filtered_bc": Recipe("filtered BC", trainer="filtered_bc"),
+    "awr": Recipe("AWR", trainer="awr"),
+    "digirl": Recipe("DigiRL", trainer="digirl"),
+    "webrl": Recipe("WebRL", trainer="webrl"),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
         "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"
@@ -250,7 +248,7 @@ def _common_clone(settings: MethodsSettings) -> tuple[Path, Path]:
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
     shared = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
-    return BCSettings(**{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
+    return build(BCSettings, **{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
 
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int) -> None:
@@ -258,12 +256,10 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     names = ("worlds", "per_template", "templates", "minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
-    if recipe.trainer == "baseline":
-        episodes = settings.tasks_per_update * settings.group_size
-        train_baseline(BaselineSettings(**options | {"tasks_per_update": episodes} | recipe.options))
-    else:
-        sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
-        train_grpo(GRPOSettings(**options | sizes | recipe.options))
+    sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
+    if recipe.trainer != "grpo":
+        sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}
+    train_rl(make_settings(recipe.trainer, **options | sizes | recipe.options))
 
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
@@ -271,12 +267,13 @@ def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping
     from agents.sb3.trainer import SB3Settings, train  # noqa: PLC0415 - an optional dependency
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")
-    train(SB3Settings(**{name: getattr(settings, name) for name in names} | {"out": out, "seed": seed} | dict(options)))
+    shared = {name: getattr(settings, name) for name in names}
+    train(build(SB3Settings, **shared | {"out": out, "seed": seed} | dict(options)))
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
-    settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {})
+    settings = parse_settings(MethodsSettings, arguments, QUICK if "--quick" in arguments else {}, program="benchmarks.methods")
     result = run(settings) | {"quick": settings.quick}
     for item in result["rows"]:
         greedy, sampled = (100 * item[way]["after"]["success"] for way in ("greedy", "sampled"))

@@ -13,7 +13,7 @@ from agents.evaluation.evaluate import policy_defaults
 from agents.evaluation.intervals import paired_lift
 from agents.evaluation.search.search import SearchSettings
 from agents.evaluation.search.search import run as search
-from agents.settings import parse_settings
+from agents.settings import build, parse_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
 
 ROWS: dict[str, dict[str, Any]] = {
@@ -50,7 +50,7 @@ def run(settings: SearchesSettings) -> dict[str, Any]:
     """Play all searches and return their rows."""
     names = ("policy", "split", "limit", "budget", "max_steps", "seed", "threads")
     shared = policy_defaults(settings.policy) | {name: getattr(settings, name) for name in names}
-    base = SearchSettings(**shared)
+    base = build(SearchSettings, **shared)
     played = side_by_side(search, [(replace(base, **own),) for own in ROWS.values()], settings.jobs)
     single = rewards(played[0][0].trajectories)
     rows = []
@@ -63,7 +63,7 @@ def run(settings: SearchesSettings) -> dict[str, Any]:
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
-    settings = parse_settings(SearchesSettings, arguments)
+    settings = parse_settings(SearchesSettings, arguments, program="benchmarks.searches")
     result = run(settings)
     for row in result["rows"]:
         success, low, high = (100 * row[name] for name in ("success", "low", "high"))

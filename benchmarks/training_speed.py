@@ -31,8 +31,9 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.data.tokens import Sample
 from agents.models.batches import batch_logprobs, pack
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
-from agents.training.batch import Lesson, Origin
+from agents.training.batch import Origin, TrainingBatch
 from agents.training.learner import Learner, UpdateSettings
+from agents.training.objectives import ClipSettings, clipped
 from benchmarks import generation, rollouts
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.sharing import MODEL, TOKENS_PER_PASS, episodes
@@ -109,7 +110,7 @@ def our_update() -> Callable[[], list[float]]:
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**MODEL))
     engine = InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS)
-    learner = Learner(model, UpdateSettings())
+    learner = Learner(model, UpdateSettings(), clipped(ClipSettings()))
     rng = Random(0)
     version = 0
 
@@ -121,7 +122,7 @@ def our_update() -> Callable[[], list[float]]:
         read = time.process_time()
         rewards = [rng.random() for _ in generations]
         logprobs = [generation.logprobs for generation in generations]
-        lesson = Lesson(
+        batch = TrainingBatch(
             samples=[Sample(prompt, generation.response_ids) for generation in generations],
             sampled_logprobs=logprobs,
             old_logprobs=logprobs,
@@ -129,7 +130,7 @@ def our_update() -> Callable[[], list[float]]:
             weights=[1 / (GROUP_SIZE * NEW_TOKENS)] * GROUP_SIZE,
             origins=[Origin(0, rollout, 0, 1, reward, version) for rollout, reward in enumerate(rewards)],
         )
-        learner.learn(lesson, rng)
+        learner.learn(batch, rng)
         version += 1
         engine.load(model, version)
         return [read - start, time.process_time() - read]

@@ -9,7 +9,7 @@ import gymnasium
 import pytest
 import torch
 
-from agents import train_bc, train_grpo
+from agents import train_bc, train_rl
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import fit
 from agents.data.prompts import PromptEncoder
@@ -17,8 +17,9 @@ from agents.models.checkpoints import checkpoints, load_model
 from agents.rollouts.collector import Collector, Episode
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ScriptedPolicy
+from agents.settings import build
 from agents.train_bc import BCSettings
-from agents.train_grpo import GRPOSettings
+from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
 
@@ -137,25 +138,25 @@ def test_an_engine_on_the_cluster_samples_what_one_in_this_process_does(cluster)
 
 def grpo(out, model, **changes):
     values = {"updates": 3, "group_size": 6, "tasks_per_update": 4, "num_envs": 8, "max_new_tokens": 12, "save_every": 2}
-    return GRPOSettings(out=out, model=str(model), **{**values, "threads": 1, "tokens_per_pass": 300, **changes})
+    return make_settings("grpo", out=out, model=str(model), **{**values, "threads": 1, "tokens_per_pass": 300, **changes})
 
 
 def train_on_tiny_envs(settings):
     cluster_envs.create_envs = make_envs
-    train_grpo.train(settings, tiny.tasks(20))
+    train_rl.train(settings, tiny.tasks(20))
 
 
 def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster, tmp_path, monkeypatch):
     values = {"width": 64, "layers": 2, "heads": 4, "practice": 60, "vocabulary": 400, "tokens_per_update": 400}
-    cloning = BCSettings(out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
+    cloning = build(BCSettings, out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)
     clone = train_bc.train(cloning, tiny.demonstrations(300))
-    monkeypatch.setattr(train_grpo, "create_envs", tiny.create_envs)
-    alone = train_grpo.train(grpo(tmp_path / "alone", clone), tiny.tasks(20))
+    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
+    alone = train_rl.train(grpo(tmp_path / "alone", clone), tiny.tasks(20))
 
     settings = grpo(tmp_path / "cluster", clone, updates=2, cluster=cluster.address, learners=2, env_workers=2)
-    fit(partial(train_on_tiny_envs, settings), settings, settings.out)
-    assert [checkpoint.update for checkpoint in checkpoints(settings.out)] == [2]
-    resumed = train_grpo.train(grpo(tmp_path / "cluster", clone), tiny.tasks(20))
+    fit(partial(train_on_tiny_envs, settings), settings.cluster, settings.run.out)
+    assert [checkpoint.update for checkpoint in checkpoints(settings.run.out)] == [2]
+    resumed = train_rl.train(grpo(tmp_path / "cluster", clone), tiny.tasks(20))
 
     ours, theirs = read_metrics(tmp_path / "cluster"), read_metrics(tmp_path / "alone")
     assert [record["update"] for record in ours] == [record["update"] for record in theirs] == [1, 2, 3]

@@ -6,7 +6,7 @@ from functools import partial
 import pytest
 import torch
 
-from agents import demo, train_bc, train_grpo
+from agents import demo, train_rl
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.settings import parse_settings
@@ -16,14 +16,14 @@ from agents.settings import parse_settings
 def small(monkeypatch):
     torch.set_num_threads(1)
     few = {"tasks_per_update": 1, "group_size": 2, "num_envs": 2}
-    monkeypatch.setattr(train_grpo, "GRPOSettings", partial(train_grpo.GRPOSettings, **few))
-    monkeypatch.setattr(train_bc, "BCSettings", partial(train_bc.BCSettings, width=32, practice=1, vocabulary=512, max_steps=2))
+    monkeypatch.setattr(train_rl, "make_settings", partial(train_rl.make_settings, **few))
+    monkeypatch.setattr(demo, "build", partial(demo.build, width=32, practice=1, vocabulary=512, max_steps=2))
 
 
 def settings(tmp_path, *more):
     arguments = ["--out", str(tmp_path / "demo"), "--templates", "shopping.account_place", "--worlds", "11"]
     arguments += ["--test-worlds", "1001", "--per-test-template", "1", "--grpo-minutes", "0.001", "--cloning-minutes", "0.001"]
-    return parse_settings(demo.DemoSettings, [*arguments, *more])
+    return parse_settings(demo.DemoSettings, [*arguments, *more], program="agents.demo")
 
 
 @pytest.mark.parametrize(("more", "names"), [((), ["as it ships"]), (("--from-scratch",), ["cloned"])])
@@ -42,7 +42,7 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, more, names):
 
 
 def test_the_agent_that_ships_knows_how_it_is_used():
-    agent = train_grpo.agent_record(demo.STARTER)
+    agent = train_rl.agent_record(demo.STARTER)
     assert (agent["window"], agent["elements"], agent["max_new_tokens"]) == (3000, "label", 64)
     assert sum(file.stat().st_size for file in demo.STARTER.iterdir()) < 10_000_000
 

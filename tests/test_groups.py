@@ -5,7 +5,7 @@ import pytest
 
 from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import Collector
-from agents.rollouts.groups import Group, GroupSettings, GroupStream, RolloutError
+from agents.rollouts.groups import Group, GroupStream, RolloutError, RolloutSettings
 from agents.rollouts.policies import Reply
 from tests import tiny
 
@@ -50,7 +50,7 @@ class Streaming:
     def __init__(self, policy, *, num_envs=4, begun=0, **settings):
         self.policy, self.drawn = policy, []
         self.envs = tiny.create_envs(TASKS, num_envs)
-        changed = replace(GroupSettings(tasks_per_update=3, group_size=2), **settings)
+        changed = replace(RolloutSettings(tasks_per_update=3, group_size=2), **settings)
         self.stream = GroupStream(Collector(self.envs, policy), self.draw, policy.load, changed, begun=begun)
 
     def draw(self, number):

@@ -9,21 +9,26 @@ from torch import distributed, multiprocessing
 
 from agents.data.tokens import Sample
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.grpo import CreditSettings, learn_from
+from agents.methods.estimators import AdvantageSettings
+from agents.methods.grpo import make_batch
 from agents.training.distributed import ALONE, Ranks, deal
 from agents.training.learner import Learner, UpdateSettings
+from agents.training.objectives import ClipSettings, clipped
 from tests import tiny
 
 CASES = {
-    "many passes": UpdateSettings(tokens_per_pass=60),
-    "minibatches": UpdateSettings(tokens_per_pass=60, minibatches=3, epochs=2, old_logprobs="recomputed", correction="token"),
-    "reference": UpdateSettings(kl_weight=0.1, ratio="sequence"),
-    "clipped gradients": UpdateSettings(max_grad_norm=0.01, weight_decay=0.1),
-    "checkpointing": UpdateSettings(gradient_checkpointing=True),
+    "many passes": (UpdateSettings(tokens_per_pass=60), ClipSettings()),
+    "minibatches": (
+        UpdateSettings(tokens_per_pass=60, minibatches=3, epochs=2),
+        ClipSettings(old_logprobs="recomputed", correction="token"),
+    ),
+    "reference": (UpdateSettings(), ClipSettings(kl_weight=0.1, ratio="sequence")),
+    "clipped gradients": (UpdateSettings(max_grad_norm=0.01, weight_decay=0.1), ClipSettings()),
+    "checkpointing": (UpdateSettings(gradient_checkpointing=True), ClipSettings()),
 }
 HAS_PEFT = importlib.util.find_spec("peft") is not None
 if HAS_PEFT:
-    CASES["adapters"] = UpdateSettings(lora_rank=2, gradient_checkpointing=True)
+    CASES["adapters"] = (UpdateSettings(lora_rank=2, gradient_checkpointing=True), ClipSettings())
 
 
 class Run(NamedTuple):
@@ -49,7 +54,7 @@ def lesson(seed=0, groups=3, trajectories=4):
                 steps.append(Step("", "", "", prompt, response, tuple(rng.uniform(-6.2, -5.8) for _ in response)))
                 prompt = (*goal, *ids(3, 20))
             played.append(Trajectory("t", "g", tuple(steps), float(number == 0), "exited", group))
-    return learn_from(played, CreditSettings(advantages="trajectory"))
+    return make_batch(played, AdvantageSettings(advantages="trajectory"))
 
 
 def tiny_model():
@@ -63,10 +68,10 @@ def tiny_model():
     return model
 
 
-def new_learner(settings, ranks=ALONE, model=None):
+def new_learner(settings, clip=ClipSettings(), ranks=ALONE, model=None):  # noqa: B008 - frozen
     torch.set_num_threads(1)
     model = model or tiny_model()
-    return Learner(model, settings, deepcopy(model) if settings.kl_weight else None, ranks)
+    return Learner(model, settings, clipped(clip), reference=deepcopy(model) if clip.kl_weight else None, ranks=ranks)
 
 
 def train(learner, lessons=(0, 1, 2)):
@@ -88,12 +93,12 @@ def assert_equal_runs(ours, theirs, tolerance=1e-5):
 def train_as_rank(index, count, folder):
     distributed.init_process_group("gloo", init_method=f"file://{folder}/meeting", rank=index, world_size=count)
     ranks = Ranks.here()
-    runs = {name: train(new_learner(settings, ranks)) for name, settings in CASES.items()}
+    runs = {name: train(new_learner(*case, ranks)) for name, case in CASES.items()}
     settings = CASES["many passes"]
-    resumed = new_learner(settings, ranks, torch.load(folder / "model.pt", weights_only=False))
+    resumed = new_learner(*settings, ranks, torch.load(folder / "model.pt", weights_only=False))
     resumed.load_state_dict(torch.load(folder / "state.pt", weights_only=True))
     runs["resumed"] = train(resumed, lessons=[2])
-    if ranks.leads:
+    if ranks.is_main:
         torch.save(runs, folder / "runs.pt")
     distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
     distributed.destroy_process_group()
@@ -103,7 +108,7 @@ def train_as_rank(index, count, folder):
 def two_ranks(tmp_path_factory):
     """The runs of two processes, and of one that went on in two after its second lesson."""
     folder = tmp_path_factory.mktemp("ranks")
-    alone = new_learner(CASES["many passes"])
+    alone = new_learner(*CASES["many passes"])
     state = train(alone, lessons=[0, 1]).state
     torch.save(alone.model, folder / "model.pt")
     torch.save(state, folder / "state.pt")
@@ -113,18 +118,18 @@ def two_ranks(tmp_path_factory):
 
 @pytest.mark.parametrize("case", CASES)
 def test_two_ranks_learn_what_one_process_does(two_ranks, case):
-    assert_equal_runs(two_ranks[case], train(new_learner(CASES[case])))
+    assert_equal_runs(two_ranks[case], train(new_learner(*CASES[case])))
 
 
 def test_training_goes_on_in_more_processes_and_in_fewer(two_ranks):
-    whole = train(new_learner(CASES["many passes"]))
+    whole = train(new_learner(*CASES["many passes"]))
     assert_equal_runs(two_ranks["resumed"], whole._replace(metrics=whole.metrics[2:]))
     # And back: what two ranks have saved, one process loads.
     model = tiny_model()
     model.load_state_dict(two_ranks["many passes"].weights, strict=False)
-    fewer = new_learner(CASES["many passes"], model=model)
+    fewer = new_learner(*CASES["many passes"], model=model)
     fewer.load_state_dict(two_ranks["many passes"].state)
-    whole = train(new_learner(CASES["many passes"]), lessons=[0, 1, 2, 3])
+    whole = train(new_learner(*CASES["many passes"]), lessons=[0, 1, 2, 3])
     assert_equal_runs(train(fewer, lessons=[3]), whole._replace(metrics=whole.metrics[3:]))
 
 

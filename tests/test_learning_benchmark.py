@@ -18,7 +18,13 @@ def arguments(tmp_path):
     model, tokenizer = tiny.tiny_model()
     optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
     save_checkpoint(
-        tmp_path / "clone", 1, model, tokenizer, optimizer, {"elapsed_s": 0.0}, learning.BCSettings(out=tmp_path).agent() | few
+        tmp_path / "clone",
+        1,
+        model,
+        tokenizer,
+        optimizer,
+        {"elapsed_s": 0.0},
+        learning.build(learning.BCSettings, out=tmp_path).agent() | few,
     )
     return [
         *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--seeds", "0", "1", "--worlds", "11"),

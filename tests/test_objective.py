@@ -7,10 +7,12 @@ import pytest
 import torch
 
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.grpo import CreditSettings, learn_from
+from agents.methods.estimators import AdvantageSettings
+from agents.methods.grpo import make_batch
 from agents.models.batches import batch_logprobs, pack
 from agents.training import losses
 from agents.training.learner import Learner, UpdateSettings
+from agents.training.objectives import ClipSettings, clipped
 from tests import tiny
 
 
@@ -47,14 +49,16 @@ def trajectories(model):
 
 def update(model, lesson, **settings):
     """Return the weights and the metrics after learning the lesson, with plain gradient steps: Adam would hide their size."""
-    learner = Learner(deepcopy(model), UpdateSettings(**{"learning_rate": 1.0, "max_grad_norm": 1e9, **settings}))
+    clip = {name: settings.pop(name) for name in vars(ClipSettings()) if name in settings}
+    options = UpdateSettings(**{"learning_rate": 1.0, "max_grad_norm": 1e9, **settings})
+    learner = Learner(deepcopy(model), options, clipped(ClipSettings(**clip)))
     learner.optimizer = torch.optim.SGD(learner.model.parameters(), settings.get("learning_rate", 1.0))
     metrics = learner.learn(lesson, Random(0))
     return torch.cat([parameter.detach().flatten() for parameter in learner.model.parameters()]), metrics
 
 
 def lesson_of(trajectories, **settings):
-    return learn_from(trajectories, CreditSettings(**settings))
+    return make_batch(trajectories, AdvantageSettings(**settings))
 
 
 WEIGHTINGS = ["paper", "constant", "dr_grpo", "token_mean"]
@@ -133,16 +137,16 @@ def test_a_sampler_that_is_not_the_trainer_is_measured_and_corrected(model, traj
 
 
 def test_the_gap_of_contexts_that_were_never_sampled_is_measured(model, trajectories):
-    foreign = learn_from(trajectories, CreditSettings(), lambda item: [(7, 8, 9)] * len(item.steps))
+    foreign = make_batch(trajectories, AdvantageSettings(), lambda item: [(7, 8, 9)] * len(item.steps))
     _, metrics = update(model, foreign, old_logprobs="recomputed")
     _, exact = update(model, lesson_of(trajectories), old_logprobs="recomputed")
     assert metrics["mismatch_mean"] > 1000 * exact["mismatch_mean"]
     assert metrics["mismatch_kl"] > 0
 
 
-def test_a_correction_needs_recomputed_logprobs(model):
+def test_a_correction_needs_recomputed_logprobs():
     with pytest.raises(ValueError, match="expected 'recomputed'"):
-        Learner(model, UpdateSettings(correction="token"))
+        clipped(ClipSettings(correction="token"))
 
 
 def test_nothing_is_learned_from_nothing(model):

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import torch
 
-from agents import train_baseline, train_grpo
+from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.evaluation import evaluate
 from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
@@ -18,8 +18,7 @@ from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.players import Player, PlayerError, Players, process_count
 from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
-from agents.train_baseline import BaselineSettings
-from agents.train_grpo import GRPOSettings
+from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
 from webarena_gym import tasks as task_suite
@@ -145,10 +144,7 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
         "worlds": (11,),
         "per_template": 2,
     }
-    if kind == "grpo":
-        train_grpo.train(GRPOSettings(**shared))
-    else:
-        train_baseline.train(BaselineSettings(method="filtered_bc", **shared))
+    train_rl.train(make_settings(kind, **shared))
     assert checkpoints(tmp_path)[-1].update == 2
     rows = read_metrics(tmp_path)
     assert [row["rollouts"] for row in rows] == [4, 4]
@@ -159,6 +155,6 @@ def test_training_on_several_processes(tmp_path, model_folder, kind):
 @pytest.mark.parametrize("changes", [{"workers": 2}, {"advantages": "forks"}, {"lora_rank": 2}])
 def test_what_needs_one_process_refuses_several(tmp_path, model_folder, changes):
     with pytest.raises(ValueError, match="processes is 2; expected 1 with"):
-        train_grpo.train(
-            GRPOSettings(model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)
+        train_rl.train(
+            make_settings("grpo", model=str(model_folder), out=tmp_path, processes=2, worlds=(11,), per_template=1, **changes)
         )

@@ -2,7 +2,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.grpo import CreditSettings, learn_from
+from agents.methods.estimators import AdvantageSettings
+from agents.methods.grpo import make_batch
 from agents.training.samples import SCHEMA, as_skyrl, as_slime, as_trl, as_verl, read_samples, records, write_samples
 
 
@@ -12,12 +13,12 @@ def rows():
 
     first = (1, 2)
     return records(
-        learn_from(
+        make_batch(
             [
                 Trajectory("t", "g", (step(first, 3, 4), step((1, 2, 5), 6)), 1.0, "exited", 7, 2),
                 Trajectory("t", "g", (step(first, 8),), 0.0, "exited", 7, 3),
             ],
-            CreditSettings(advantages="trajectory", weighting="paper"),
+            AdvantageSettings(advantages="trajectory", weighting="paper"),
         )
     )
 

@@ -21,7 +21,7 @@ from agents.rollouts.policies import Request
 from agents.sb3 import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
 from agents.sb3.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
 from agents.sb3.candidates import FORMS, Candidate, find_strings, overlap, relevance, words
-from agents.settings import ENV_ID
+from agents.settings import ENV_ID, build
 from agents.training.metrics import read_metrics
 from tests.pages import page
 from webarena_gym.actions import Action, Kind
@@ -344,7 +344,7 @@ def settings(out, **changes):
     from agents.sb3.trainer import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
 
     values = {"max_steps": 2, "candidates": 12, "steps_per_update": 16, "batch": 64, "learning_rate": 3e-3, "updates": 20}
-    return SB3Settings(out=out, **{**values, "prior": 0.0, "save_every": 100, **changes})
+    return build(SB3Settings, out=out, **{**values, "prior": 0.0, "save_every": 100, **changes})
 
 
 def train(tasks, out, **changes):

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from agents.models import small
+from agents.settings import build
 from agents.train_bc import BCSettings
 from tests.tiny import tiny_model
 
@@ -82,4 +83,4 @@ def test_inserted_layers_change_nothing_until_they_are_trained(tokenizer):
 
 def test_a_new_model_is_not_made_deeper(tmp_path):
     with pytest.raises(ValueError, match="inserted_layers=2 needs a trained model"):
-        BCSettings(out=tmp_path, inserted_layers=2)
+        build(BCSettings, out=tmp_path, inserted_layers=2)

@@ -1,19 +1,22 @@
 import dataclasses
+import re
+from typing import get_args, get_type_hints
 
 import pytest
 import torch
 
-from agents import train_bc, train_grpo
+from agents import train_bc, train_rl
 from agents.data.prompts import PromptEncoder
+from agents.methods import METHODS
+from agents.methods.estimators import ESTIMATORS, AdvantageSettings
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, checkpoints, load_model
 from agents.rollouts.collector import Collector, Episode
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
-from agents.settings import parse_settings
+from agents.settings import build, flatten, lasting
 from agents.train_bc import BCSettings
-from agents.train_grpo import GRPOSettings
-from agents.training.learner import Learner
+from agents.train_rl import make_settings
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.samples import read_samples
 from tests import tiny
@@ -22,7 +25,7 @@ from tests import tiny
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     """Let the trainers play the tiny env."""
-    monkeypatch.setattr(train_grpo, "create_envs", tiny.create_envs)
+    monkeypatch.setattr(train_rl, "create_envs", tiny.create_envs)
 
 
 @pytest.fixture(scope="module")
@@ -35,12 +38,12 @@ def clone(tmp_path_factory):
 def bc(out, **changes):
     values = {"updates": 4, "width": 32, "layers": 2, "heads": 2, "practice": 5, "vocabulary": 400, "tokens_per_update": 400}
     values["curriculum"] = 0.0  # the tiny pages are small enough
-    return BCSettings(out=out, **{**values, **changes})
+    return build(BCSettings, out=out, **{**values, **changes})
 
 
 def grpo(out, model, **changes):
     values = {"updates": 4, "group_size": 8, "tasks_per_update": 4, "max_new_tokens": 12, "temperature": 1.0}
-    return GRPOSettings(out=out, model=str(model), **{**values, **changes})
+    return make_settings("grpo", out=out, model=str(model), **{**values, **changes})
 
 
 def unsure_clone(out):
@@ -91,7 +94,7 @@ def test_cloning_learns_the_tiny_task(tmp_path):
 def test_reinforcement_lifts_an_unsure_model(tmp_path):
     clone = unsure_clone(tmp_path / "bc")
     before = success(clone)
-    path = train_grpo.train(grpo(tmp_path / "rl", clone, updates=40, tasks_per_update=8), tiny.tasks(60))
+    path = train_rl.train(grpo(tmp_path / "rl", clone, updates=40, tasks_per_update=8), tiny.tasks(60))
     assert success(path) > before + 0.1
     assert max(record.get("logprob_gap", 0) for record in read_metrics(tmp_path / "rl")) < 1e-4
 
@@ -133,12 +136,12 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
 
 def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
     clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
-    whole = train_grpo.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
+    whole = train_rl.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
-            train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
-    resumed = train_grpo.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+    resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
     assert_same_weights(whole, resumed)
 
 
@@ -147,13 +150,13 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     cloned, lifted = tmp_path / "bc", tmp_path / "rl"
     for _ in range(2):
         train_bc.train(bc(cloned, updates=2), data)
-        train_grpo.train(grpo(lifted, clone, updates=1), tasks)
+        train_rl.train(grpo(lifted, clone, updates=1), tasks)
     with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; remove it, or choose another --out"):
         train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
     with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
-        train_grpo.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
+        train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)
     assert train_bc.train(bc(cloned, updates=3, save_every=1, threads=1), data).name == "update_0000003"
-    assert train_grpo.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
+    assert train_rl.train(grpo(lifted, clone, updates=2, num_envs=4), tasks).name == "update_0000002"
     (cloned / "begun_with.json").unlink()
     with pytest.raises(ValueError, match=r"bc does not say what it was begun with"):
         train_bc.train(bc(cloned, updates=3), data)
@@ -163,19 +166,19 @@ def test_a_run_that_is_over_is_left_as_it_is(tmp_path, clone, monkeypatch):
     data = tiny.demonstrations(30)
     paths = [
         train_bc.train(bc(tmp_path / "bc", updates=2), data),
-        train_grpo.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
+        train_rl.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
     ]
-    for module in (train_bc, train_grpo):
+    for module in (train_bc, train_rl):
         monkeypatch.setattr(module, "save_checkpoint", None)
     again = [
         train_bc.train(bc(tmp_path / "bc", updates=2), data),
-        train_grpo.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
+        train_rl.train(grpo(tmp_path / "rl", clone, updates=1), tiny.tasks(9)),
     ]
     assert again == paths
 
 
 def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
-    assert_same_weights(train_grpo.train(grpo(tmp_path / "rl", clone, updates=0), tiny.tasks(9)), clone)
+    assert_same_weights(train_rl.train(grpo(tmp_path / "rl", clone, updates=0), tiny.tasks(9)), clone)
     assert train_bc.train(bc(tmp_path / "bc", updates=0), tiny.demonstrations(30)).name == "update_0000000"
 
 
@@ -190,7 +193,7 @@ def test_no_updates_save_what_training_would_begin_with(tmp_path, clone):
 )
 def test_settings_that_make_no_run_are_refused(tmp_path, clone, changes, told):
     with pytest.raises(ValueError, match=told):
-        train_grpo.train(grpo(tmp_path / "run", clone, **changes))
+        train_rl.train(grpo(tmp_path / "run", clone, **changes))
 
 
 @pytest.mark.parametrize(
@@ -206,12 +209,12 @@ def test_settings_that_make_no_run_are_refused(tmp_path, clone, changes, told):
     ids=str,
 )
 def test_other_settings_run(tmp_path, clone, changes):
-    train_grpo.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
+    train_rl.train(grpo(tmp_path / "rl", clone, updates=2, **changes), tiny.tasks(20))
     assert sum(record["trained_steps"] for record in read_metrics(tmp_path / "rl")) > 0
 
 
 def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
-    train_grpo.train(grpo(tmp_path / "rl", clone, updates=2, save_samples=True), tiny.tasks(20))
+    train_rl.train(grpo(tmp_path / "rl", clone, updates=2, save_samples=True), tiny.tasks(20))
     trained = [record["trained_steps"] for record in read_metrics(tmp_path / "rl")]
     saved = [read_samples(path) for path in sorted((tmp_path / "rl" / "samples").iterdir())]
     assert [sum(row.advantage != 0 for row in rows) for rows in saved] == trained
@@ -228,27 +231,92 @@ def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
 )
 def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, changes, message):
     with pytest.raises(ValueError, match=message):
-        train_grpo.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
+        train_rl.train(grpo(tmp_path / "rl", clone, **changes), tiny.tasks(4))
 
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_settings(tmp_path, name):
-    arguments = ["--model", "m", "--out", str(tmp_path), "--preset", name]
-    settings = parse_settings(GRPOSettings, arguments, PRESETS[name])
-    assert {key: getattr(settings, key) for key in PRESETS[name]} == PRESETS[name]
-    Learner(torch.nn.Linear(1, 1), dataclasses.replace(settings, kl_weight=0.0))
+    options = flatten(make_settings("grpo", model="m", out=tmp_path, preset=name))
+    assert {key: options[key] for key in PRESETS[name]} == PRESETS[name]
 
 
-@pytest.mark.parametrize("kind", [BCSettings, GRPOSettings])
-def test_every_option_is_explained(kind, capsys):
+def options_of(help_text):
+    return set(re.findall(r"--[a-z][a-z0-9-]*", help_text))
+
+
+@pytest.mark.parametrize("command", ["train_bc", "train_grpo", *METHODS])
+def test_every_option_is_explained(command, capsys):
+    main = train_bc.main if command == "train_bc" else train_rl.main
+    chosen = ["--method", command] if command in METHODS else []
     with pytest.raises(SystemExit):
-        parse_settings(kind, ["--help"])
+        main([*chosen, "--help"])
     text = capsys.readouterr().out
-    for item in dataclasses.fields(kind):
-        assert "--" + item.name.replace("_", "-") in text
+    if command == "train_bc":
+        expected = flatten(bc("out"))
+    else:
+        expected = flatten(make_settings("grpo" if command == "train_grpo" else command, model="m", out="out"))
+    assert options_of(text) >= {"--" + name.replace("_", "-") for name in expected}
+
+
+def test_the_learning_rate_rises_at_first():
     assert train_bc.learning_rate(bc("out"), 0.0) < train_bc.learning_rate(bc("out"), 0.03)
 
 
-def test_settings_are_read_from_the_command_line(tmp_path):
-    settings = parse_settings(GRPOSettings, ["--model", "m", "--out", str(tmp_path), "--worlds", "3", "4", "--no-seek-mixed"])
-    assert (settings.worlds, settings.seek_mixed, settings.out) == ((3, 4), False, tmp_path)
+def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(train_rl, "train", seen.append)
+    arguments = ["--model", "m", "--out", str(tmp_path), "--worlds", "3", "4", "--preset", "dapo", "--no-seek-mixed"]
+    train_rl.main(arguments)
+    train_rl.main(["--method=awr", *arguments[:4], "--awr-cap", "3"])
+    grpo, awr = seen
+    assert (grpo.tasks.worlds, grpo.method.seek_mixed, grpo.run.out) == ((3, 4), False, tmp_path)
+    assert (grpo.method.advantages, grpo.rollout.dynamic_sampling, grpo.rollout.processes) == ("trajectory", 3, 0)
+    assert (awr.method.name, awr.method.awr_cap, awr.rollout.group_size, awr.update.minibatches) == ("awr", 3, 1, 4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
+        (["--method", "awr", "--preset", "dapo"], "preset"),
+        (["--method", "nope"], "there is no method 'nope'; expected one of grpo"),
+        (["--advantages", "forks", "--no-scale-advantages"], "scale_advantages is False, but does nothing"),
+        (["--discount", "0.9", "--advantages", "trajectory"], "discount is 0.9, but does nothing with advantages='trajectory'"),
+        (["--constant-steps", "9"], "it belongs to weighting='constant'"),
+        (["--continuations", "9"], "it belongs to 'forks'"),
+    ],
+)
+def test_options_that_would_do_nothing_are_refused(tmp_path, capsys, options, message):
+    with pytest.raises(SystemExit) as ended:
+        train_rl.main(["--model", "m", "--out", str(tmp_path), *options])
+    said = capsys.readouterr().err + str(ended.value)
+    assert message in " ".join(said.replace("│", " ").split())
+
+
+def test_unknown_options_are_named_with_the_nearest_known_one():
+    with pytest.raises(ValueError, match=r"no option 'learning_rat'; did you mean 'learning_rate'\?"):
+        make_settings("grpo", model="m", out="out", learning_rat=1.0)
+    with pytest.raises(ValueError, match="there is no method 'ppo'"):
+        make_settings("ppo")
+
+
+def test_each_estimator_can_be_chosen_and_each_choice_is_an_estimator():
+    assert set(get_args(get_type_hints(AdvantageSettings)["advantages"])) == set(ESTIMATORS)
+
+
+def parts_of(settings):
+    return [
+        settings,
+        *(part for item in dataclasses.fields(settings) if dataclasses.is_dataclass(part := getattr(settings, item.name))),
+    ]
+
+
+@pytest.mark.parametrize("command", ["train_bc", *METHODS])
+def test_settings_are_small_parts_whose_options_have_names_of_their_own(command):
+    settings = bc("out") if command == "train_bc" else make_settings(command, model="m", out="out")
+    names = [item.name for part in parts_of(settings) for item in dataclasses.fields(part) if item.name not in vars(settings)]
+    assert len(names) == len(set(names))
+    assert max(len(dataclasses.fields(part)) for part in parts_of(settings)) <= 25
+    assert set(lasting(settings)) < set(flatten(settings))
+    assert {"minutes", "out", "threads"}.isdisjoint(lasting(settings))
+    assert {"learning_rate", "max_steps", "seed"} <= set(lasting(settings))

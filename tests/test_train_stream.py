@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from agents import train_grpo
+from agents import train_rl
 from agents.models.checkpoints import checkpoints, load_model
-from agents.train_grpo import GRPOSettings
+from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
 from tests import tiny
 
@@ -20,7 +20,7 @@ from tests import tiny
 @pytest.fixture(autouse=True)
 def tiny_envs(monkeypatch):
     """Let the trainer play lenient tiny envs, on one core."""
-    monkeypatch.setattr(train_grpo, "create_envs", partial(tiny.create_envs, lenient=True))
+    monkeypatch.setattr(train_rl, "create_envs", partial(tiny.create_envs, lenient=True))
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     yield
@@ -38,11 +38,11 @@ def start(tmp_path_factory):
 
 def settings(out, model, **changes):
     values = {"updates": 4, "group_size": 4, "tasks_per_update": 3, "num_envs": 8, "max_new_tokens": 12}
-    return GRPOSettings(out=out, model=str(model), **{**values, **changes})
+    return make_settings("grpo", out=out, model=str(model), **{**values, **changes})
 
 
 def train(out, start, **changes):
-    path = train_grpo.train(settings(out, start, **changes), tiny.tasks(20))
+    path = train_rl.train(settings(out, start, **changes), tiny.tasks(20))
     return path, read_metrics(out)
 
 
@@ -97,17 +97,17 @@ import torch
 torch.set_num_threads(1)
 from functools import partial
 from pathlib import Path
-from agents import train_grpo
+from agents import train_rl
 from agents.models.checkpoints import checkpoints
-from agents.train_grpo import GRPOSettings
+from agents.train_rl import make_settings
 from tests import tiny
-train_grpo.create_envs = partial(tiny.create_envs, lenient=True)
+train_rl.create_envs = partial(tiny.create_envs, lenient=True)
 
 def begin(values):
     child = os.fork()
     if not child:
         try:
-            train_grpo.train(GRPOSettings(**values | {"out": Path(values["out"])}), tiny.tasks(20))
+            train_rl.train(make_settings("grpo", **values | {"out": Path(values["out"])}), tiny.tasks(20))
             os._exit(0)
         finally:
             os._exit(1)

@@ -5,22 +5,24 @@ Importing this package needs no Ray; connecting to a cluster does.
 
 from dataclasses import dataclass
 
+from agents.settings import MayChange
+
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterSettings:
     """Which Ray cluster to train on, and what is given of it."""
 
-    cluster: str = ""
+    cluster: MayChange[str] = ""
     """Ray cluster to train on: its address, auto for the one that runs here, local to start one here; else this process alone"""
-    learners: int = 1
+    learners: MayChange[int] = 1
     """cluster: processes that train the model together"""
-    learner_restarts: int = 0
+    learner_restarts: MayChange[int] = 0
     """cluster: how often to go on from the newest checkpoint after a learner was lost"""
-    env_workers: int = 1
+    env_workers: MayChange[int] = 1
     """cluster: processes that share the envs, with a CPU each"""
-    env_resource: str = ""
+    env_resource: MayChange[str] = ""
     """cluster: envs are put on nodes with this resource of Ray, one unit for each process; by default on any"""
-    gpus: bool = False
+    gpus: MayChange[bool] = False
     """cluster: give the engine and each learner a GPU"""
 
     @property

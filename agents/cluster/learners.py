@@ -9,7 +9,7 @@ from torch import distributed
 from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
-from agents.training.batch import Lesson
+from agents.training.batch import TrainingBatch
 from agents.training.distributed import Ranks
 from agents.training.learner import Learner
 
@@ -28,15 +28,19 @@ class Leader:
         """The whole model with the weights of today."""
         return self._learner.model
 
-    def learn(self, lesson: Lesson, rng: Random, progress: float = 0.0) -> dict[str, float]:
-        """Take all updates on one lesson and return their metrics."""
-        self._ranks.share(("learn", (lesson, rng, progress)))
-        return self._learner.learn(lesson, rng, progress)
+    def learn(self, training_batch: TrainingBatch, rng: Random, progress: float = 0.0) -> dict[str, float]:
+        """Take all updates on one training batch and return their metrics."""
+        self._ranks.share(("learn", (training_batch, rng, progress)))
+        return self._learner.learn(training_batch, rng, progress)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the optimizer's whole state, which any number of ranks can load."""
         self._ranks.share(("state_dict", ()))
         return self._learner.state_dict()
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Resume from what `state_dict` returned; each rank does so by itself, before it follows."""
+        self._learner.load_state_dict(state_dict)
 
     def dismiss(self) -> None:
         """Let the others go. Without it they wait on, which is right after an error: another learner may have died."""

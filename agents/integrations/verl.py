@@ -164,7 +164,7 @@ class RowSettings:
 
 def main(arguments: Sequence[str]) -> None:
     """Write rows as the command line says."""
-    settings = parse_settings(RowSettings, arguments)
+    settings = parse_settings(RowSettings, arguments, program="agents.integrations.verl")
     tasks = task_suite.load(settings.split, variation=settings.variation)
     lines = [json.dumps(row, ensure_ascii=False) + "\n" for row in rows(tasks, seed=settings.seed)]
     settings.out.write_text("".join(lines), encoding="utf-8")

@@ -1,7 +1,20 @@
-"""Baselines: the methods that WebAgent-R1 compares with, on the same collector, learner and budget as M-GRPO.
+"""Methods of reinforcement as peers: each says how rollouts become a training batch, with which loss, and what else it trains.
 
-- `filtered`: filtered behaviour cloning, which imitates the episodes that succeeded
+- `grpo`: multi-turn GRPO, with the advantage estimators of `estimators` and the presets of `presets`
+- `filtered_bc`: filtered behaviour cloning, which imitates the episodes that succeeded
 - `awr`: advantage-weighted regression
 - `digirl`: DigiRL, which imitates steps that two value functions call better than expected
 - `webrl`: WebRL, which plays new tasks near those it failed, and moves towards advantages without leaving its last policy far
 """
+
+from agents.methods.awr import AWRSettings
+from agents.methods.digirl import DigiRLSettings
+from agents.methods.filtered_bc import FilteredBCSettings
+from agents.methods.grpo import GRPOSettings
+from agents.methods.method import MethodSettings
+from agents.methods.webrl import WebRLSettings
+
+METHODS: dict[str, type[MethodSettings]] = {
+    kind.name: kind for kind in (GRPOSettings, FilteredBCSettings, AWRSettings, DigiRLSettings, WebRLSettings)
+}
+"""The settings of each method, by the name that `--method` gives it."""

@@ -6,48 +6,70 @@ bootstrapped, since the one reward of an episode comes at its end; and both regr
 were just played, so that an update costs what it costs other methods.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
-from agents.methods.method import Teaching, by_trajectory, imitate, make_lesson, played, step_prompts, step_rewards
+from agents.methods.method import (
+    BASELINE_DEFAULTS,
+    Resources,
+    batch_of_steps,
+    played,
+    split_by_trajectory,
+    step_prompts,
+    step_rewards,
+)
 from agents.methods.replay import Replay, ReplaySettings
 from agents.models.critics import Critic, CriticSettings
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Batch
-from agents.training.learner import Tokens
-from agents.training.losses import ClippedLoss
+from agents.rollouts.groups import RolloutBatch
+from agents.training.batch import TrainingBatch
+from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
 class AWRSettings(ReplaySettings, CriticSettings):
-    """How strongly advantages weigh."""
+    """AWR: how strongly advantages weigh, what is replayed, and how the value function is trained."""
+
+    name: ClassVar[str] = "awr"
+    title: ClassVar[str] = "AWR"
+    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
+    is_distributed: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
 
     awr_temperature: float = 0.3
     """awr: the lower, the more the best steps count above the others"""
     awr_cap: float = 20.0
     """awr: the largest weight of a step"""
 
+    def objective(self) -> Objective:
+        """Return the weighted negative log-likelihood."""
+        return imitation()
 
-class AdvantageWeightedRegression:
+    def create(self, resources: Resources) -> "AWR":
+        """Return the method as it begins."""
+        return AWR(self, resources)
+
+
+class AWR:
     """Imitates all steps, weighted with the exponential of their advantage."""
 
-    def __init__(self, settings: AWRSettings, curriculum: Curriculum, critic: Critic) -> None:
+    def __init__(self, settings: AWRSettings, resources: Resources) -> None:
         self._settings = settings
-        self._curriculum = curriculum
-        self._critic = critic
+        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
+        self._critic = Critic(resources.initial_model(), settings, tokens_per_pass=resources.tokens_per_pass)
         self._replay = Replay(settings.replay)
 
     def draw_task(self, number: int) -> Task:
         """Return any task."""
         return self._curriculum.draw(number)
 
-    def teach(self, batch: Batch, rng: Random) -> Teaching:
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
         """Fit the value function, and return the weighted steps of drawn episodes."""
-        new = played(batch)
+        new = played(rollouts)
         self._replay.add(new)
         drawn = self._replay.draw(len(new), rng)
         prompts, returns = step_prompts(drawn), step_rewards(drawn)
@@ -56,18 +78,14 @@ class AdvantageWeightedRegression:
             returns, self._critic.values(prompts), temperature=self._settings.awr_temperature, cap=self._settings.awr_cap
         )
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}
-        return Teaching(make_lesson(drawn, by_trajectory(weights, drawn)), metrics)
-
-    def loss(self, tokens: Tokens) -> ClippedLoss:
-        """Return the weighted negative log-likelihood."""
-        return imitate(tokens)
+        return batch_of_steps(drawn, split_by_trajectory(weights, drawn)), metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the buffer and the critic."""
         return {"replay": self._replay.state_dict(), "critic": self._critic.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from what `state_dict` returned."""
         self._replay.load_state_dict(state_dict["replay"])
         self._critic.load_state_dict(state_dict["critic"])
 

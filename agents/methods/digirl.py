@@ -12,70 +12,76 @@ instruction-level one is a RoBERTa); one critic in place of the minimum of two; 
 since a cloned model takes its place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy
 
-from agents.data.prompts import PromptEncoder
 from agents.methods.method import (
-    Teaching,
-    by_trajectory,
+    BASELINE_DEFAULTS,
+    Resources,
+    batch_of_steps,
     goal_prompts,
-    imitate,
-    make_lesson,
     played,
+    split_by_trajectory,
     step_prompts,
     step_rewards,
 )
 from agents.methods.replay import Replay, ReplaySettings
 from agents.models.critics import Critic, CriticSettings, accuracy
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Batch
-from agents.training.learner import Tokens
-from agents.training.losses import ClippedLoss
+from agents.rollouts.groups import RolloutBatch
+from agents.training.batch import TrainingBatch
+from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
 class DigiRLSettings(ReplaySettings, CriticSettings):
-    """What is filtered out."""
+    """DigiRL: what is filtered out, what is replayed, and how the value functions are trained."""
+
+    name: ClassVar[str] = "digirl"
+    title: ClassVar[str] = "DigiRL"
+    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
+    is_distributed: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
 
     digirl_lambda: float = 0.5
     """digirl: how fast the outcome gives way to the value function, step by step before the end"""
     digirl_top: float = 0.1
     """digirl: share of the kept episodes that are learned from"""
 
+    def objective(self) -> Objective:
+        """Return the negative log-likelihood."""
+        return imitation()
+
+    def create(self, resources: Resources) -> "DigiRL":
+        """Return the method as it begins."""
+        return DigiRL(self, resources)
+
 
 class DigiRL:
     """Imitates what is left after two filters."""
 
-    def __init__(
-        self,
-        settings: DigiRLSettings,
-        curriculum: Curriculum,
-        encoder: PromptEncoder,
-        goal_critic: Critic,
-        step_critic: Critic,
-        *,
-        max_steps: int,
-    ) -> None:
+    def __init__(self, settings: DigiRLSettings, resources: Resources) -> None:
         self._settings = settings
-        self._curriculum = curriculum
-        self._encoder = encoder
-        self._goal_critic, self._step_critic = goal_critic, step_critic
-        self._threshold = 1 / max_steps
+        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
+        self._encoder = resources.encoder
+        model = resources.initial_model()
+        self._goal_critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._step_critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._threshold = 1 / resources.env.max_steps
         self._replay = Replay(settings.replay)
 
     def draw_task(self, number: int) -> Task:
         """Return any task: the curriculum is in what is learned from."""
         return self._curriculum.draw(number)
 
-    def teach(self, batch: Batch, rng: Random) -> Teaching:
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
         """Fit both value functions, and return the steps that pass both filters."""
-        new = played(batch)
+        new = played(rollouts)
         self._replay.add(new)
         drawn = self._replay.draw(len(new), rng)
         rewards = [item.reward for item in drawn]
@@ -86,12 +92,12 @@ class DigiRL:
         goals = self._goal_critic.values(goal_prompts([item.goal for item in kept], self._encoder))
         surprises = [item.reward - value for item, value in zip(kept, goals, strict=True)]
         chosen = [kept[index] for index in highest(surprises, self._settings.digirl_top)]
-        values = by_trajectory(self._step_critic.values(step_prompts(chosen)), chosen)
+        values = split_by_trajectory(self._step_critic.values(step_prompts(chosen)), chosen)
         advantages = [
             doubly_robust_advantages(own, item.reward, decay=self._settings.digirl_lambda)
             for item, own in zip(chosen, values, strict=True)
         ]
-        lesson = make_lesson(chosen, [[1.0 if value > self._threshold else None for value in own] for own in advantages])
+        batch = batch_of_steps(chosen, [[1.0 if value > self._threshold else None for value in own] for own in advantages])
         metrics = {
             "goal_critic_loss": goal_loss,
             "step_critic_loss": step_loss,
@@ -99,18 +105,14 @@ class DigiRL:
             "chosen_episodes": len(chosen),
             "chosen_success": sum(item.reward for item in chosen) / max(len(chosen), 1),
         }
-        return Teaching(lesson, metrics)
-
-    def loss(self, tokens: Tokens) -> ClippedLoss:
-        """Return the negative log-likelihood."""
-        return imitate(tokens)
+        return batch, metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the buffer and both critics."""
         return {name: part.state_dict() for name, part in self._parts().items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from what `state_dict` returned."""
         for name, part in self._parts().items():
             part.load_state_dict(state_dict[name])
 

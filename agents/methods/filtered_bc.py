@@ -5,44 +5,61 @@ all updates are kept, and each update draws as many of them as it has played epi
 highest reward instead.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
-from agents.methods.method import Teaching, imitate, make_lesson, played
+from agents.methods.method import BASELINE_DEFAULTS, Resources, batch_of_steps, played
 from agents.methods.replay import Replay, ReplaySettings
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Batch
-from agents.training.learner import Tokens
-from agents.training.losses import ClippedLoss
+from agents.rollouts.groups import RolloutBatch
+from agents.training.batch import TrainingBatch
+from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
-class FilteredCloning:
+@dataclass(frozen=True, kw_only=True)
+class FilteredBCSettings(ReplaySettings):
+    """Filtered behaviour cloning: imitate the episodes that succeeded."""
+
+    name: ClassVar[str] = "filtered_bc"
+    title: ClassVar[str] = "filtered BC"
+    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
+    is_distributed: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
+
+    def objective(self) -> Objective:
+        """Return the negative log-likelihood."""
+        return imitation()
+
+    def create(self, resources: Resources) -> "FilteredBC":
+        """Return the method as it begins."""
+        return FilteredBC(self, resources)
+
+
+class FilteredBC:
     """Imitates successes, new and old ones alike."""
 
-    def __init__(self, settings: ReplaySettings, curriculum: Curriculum) -> None:
-        self._curriculum = curriculum
+    def __init__(self, settings: ReplaySettings, resources: Resources) -> None:
+        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
         self._successes = Replay(settings.replay)
 
     def draw_task(self, number: int) -> Task:
         """Return any task."""
         return self._curriculum.draw(number)
 
-    def teach(self, batch: Batch, rng: Random) -> Teaching:
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
         """Return the steps of successes, all with the same weight."""
-        new = played(batch)
+        new = played(rollouts)
         self._successes.add(item for item in new if item.reward == 1)
         drawn = self._successes.draw(len(new), rng)
-        return Teaching(make_lesson(drawn, [[1.0] * len(item.steps) for item in drawn]), {"imitated": len(drawn)})
-
-    def loss(self, tokens: Tokens) -> ClippedLoss:
-        """Return the negative log-likelihood."""
-        return imitate(tokens)
+        return batch_of_steps(drawn, [[1.0] * len(item.steps) for item in drawn]), {"imitated": len(drawn)}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the successes."""
         return self._successes.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from what `state_dict` returned."""
         self._successes.load_state_dict(state_dict)

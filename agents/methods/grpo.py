@@ -1,102 +1,147 @@
-"""Multi-turn GRPO: groups of rollouts of one task become samples with advantages and token weights."""
+"""Multi-turn GRPO: rollouts of one task are compared, and each step is trained with its advantage and a clipped loss.
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal
+After WebAgent-R1 (arXiv 2505.16421), equation 2: groups of rollouts of one task, a binary reward at the end of each, a clipped
+token-level objective. Every step is trained in the exact token context in which it was sampled.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from random import Random
+from typing import Any, ClassVar, Literal
 
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory, grouped
-from agents.methods import advantages as credit
-from agents.methods.contexts import sampled_prompts
-from agents.training.batch import Lesson, Origin
+from agents.methods.advantages import token_weights
+from agents.methods.contexts import released_prompts, sampled_prompts
+from agents.methods.estimators import AdvantageSettings, step_advantages
+from agents.methods.method import Resources
+from agents.rollouts.curriculum import Curriculum
+from agents.rollouts.envs import InProcessEnvs
+from agents.rollouts.forks import ForkSettings, fork_groups
+from agents.rollouts.groups import RolloutBatch
+from agents.settings import MayChange
+from agents.training.batch import Origin, TrainingBatch
+from agents.training.objectives import ClipSettings, Objective, clipped
+from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreditSettings:
-    """How the reward of an episode becomes credit for its tokens."""
+class GRPOSettings(AdvantageSettings, ClipSettings):
+    """M-GRPO: how rollouts are compared, and how far an update may go.
 
-    advantages: Literal["state", "trajectory", "gigpo", "forks"] = "state"
-    """compare rollouts of a group that stood before the same prompt; whole rollouts; the sum of both; or continuations from a
-    rollout's own states"""
-    scale_advantages: bool = True
-    """divide advantages by the standard deviation of the group; forks have none"""
-    state_weight: float = 1.0
-    """gigpo: weight of the comparison at equal prompts (omega)"""
-    discount: float = 1.0
-    """state, gigpo: a reward counts less for each step that it lies ahead (gamma)"""
-    weighting: credit.Weighting = "token_mean"
-    """paper: mean over trajectories, steps and tokens in turn; constant: the same with constant_steps for their number; dr_grpo:
-    a constant for the tokens of a trajectory; token_mean: every token alike"""
-    constant_steps: int = 15
-    """weighting constant: what a trajectory's steps are divided by"""
-    constant_tokens: int = 1024
-    """weighting dr_grpo: what a trajectory's tokens are divided by"""
-    anchor_weight: float = 0.0
-    """advantage of all steps of groups that always succeed, which are imitated a little; 0 leaves such groups out"""
+    `--preset paper` has WebAgent-R1's settings, `released` those of its released trainer, `dapo` and `gigpo` the objectives of
+    these papers; the default, `small`, suits a small model on a CPU. How a model was used when it was trained here comes before a
+    preset's wishes.
+    """
+
+    name: ClassVar[str] = "grpo"
+    title: ClassVar[str] = "M-GRPO"
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    is_distributed: ClassVar[bool] = True
+
+    preset: MayChange[Literal["small", "paper", "released", "dapo", "gigpo"]] = "small"
+    """defaults of the other options"""
+    contexts: Literal["sampled", "released"] = "sampled"
+    """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
+    placeholder, as WebAgent-R1's released trainer does"""
+    seek_mixed: bool = True
+    """draw more often from templates that neither always succeed nor always fail"""
+    forks: ForkSettings = field(default_factory=ForkSettings)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.advantages != "forks" and self.forks != ForkSettings():
+            raise ValueError(f"{self.forks} does nothing with advantages={self.advantages!r}; it belongs to 'forks'")
+        if self.contexts == "released" and self.old_logprobs != "recomputed":
+            raise ValueError(
+                "released contexts are not those of the sampler; expected old_logprobs 'recomputed', not 'sampled'"
+            )
+
+    @property
+    def is_local(self) -> bool:
+        """Whether rollouts are forked, in envs of this process."""
+        return self.advantages == "forks"
+
+    def objective(self) -> Objective:
+        """Return the clipped loss."""
+        return clipped(self)
+
+    def create(self, resources: Resources) -> "GRPO":
+        """Return the method as it begins. Raises ValueError for resources that do not fit."""
+        return GRPO(self, resources)
 
 
-def learn_from(
+class GRPO:
+    """Compares the rollouts of each group."""
+
+    def __init__(self, settings: GRPOSettings, resources: Resources) -> None:
+        if settings.contexts == "released" and resources.env.history != "compressed":
+            raise ValueError(
+                f"released contexts hold no page; expected history 'compressed' of the env, not {resources.env.history!r}"
+            )
+        self._settings = settings
+        self._resources = resources
+        self._curriculum = Curriculum(resources.tasks, seek_mixed=settings.seek_mixed, seed=resources.seed)
+        self._prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts
+        if settings.contexts == "released":
+            self._prompts_of = partial(released_prompts, encoder=resources.encoder, thoughts=resources.env.thoughts)
+
+    def draw_task(self, number: int) -> Task:
+        """Return the task of a group, more often of a template that succeeds now and then."""
+        return self._curriculum.draw(number)
+
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:  # noqa: ARG002 - nothing is drawn
+        """Return the steps of all groups that teach something."""
+        self._curriculum.note(rollouts.played)
+        trajectories = rollouts.trajectories
+        if self._settings.is_local:
+            envs, policy, seed = self._resources.envs, self._resources.policy, self._resources.seed
+            if not isinstance(envs, InProcessEnvs):
+                raise ValueError("forks are played in envs of this process; expected no workers and no cluster")
+            trajectories = fork_groups(envs, policy, rollouts.groups, self._settings.forks, seed=seed)
+        return make_batch(trajectories, self._settings, self._prompts_of), {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the running success of each template."""
+        return {"rates": dict(self._curriculum.rates)}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Resume from what `state_dict` returned."""
+        self._curriculum.rates = dict(state_dict["rates"])
+
+
+def make_batch(
     trajectories: Sequence[Trajectory],
-    settings: CreditSettings,
+    settings: AdvantageSettings,
     prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts,
-) -> Lesson:
+) -> TrainingBatch:
     """Return the samples, advantages and weights of all groups that teach something. Failed episodes are left out.
 
-    `prompts_of` gives the contexts that the steps of a trajectory are trained in; credit is always that of the sampled ones.
+    `prompts_of` gives the contexts that the steps of a trajectory are trained in; advantages are always those of the sampled ones.
     """
     samples: list[Sample] = []
     logprobs: list[tuple[float, ...]] = []
     advantages: list[float] = []
     origins: list[Origin] = []
-    taught = 0
+    trained = 0
     for group in grouped(trajectories):
         own = step_advantages(group, settings)
         if not any(own):
             continue
-        taught += len(group)
+        trained += len(group)
         advantages += own
         for rollout, item in enumerate(group):
             for number, (step, prompt_ids) in enumerate(zip(item.steps, prompts_of(item), strict=True)):
                 samples.append(Sample(prompt_ids, step.response_ids))
                 logprobs.append(step.logprobs)
                 origins.append(Origin(item.group, rollout, number, len(item.steps), item.reward, item.policy_version))
-    weights = credit.token_weights(
+    weights = token_weights(
         [len(sample.response_ids) for sample in samples],
         [origin.steps for origin in origins],
-        taught,
+        trained,
         settings.weighting,
         constant_steps=settings.constant_steps,
         constant_tokens=settings.constant_tokens,
     )
-    return Lesson(samples, logprobs, logprobs, advantages, weights, origins)
-
-
-def step_advantages(group: Sequence[Trajectory], settings: CreditSettings) -> list[float]:
-    """Return the advantage of every step of a group, trajectory after trajectory."""
-    rewards = [item.reward for item in group]
-    if settings.anchor_weight and min(rewards) == max(rewards) > 0:
-        return [settings.anchor_weight for item in group for _ in item.steps]
-    if settings.advantages == "forks":
-        steps = [step for item in group for step in item.steps]
-        if steps and not any(step.continuations for step in steps):
-            raise ValueError(
-                "advantages are 'forks' and no step of a group has continuations; expected some of agents.rollouts.forks"
-            )
-        return [
-            advantage
-            for item in group
-            for advantage in credit.fork_advantages([step.continuations for step in item.steps], item.reward)
-        ]
-    of_trajectories = credit.trajectory_advantages(rewards, scale=settings.scale_advantages)
-    by_trajectory = [value for value, item in zip(of_trajectories, group, strict=True) for _ in item.steps]
-    if settings.advantages == "trajectory":
-        return by_trajectory
-    by_state = credit.state_advantages(
-        [step.prompt_ids for item in group for step in item.steps],
-        [item.reward * settings.discount**ahead for item in group for ahead in reversed(range(len(item.steps)))],
-        scale=settings.scale_advantages,
-        leave_one_out=settings.advantages == "state",
-    )
-    if settings.advantages == "state":
-        return by_state
-    return [whole + settings.state_weight * local for whole, local in zip(by_trajectory, by_state, strict=True)]
+    return TrainingBatch(samples, logprobs, logprobs, advantages, weights, origins)

@@ -1,43 +1,53 @@
-"""Methods: what turns a batch of rollouts into a lesson. One Protocol, and what several methods have in common."""
+"""Methods: what turns rollouts into a training batch. The two Protocols, and what several methods have in common."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
+
+from transformers import PreTrainedModel
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory
-from agents.methods import advantages as credit
-from agents.rollouts.groups import Batch
-from agents.training import losses
-from agents.training.batch import Lesson, Origin
-from agents.training.learner import Tokens
+from agents.methods.advantages import Weighting, token_weights
+from agents.rollouts.envs import Envs
+from agents.rollouts.groups import RolloutBatch
+from agents.rollouts.policies import Policy
+from agents.settings import EnvSettings
+from agents.training.batch import Origin, TrainingBatch
+from agents.training.objectives import Objective
 from webarena_gym.tasks import Task
 
 
-class Teaching(NamedTuple):
-    """A lesson, and the metrics of how it was made."""
+@dataclass(frozen=True)
+class Resources:
+    """What a method may use of the run that it is made for."""
 
-    lesson: Lesson
-    metrics: dict[str, float]
+    tasks: Sequence[Task]
+    env: EnvSettings
+    envs: Envs
+    policy: Policy
+    model: PreTrainedModel  # that is trained, with its present parameters
+    initial_model: Callable[[], PreTrainedModel]  # loads the model that training began with, on the device of the learner
+    encoder: PromptEncoder
+    temperature: float
+    tokens_per_pass: int
+    seed: int
 
 
 class Method(Protocol):
-    """Chooses the tasks, makes lessons of what was played, and says which loss they are learned with.
+    """Chooses the tasks and makes training batches of what was played.
 
-    All that is random in it follows from its arguments, so a run that goes on from its state goes on exactly.
+    All that is random in it follows from its arguments, so a run that is resumed from its state goes on exactly.
     """
 
     def draw_task(self, number: int) -> Task:
         """Return the task of a group of rollouts."""
         ...
 
-    def teach(self, batch: Batch, rng: Random) -> Teaching:
-        """Return what to learn next, after the method has taken note of a batch."""
-        ...
-
-    def loss(self, tokens: Tokens) -> losses.ClippedLoss:
-        """Return the loss of a part of a lesson."""
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+        """Return what to train on after these rollouts, and metrics of how it was made."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
@@ -45,13 +55,42 @@ class Method(Protocol):
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from what `state_dict` returned."""
         ...
 
 
-def played(batch: Batch) -> list[Trajectory]:
+class MethodSettings(Protocol):
+    """The options of a method, a dataclass, which makes its objective and the method itself."""
+
+    name: ClassVar[str]
+    """what --method calls it"""
+    title: ClassVar[str]
+    """what it is called where people read"""
+    defaults: ClassVar[Mapping[str, Any]]
+    """defaults of options that are not its own"""
+    is_distributed: ClassVar[bool]
+    """whether several ranks can train with it, and rollouts be played meanwhile; not where it trains more than the policy"""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it plays in the envs of this process between updates, which nothing else may use then."""
+
+    def objective(self) -> Objective:
+        """Return the loss that training batches of the method are trained with."""
+        ...
+
+    def create(self, resources: Resources) -> Method:
+        """Return the method as it begins. Raises ValueError for resources that do not fit."""
+        ...
+
+
+BASELINE_DEFAULTS: Mapping[str, Any] = {"tasks_per_update": 256, "group_size": 1, "minibatches": 4}
+"""Of methods that do not compare the rollouts of a group: as many episodes as M-GRPO plays for an update, one of each task."""
+
+
+def played(rollouts: RolloutBatch) -> list[Trajectory]:
     """Return the rollouts that say something about the policy: those that did not break, and have a step."""
-    return [item for group in batch.played for item in group.valid if item.steps]
+    return [item for group in rollouts.played for item in group.valid if item.steps]
 
 
 def step_prompts(trajectories: Sequence[Trajectory]) -> list[Ids]:
@@ -64,8 +103,8 @@ def step_rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     return [item.reward for item in trajectories for _ in item.steps]
 
 
-def by_trajectory(values_S: Sequence[float], trajectories: Sequence[Trajectory]) -> list[list[float]]:
-    """Return the values of all steps, parted as the steps are."""
+def split_by_trajectory(values_S: Sequence[float], trajectories: Sequence[Trajectory]) -> list[list[float]]:
+    """Return the values of all steps in one list for each trajectory."""
     rest = iter(values_S)
     return [[next(rest) for _ in item.steps] for item in trajectories]
 
@@ -75,10 +114,10 @@ def goal_prompts(goals: Sequence[str], encoder: PromptEncoder) -> list[Ids]:
     return encoder.encode_all([[{"role": "user", "content": goal}] for goal in goals])
 
 
-def make_lesson(
+def batch_of_steps(
     trajectories: Sequence[Trajectory], advantages: Sequence[Sequence[float | None]], *, equal_steps: bool = False
-) -> Lesson:
-    """Return the lesson of all steps that have an advantage; those with None are left out.
+) -> TrainingBatch:
+    """Return the training batch of all steps that have an advantage; those with None are left out.
 
     The loss is a mean over all tokens, or, with `equal_steps`, over steps: each token of a response then has the weight
     1 / (steps * tokens of the response).
@@ -90,19 +129,13 @@ def make_lesson(
         if advantage is not None
     ]
     lengths = [len(step.response_ids) for step, _, _ in kept]
-    weighting: credit.Weighting = "paper" if equal_steps else "token_mean"
+    weighting: Weighting = "paper" if equal_steps else "token_mean"
     logprobs = [step.logprobs for step, _, _ in kept]
-    return Lesson(
+    return TrainingBatch(
         samples=[Sample(step.prompt_ids, step.response_ids) for step, _, _ in kept],
         sampled_logprobs=logprobs,
         old_logprobs=logprobs,
         advantages=[advantage for _, advantage, _ in kept],
-        weights=credit.token_weights(lengths, [1] * len(kept), len(kept), weighting),
+        weights=token_weights(lengths, [1] * len(kept), len(kept), weighting),
         origins=[origin for _, _, origin in kept],
     )
-
-
-def imitate(tokens: Tokens) -> losses.ClippedLoss:
-    """Return the negative log-likelihood of all tokens, each weighted with its weight and its advantage."""
-    loss = losses.imitation_loss(tokens.logprobs, tokens.weights * tokens.advantages)
-    return losses.ClippedLoss(loss, clipped_fraction=0.0, kl=0.0, ratio_max=1.0)

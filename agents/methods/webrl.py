@@ -2,7 +2,7 @@
 
 After Qi et al., arXiv 2411.02337, with what the paper leaves open from its released code. An update is one of its phases:
 
-- The lesson is all new steps, of successes and failures, and steps of earlier successes (one episode a task) that
+- The training batch is all new steps, of successes and failures, and steps of earlier successes (one episode a task) that
   are neither known by heart nor strange to the policy (`replay.is_worth_replaying`), at most twice as many as new ones.
 - A critic V gives each step an advantage (`next_and_final_advantages`), and the loss is the squared distance of
   beta * log(policy / last policy) to it (`regress`), whose minimum is the optimum under a KL constraint to the last policy.
@@ -19,29 +19,43 @@ It differs in this:
 - The reward model and the critic are copies of the policy with a head, the paper's are as large as the policy, too.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from random import Random
-from typing import Any
+from typing import Any, ClassVar, Literal
 
-from transformers import PreTrainedModel
-
-from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
 from agents.data.trajectories import Trajectory
-from agents.methods.method import Teaching, by_trajectory, goal_prompts, make_lesson, played, step_prompts, step_rewards
+from agents.methods.method import (
+    BASELINE_DEFAULTS,
+    Resources,
+    batch_of_steps,
+    goal_prompts,
+    played,
+    split_by_trajectory,
+    step_prompts,
+    step_rewards,
+)
 from agents.methods.replay import Replay, ReplaySettings, is_worth_replaying, response_logprobs
 from agents.models.critics import Critic, CriticSettings, accuracy
 from agents.rollouts.curriculum import Curriculum
-from agents.rollouts.groups import Batch
-from agents.training.learner import Tokens, UpdateSettings
-from agents.training.losses import ClippedLoss, k3, sequence_sums
+from agents.rollouts.groups import RolloutBatch
+from agents.training.batch import TrainingBatch
+from agents.training.losses import PolicyLoss, k3, sequence_sums
+from agents.training.objectives import Objective, Tokens
 from webarena_gym.tasks import Task
 
 
 @dataclass(frozen=True, kw_only=True)
-class WebRLSettings(ReplaySettings, CriticSettings, UpdateSettings):
-    """How WebRL learns, and where its tasks come from."""
+class WebRLSettings(ReplaySettings, CriticSettings):
+    """WebRL: how it learns, where its tasks come from, what is replayed, and how the critic and the reward model are trained."""
+
+    name: ClassVar[str] = "webrl"
+    title: ClassVar[str] = "WebRL"
+    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
+    is_distributed: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
 
     webrl_beta: float = 1.0
     """webrl: weight of the KL divergence to the last policy; the lower, the farther an update goes"""
@@ -53,30 +67,29 @@ class WebRLSettings(ReplaySettings, CriticSettings, UpdateSettings):
     """webrl: share of the groups that play new tasks, if there are any"""
     judged_after: int = 2048
     """webrl: episodes that the reward model learns from before there are new tasks"""
+    old_logprobs: Literal["sampled", "recomputed"] = "sampled"
+    """webrl: the last policy's log-probabilities: the sampler's, or the trainer's own before the updates of a batch"""
+
+    def objective(self) -> Objective:
+        """Return the squared distance of the policy's change to the advantages."""
+        return Objective(partial(regress, beta=self.webrl_beta), recomputes=self.old_logprobs == "recomputed")
+
+    def create(self, resources: Resources) -> "WebRL":
+        """Return the method as it begins."""
+        return WebRL(self, resources)
 
 
 class WebRL:
-    """Learns from advantages under a KL constraint, on tasks that its failures suggest. `model` is the policy itself."""
+    """Learns from advantages under a KL constraint, on tasks that its failures suggest."""
 
-    def __init__(
-        self,
-        settings: WebRLSettings,
-        curriculum: Curriculum,
-        encoder: PromptEncoder,
-        critic: Critic,
-        reward_model: Critic,
-        *,
-        tasks: Sequence[Task],
-        model: PreTrainedModel,
-        seed: int,
-    ) -> None:
+    def __init__(self, settings: WebRLSettings, resources: Resources) -> None:
         self._settings = settings
-        self._curriculum = curriculum
-        self._encoder = encoder
-        self._critic, self._reward_model = critic, reward_model
-        self._tasks = {task.task_id: task for task in tasks}
-        self._model = model
-        self._seed = seed
+        self._resources = resources
+        self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
+        model = resources.initial_model()
+        self._critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._reward_model = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._tasks = {task.task_id: task for task in resources.tasks}
         self._successes = Replay(settings.replay, one_per_task=True)
         self._new_tasks: list[Task] = []
         self._new_groups: set[int] = set()  # under way
@@ -84,22 +97,22 @@ class WebRL:
 
     def draw_task(self, number: int) -> Task:
         """Return a new task, or any of the first ones."""
-        rng = Random(f"{self._seed}/{number}/new")
+        rng = Random(f"{self._resources.seed}/{number}/new")
         if self._new_tasks and rng.random() < self._settings.new_share:
             self._new_groups.add(number)
             return rng.choice(self._new_tasks)
         return self._curriculum.draw(number)
 
-    def teach(self, batch: Batch, rng: Random) -> Teaching:
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
         """Judge the batch, fit the critic, choose new tasks, and return new and replayed steps with their advantages."""
-        new, metrics = self._judge(batch, rng)
+        new, metrics = self._judge(rollouts, rng)
         steps = sum(len(item.steps) for item in new)
         replayed = self._rescore(self._successes.draw(2 * len(new), rng))
         self._successes.add(item for item in new if item.reward == 1)
 
         items = new + replayed
         metrics["critic_loss"] = self._fit_critic(items, rng)
-        values = by_trajectory(self._critic.values(step_prompts(items)), items)
+        values = split_by_trajectory(self._critic.values(step_prompts(items)), items)
         advantages: list[list[float | None]] = [
             [*next_and_final_advantages(own, item.reward, mix=self._settings.webrl_lambda)]
             for item, own in zip(items, values, strict=True)
@@ -112,11 +125,7 @@ class WebRL:
                 advantages[index][number] = None
         self._choose_tasks(new, rng)
         metrics |= {"replayed_steps": len(taken), "new_tasks": len(self._new_tasks)}
-        return Teaching(make_lesson(items, advantages, equal_steps=True), metrics)
-
-    def loss(self, tokens: Tokens) -> ClippedLoss:
-        """Return the squared distance of the policy's change to the advantages."""
-        return regress(tokens, beta=self._settings.webrl_beta)
+        return batch_of_steps(items, advantages, equal_steps=True), metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the successes, both critics and the new tasks."""
@@ -124,7 +133,7 @@ class WebRL:
         return parts | {"new_tasks": [task.task_id for task in self._new_tasks], "judged": self._judged}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from what `state_dict` returned."""
         for name, part in self._parts().items():
             part.load_state_dict(state_dict[name])
         self._new_tasks = [self._tasks[task_id] for task_id in state_dict["new_tasks"]]
@@ -133,9 +142,9 @@ class WebRL:
     def _parts(self) -> dict[str, Replay | Critic]:
         return {"successes": self._successes, "critic": self._critic, "reward_model": self._reward_model}
 
-    def _judge(self, batch: Batch, rng: Random) -> tuple[list[Trajectory], dict[str, float]]:
+    def _judge(self, rollouts: RolloutBatch, rng: Random) -> tuple[list[Trajectory], dict[str, float]]:
         """Return the rollouts with their outcomes, those of new tasks as the reward model sees them, which then learns the others."""
-        items = played(batch)
+        items = played(rollouts)
         values = self._reward_model.values([whole_episode(item) for item in items])
         metrics = {
             "reward_model_accuracy": accuracy(values, [item.reward for item in items]),
@@ -150,24 +159,24 @@ class WebRL:
             replace(item, reward=float(value >= 0.5)) if item.group in self._new_groups else item
             for item, value in zip(items, values, strict=True)
         ]
-        self._new_groups -= {group.number for group in batch.played}
+        self._new_groups -= {group.number for group in rollouts.played}
         return judged, metrics
 
     def _rescore(self, items: Sequence[Trajectory]) -> list[Trajectory]:
         """Return kept trajectories with the log-probabilities of the policy as it is."""
         logprobs = iter(
             response_logprobs(
-                self._model,
+                self._resources.model,
                 [step.sample for item in items for step in item.steps],
-                temperature=self._settings.temperature,
-                tokens_per_pass=self._settings.tokens_per_pass,
+                temperature=self._resources.temperature,
+                tokens_per_pass=self._resources.tokens_per_pass,
             )
         )
         return [replace(item, steps=tuple(replace(step, logprobs=next(logprobs)) for step in item.steps)) for item in items]
 
     def _fit_critic(self, items: Sequence[Trajectory], rng: Random) -> float:
         """Train the critic on all steps, and on the goals alone, as which new tasks are rated; return its loss."""
-        texts = step_prompts(items) + goal_prompts([item.goal for item in items], self._encoder)
+        texts = step_prompts(items) + goal_prompts([item.goal for item in items], self._resources.encoder)
         return self._critic.fit(texts, step_rewards(items) + [item.reward for item in items], rng)
 
     def _choose_tasks(self, new: Sequence[Trajectory], rng: Random) -> None:
@@ -176,7 +185,7 @@ class WebRL:
             return
         failed = [self._tasks[task_id] for task_id in dict.fromkeys(item.task_id for item in new if item.reward < 1)]
         candidates = near(failed, list(self._tasks.values()), self._settings.new_tasks, rng)
-        values = self._critic.values(goal_prompts([task.intent for task in candidates], self._encoder))
+        values = self._critic.values(goal_prompts([task.intent for task in candidates], self._resources.encoder))
         self._new_tasks = [task for task, value in zip(candidates, values, strict=True) if is_within_reach(value)]
 
 
@@ -201,7 +210,7 @@ def next_and_final_advantages(values_T: Sequence[float], reward: float, *, mix: 
     return [mix * (following - value) + (1 - mix) * (reward - value) for value, following in zip(values_T, after, strict=True)]
 
 
-def regress(tokens: Tokens, *, beta: float) -> ClippedLoss:
+def regress(tokens: Tokens, *, beta: float) -> PolicyLoss:
     """Return the mean of (beta log(policy(a | s) / last policy(a | s)) - A)^2 over responses, and the k3 estimate of their KL.
 
     WebRL, arXiv 2411.02337, the loss of its policy update: the optimum of the reward less beta times the KL divergence to the last
@@ -212,7 +221,7 @@ def regress(tokens: Tokens, *, beta: float) -> ClippedLoss:
     loss = (tokens.weights * (beta * changes_N - tokens.advantages) ** 2).sum()
     kl = k3(tokens.logprobs.detach(), tokens.old).mean().item()
     largest = (tokens.logprobs.detach() - tokens.old).exp().max().item()
-    return ClippedLoss(loss, clipped_fraction=0.0, kl=kl, ratio_max=largest)
+    return PolicyLoss(loss, clipped_fraction=0.0, kl=kl, ratio_max=largest)
 
 
 def near(failed: Sequence[Task], tasks: Sequence[Task], count: int, rng: Random) -> list[Task]:

@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -12,6 +12,8 @@ import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
+
+from agents.settings import lasting
 
 AGENT = "agent.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
@@ -116,37 +118,14 @@ def checkpoints(run: Path) -> list[Checkpoint]:
     return [Checkpoint(path, int(path.name.removeprefix(_PREFIX))) for path in found]
 
 
-# What a run that goes on may change: it says how long, where and how fast, not what is learned.
-_MAY_CHANGE = {
-    "out",
-    "minutes",
-    "updates",
-    "save_every",
-    "threads",
-    "processes",
-    "num_envs",
-    "workers",
-    "vllm",
-    "save_samples",
-    "preset",
-}
-_MAY_CHANGE |= {"tokens_per_pass", "sharing", "gradient_checkpointing"}
-_MAY_CHANGE |= {"cluster", "learners", "learner_restarts", "env_workers", "env_resource", "gpus"}
+def begin(settings: Any, out: Path) -> Checkpoint | None:
+    """Note the settings of a run in its folder `out`, and return the checkpoint that it is resumed from, if there is one.
 
-
-def begin(settings: Any) -> Checkpoint | None:
-    """Note the settings of a trainer in its run's folder, `out`, and return the checkpoint that the run goes on from, if there is one.
-
-    Raises ValueError if the run was begun with others; what says how long, where and how fast to train may differ.
+    Raises ValueError if the run was begun with others, but for those that may change.
     """
-    done = checkpoints(settings.out)
-    claim(settings.out, lasting(settings), is_begun=bool(done))
+    done = checkpoints(out)
+    claim(out, lasting(settings), is_begun=bool(done))
     return done[-1] if done else None
-
-
-def lasting(settings: Any) -> dict[str, Any]:
-    """Return those settings of a trainer, a dataclass, that must not change when its run goes on."""
-    return {name: value for name, value in asdict(settings).items() if name not in _MAY_CHANGE}
 
 
 def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:

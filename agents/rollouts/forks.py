@@ -37,6 +37,10 @@ class ForkSettings:
     continuations: int = 4
     """rollouts played on from each fork"""
 
+    def __post_init__(self) -> None:
+        if self.fork_every < 1:
+            raise ValueError(f"fork_every is {self.fork_every}; expected at least 1")
+
 
 def fork_groups(
     envs: InProcessEnvs, policy: Policy, groups: Sequence[Group], settings: ForkSettings, *, seed: int = 0

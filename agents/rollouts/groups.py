@@ -2,34 +2,13 @@
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import Collector, Place, group_episodes
 from agents.rollouts.players import Players
+from agents.rollouts.settings import RolloutSettings
 from webarena_gym.tasks import Task
-
-
-@dataclass(frozen=True, kw_only=True)
-class GroupSettings:
-    """How many rollouts an update learns from, and how far they may lag behind it."""
-
-    tasks_per_update: int = 16
-    """groups in one batch of rollouts"""
-    group_size: int = 16
-    """rollouts of each task, all from one seed"""
-    dynamic_sampling: int = 1
-    """play up to so many times tasks_per_update groups until that many are mixed; 1: take groups as they come"""
-    staleness: int = 0
-    """updates that a group's oldest reply may lie behind the model that learns from it; older groups are dropped"""
-    overlap: bool = False
-    """collect the next batch while the model learns, with a copy of the weights; needs a staleness of 1 or more"""
-
-    @property
-    def room(self) -> int:
-        """How many groups may be under way, or finished and not yet learned from."""
-        return self.tasks_per_update * (1 + self.staleness - self.overlap)
 
 
 class Group(NamedTuple):
@@ -54,7 +33,7 @@ class Group(NamedTuple):
         return any(trajectory.policy_version < version - staleness for trajectory in self.valid)
 
 
-class Batch(NamedTuple):
+class RolloutBatch(NamedTuple):
     """The groups for one update, and what it took to get them."""
 
     groups: list[Group]
@@ -92,7 +71,7 @@ class GroupStream:
         collector: Collector | Players,
         draw_task: Callable[[int], Task],
         load_weights: Callable[[int], None],
-        settings: GroupSettings,
+        settings: RolloutSettings,
         *,
         begun: int = 0,
     ) -> None:
@@ -104,10 +83,10 @@ class GroupStream:
         self._load_weights = load_weights
         self._settings = settings
         self._open: dict[int, tuple[Task, dict[int, Trajectory]]] = {}  # by group, the episodes that are over by number
-        self._ahead: Future[Batch] | None = None
+        self._ahead: Future[RolloutBatch] | None = None
         self._thread = ThreadPoolExecutor(1, "rollouts") if settings.overlap else None
 
-    def batch(self, version: int) -> Batch:
+    def batch(self, version: int) -> RolloutBatch:
         """Return the groups for the update of this version of the weights. With `overlap`, begin to collect the next meanwhile.
 
         Raises RolloutError when all of its rollouts failed.
@@ -129,7 +108,7 @@ class GroupStream:
         if self._thread:
             self._thread.shutdown()
 
-    def _collect(self, version: int) -> Batch:
+    def _collect(self, version: int) -> RolloutBatch:
         """Play until there are enough groups for the update of this version."""
         wanted = self._settings.tasks_per_update
         groups: list[Group] = []
@@ -150,7 +129,7 @@ class GroupStream:
             if len(groups) == wanted:
                 break
             self._begin(len(groups))
-        return Batch(sorted(groups), sorted(replaced), stale, self._collector.take_shares())
+        return RolloutBatch(sorted(groups), sorted(replaced), stale, self._collector.take_shares())
 
     def _begin(self, finished: int) -> None:
         """Begin groups while envs are free and there is room for what is under way and what is finished."""

@@ -23,11 +23,11 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from tqdm import tqdm
 
 from agents.data.demonstrations import draw_tasks
-from agents.models.checkpoints import AGENT, agent_record, claim, lasting
+from agents.models.checkpoints import AGENT, agent_record, claim
 from agents.rollouts.policies import Request, look_behind
 from agents.sb3 import CandidateActions, Reader
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
-from agents.settings import ENV_ID, EnvSettings, LengthSettings
+from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
 from agents.training.metrics import BAR, Metrics, read_metrics
 from webarena_gym.tasks import Task
 
@@ -35,22 +35,16 @@ MODEL = "model.zip"
 
 
 @dataclass(frozen=True, kw_only=True)
-class SB3Settings(EnvSettings, LengthSettings):
+class SB3Settings(RunSettings):
     """Train PPO on candidate actions. A run that was killed goes on from its newest save; episodes under way then begin anew."""
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
     """PPO of Stable-Baselines3, or that of sb3-contrib, which knows which places hold no candidate"""
-    out: Path = Path("runs/sb3")
+    out: MayChange[Path] = Path("runs/sb3")
     """folder of the run: the model as the library's zip, metrics, TensorBoard"""
-    worlds: tuple[int, ...] = tuple(range(11, 31))
-    """seeds of the worlds that tasks come from"""
-    per_template: int = 3
-    """tasks of each template in each world"""
-    templates: tuple[str, ...] = ()
-    """only these templates; by default those of the training split"""
     candidates: int = 48
     """candidate actions of a page: the size of the action space"""
-    num_envs: int = 8
+    num_envs: MayChange[int] = 8
     """episodes played at the same time"""
     steps_per_update: int = 128
     """steps of each env between updates"""
@@ -68,16 +62,14 @@ class SB3Settings(EnvSettings, LengthSettings):
     """units of each layer of the policy"""
     prior: float = 4.0
     """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
-    save_every: int = 20
+    save_every: MayChange[int] = 20
     """updates between saves"""
-    threads: int = 0
-    """CPU threads; 0: torch's default"""
-    seed: int = 0
-    """of the tasks, the weights and the sampling"""
+    tasks: TaskSettings = field(default_factory=TaskSettings)
+    env: EnvSettings = field(default_factory=EnvSettings)
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        return {**self.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
+        return {**self.env.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
 
 
 _ALGORITHMS: dict[str, tuple[Any, Any]] = {
@@ -91,7 +83,12 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     if tasks is None:
-        tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
+        tasks = draw_tasks(
+            settings.tasks.worlds,
+            settings.tasks.per_template,
+            templates=settings.tasks.templates,
+            variation=settings.env.variation,
+        )
     make_env = partial(_make_env, list(tasks), settings)
     with closing(VecMonitor(DummyVecEnv([make_env] * settings.num_envs))) as envs:
         model = _create_model(settings, envs)
@@ -162,7 +159,7 @@ def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
 
 
 def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
-    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments())
+    env = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env.env_arguments())
     return CandidateActions(env, settings.candidates)
 
 

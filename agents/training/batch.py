@@ -17,8 +17,8 @@ class Origin(NamedTuple):
     policy_version: int
 
 
-class Lesson(NamedTuple):
-    """What one batch of rollouts teaches: samples, each with log-probabilities, an advantage and a token weight.
+class TrainingBatch(NamedTuple):
+    """What an update is computed from: samples, each with log-probabilities, an advantage and a token weight.
 
     `old_logprobs` are what probability ratios are taken to: the sampler's, or the trainer's own before its first update.
     """
@@ -30,9 +30,9 @@ class Lesson(NamedTuple):
     weights: list[float]
     origins: list[Origin]
 
-    def only(self, indices: Sequence[int]) -> "Lesson":
-        """Return the lesson with these samples alone; weights stay what they were in the whole."""
-        return Lesson(
+    def only(self, indices: Sequence[int]) -> "TrainingBatch":
+        """Return the batch with these samples alone; weights stay what they were in the whole."""
+        return TrainingBatch(
             [self.samples[index] for index in indices],
             [self.sampled_logprobs[index] for index in indices],
             [self.old_logprobs[index] for index in indices],

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Ranks:
-    """The processes that train together; this one is number `index` of `count`. The first leads."""
+    """The processes that train together; this one is number `index` of `count`. Rank 0 is the main one."""
 
     index: int = 0
     count: int = 1
@@ -36,12 +36,12 @@ class Ranks:
         return cls(distributed.get_rank(), distributed.get_world_size(), device)
 
     @property
-    def leads(self) -> bool:
+    def is_main(self) -> bool:
         """Whether this process has the envs and the engine, and writes checkpoints."""
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:
-        """Return the leader's value in every process."""
+        """Return the value of rank 0 in every process."""
         values = [value]
         if self.count > 1:
             distributed.broadcast_object_list(values, src=0)

@@ -1,10 +1,10 @@
-"""The learner: a model and its optimizer, which take updates on lessons; in one process, or in several that share the work."""
+"""The learner: a model and its optimizer, which take updates on training batches, in one process or in several ranks."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -13,31 +13,17 @@ from transformers import PreTrainedModel
 from agents.data.tokens import Sample
 from agents.models.adapters import adapt, is_adapted
 from agents.models.batches import Batch, Sharing, batch_logprobs, pack
+from agents.settings import MayChange
 from agents.training import losses
-from agents.training.batch import Lesson
+from agents.training.batch import TrainingBatch
 from agents.training.distributed import ALONE, Ranks, Weights, shard_like, whole
+from agents.training.objectives import Objective, Tokens
 
 
 @dataclass(frozen=True, kw_only=True)
 class UpdateSettings:
-    """How a model is updated on a lesson."""
+    """How the model is updated on a training batch."""
 
-    temperature: float = 1.0
-    """of sampling; the trainer computes its log-probabilities at the same"""
-    clip_low: float = 0.2
-    """how far a token's probability ratio may fall before it is clipped"""
-    clip_high: float = 0.28
-    """how far it may rise"""
-    ratio: Literal["token", "sequence"] = "token"
-    """the probability ratio that is clipped: each token's, or one for the whole response (GSPO)"""
-    old_logprobs: Literal["sampled", "recomputed"] = "sampled"
-    """what the ratio is taken to: the sampler's log-probabilities, or the trainer's own before the updates of a batch"""
-    correction: losses.Correction = "none"
-    """importance weights for a sampler that is not the trainer: per token, cut at the cap; or of the response, dropped past it"""
-    correction_cap: float = 2.0
-    """the largest importance weight"""
-    kl_weight: float = 0.0
-    """weight of the KL divergence to the first model; 0 needs no reference model"""
     epochs: int = 1
     """passes over a batch of rollouts"""
     minibatches: int = 1
@@ -52,31 +38,16 @@ class UpdateSettings:
     """AdamW's weight decay"""
     max_grad_norm: float = 1.0
     """gradients are scaled down to this norm"""
-    tokens_per_pass: int = 16_384
+    tokens_per_pass: MayChange[int] = 16_384
     """tokens in one forward pass, padding included"""
-    sharing: Sharing = "auto"
+    sharing: MayChange[Sharing] = "auto"
     """compute what samples share once: wherever that is cheaper, never (rows), or always (tree)"""
     dtype: Literal["float32", "bfloat16"] = "float32"
     """of the training's forward and backward passes; weights, gradients and optimizer stay float32"""
-    gradient_checkpointing: bool = False
+    gradient_checkpointing: MayChange[bool] = False
     """compute the layers again in the backward pass instead of keeping them: slower, in less memory"""
     lora_rank: int = 0
     """train low-rank adapters of this rank instead of the weights; 0: the weights"""
-
-
-class Tokens(NamedTuple):
-    """What the loss of a pass is made of: values of its N response tokens, sample after sample."""
-
-    logprobs: Tensor  # (N,), of the model as it is; these alone carry gradients
-    sampled: Tensor  # (N,), the sampler's log-probabilities
-    old: Tensor  # (N,), those that ratios are taken to
-    advantages: Tensor  # (N,)
-    weights: Tensor  # (N,)
-    reference: Tensor | None  # (N,), the log-probabilities of the reference model, if there is one
-    lengths: tuple[int, ...]  # of the samples, which sum to N
-
-
-Objective = Callable[[Tokens], losses.ClippedLoss]
 
 
 def checkpoint_activations(model: PreTrainedModel) -> None:
@@ -86,27 +57,28 @@ def checkpoint_activations(model: PreTrainedModel) -> None:
 
 
 class Learner:
-    """A model that learns from lessons. `reference` is the frozen model that the KL term holds on to.
+    """A model and its optimizer, which take updates on training batches.
 
-    What it descends is the clipped loss of the settings, or another `objective`.
+    It descends the `objective`. `temperature` is that of the sampling, at which log-probabilities are computed. `reference` is the
+    frozen model that an objective with a KL term needs.
 
-    With several ranks, each has a learner with a shard of the weights and of the optimizer's state, and trains on its part of the
-    samples; all methods must then be called in every rank, with the same arguments. The result is that of one process. `model`
-    is the whole model with the weights of today, in the rank that leads.
+    With several ranks, each has a learner with a shard of the parameters and of the optimizer's state, and trains on its part of
+    the samples; all methods must then be called in every rank, with the same arguments. The result is that of one process. `model`
+    is the whole model with its present parameters, in rank 0.
     """
 
     def __init__(
         self,
         model: PreTrainedModel,
         settings: UpdateSettings,
+        objective: Objective,
+        *,
+        temperature: float = 1.0,
         reference: PreTrainedModel | None = None,
         ranks: Ranks = ALONE,
-        objective: Objective | None = None,
     ) -> None:
-        if settings.kl_weight and reference is None:
-            raise ValueError(f"kl_weight is {settings.kl_weight} and there is no reference model; expected one")
-        if settings.correction != "none" and settings.old_logprobs == "sampled":
-            raise ValueError(f"correction is {settings.correction!r} and old_logprobs 'sampled'; expected 'recomputed'")
+        if objective.needs_reference and reference is None:
+            raise ValueError("the objective has a KL term and there is no reference model; expected one")
         if settings.lora_rank:
             adapt(model, settings.lora_rank)
         elif is_adapted(model):
@@ -114,7 +86,7 @@ class Learner:
         if settings.gradient_checkpointing:
             checkpoint_activations(model)
         dtype = getattr(torch, settings.dtype)
-        self.model = deepcopy(model) if ranks.count > 1 and ranks.leads else model
+        self.model = deepcopy(model) if ranks.count > 1 and ranks.is_main else model
         self._weights = Weights(model, ranks, dtype)
         if not self._weights.trained:
             raise ValueError("the model has no trainable weights")
@@ -123,35 +95,38 @@ class Learner:
             self._weights.trained, settings.learning_rate, betas=(0.9, settings.adam_beta2), weight_decay=settings.weight_decay
         )
         self._settings = settings
+        self._objective = objective
+        self._temperature = temperature
         self._ranks = ranks
-        self._objective = objective or self._clipped
 
-    def learn(self, lesson: Lesson, rng: Random, progress: float = 0.0) -> dict[str, float]:
-        """Take all updates on one lesson and return their metrics; `rng` parts it into minibatches.
+    def learn(self, training_batch: TrainingBatch, rng: Random, progress: float = 0.0) -> dict[str, float]:
+        """Take all updates on one training batch and return their metrics; `rng` draws its minibatches.
 
         `progress` is the part of the training that is done, from 0 to 1, for the learning rate's schedule.
         """
         part = 1 - progress if self._settings.schedule == "linear" else 1.0
         for group in self.optimizer.param_groups:
             group["lr"] = self._settings.learning_rate * part
-        if not self._settings.kl_weight:
+        if self._reference is None:
             # Nothing pulls at a sample that has no advantage: it need not be computed.
-            lesson = lesson.only([index for index, advantage in enumerate(lesson.advantages) if advantage])
+            training_batch = training_batch.only(
+                [index for index, advantage in enumerate(training_batch.advantages) if advantage]
+            )
         self._weights.train()
-        if not lesson.samples:
+        if not training_batch.samples:
             return {}
         metrics: dict[str, float] = {}
-        if self._settings.old_logprobs == "recomputed":
-            lesson, gap = self._recompute(lesson)
+        if self._objective.recomputes:
+            training_batch, gap = self._recompute(training_batch)
             metrics = {f"mismatch_{name}": value for name, value in gap._asdict().items()}
         updates = []
         for _ in range(self._settings.epochs):
-            order = rng.sample(range(len(lesson.samples)), len(lesson.samples))
+            order = rng.sample(range(len(training_batch.samples)), len(training_batch.samples))
             for part in range(self._settings.minibatches):
                 if indices := order[part :: self._settings.minibatches]:
-                    updates.append(self._update(lesson.only(indices)))
+                    updates.append(self._update(training_batch.only(indices)))
         if self._ranks.count > 1:
-            self._weights.copy_to(self.model if self._ranks.leads else None)
+            self._weights.copy_to(self.model if self._ranks.is_main else None)
         return metrics | {name: sum(update[name] for update in updates) / len(updates) for name in updates[0]}
 
     def state_dict(self) -> dict[str, Any]:
@@ -171,23 +146,26 @@ class Learner:
         }
         self.optimizer.load_state_dict(state_dict | {"state": own})
 
-    def _update(self, lesson: Lesson) -> dict[str, float]:
+    def _update(self, training_batch: TrainingBatch) -> dict[str, float]:
         """Take one update and return its metrics, which are those of its tokens, however they are packed."""
         values = {"loss": 0.0, "clipped": 0.0, "kl": 0.0, "logprob_gap": 0.0}
-        tokens = sum(len(sample.response_ids) for sample in lesson.samples)
-        for batch, is_idle in self._passes(lesson):
+        tokens = sum(len(sample.response_ids) for sample in training_batch.samples)
+        for batch, is_idle in self._passes(training_batch):
             logprobs = self._logprobs(self._weights, batch)
-            sampled, old = (_gather(batch, each).to(logprobs.device) for each in (lesson.sampled_logprobs, lesson.old_logprobs))
+            sampled, old = (
+                _gather(batch, each).to(logprobs.device)
+                for each in (training_batch.sampled_logprobs, training_batch.old_logprobs)
+            )
             tokens_of_pass = Tokens(
                 logprobs,
                 sampled,
                 old,
-                batch.spread(lesson.advantages).to(logprobs.device),
-                batch.spread(lesson.weights).to(logprobs.device),
+                batch.spread(training_batch.advantages).to(logprobs.device),
+                batch.spread(training_batch.weights).to(logprobs.device),
                 self._reference_logprobs(batch),
                 batch.lengths,
             )
-            result = self._objective(tokens_of_pass)
+            result = self._objective.loss(tokens_of_pass)
             weight = 0.0 if is_idle else 1.0
             # Times the number of ranks, as the gradient is their mean, and the weights of the tokens already make it whole.
             (result.loss * weight * self._settings.minibatches * self._ranks.count).backward()
@@ -203,49 +181,28 @@ class Learner:
         summed = {name: sum(part[name] for part in parts) for name in values}
         return summed | {"logprob_gap": max(part["logprob_gap"] for part in parts), "grad_norm": norm.item()}
 
-    def _clipped(self, tokens: Tokens) -> losses.ClippedLoss:
-        """Return the clipped loss of the settings."""
-        return losses.clipped_loss(
-            tokens.logprobs,
-            tokens.old,
-            tokens.advantages,
-            tokens.weights,
-            clip_low=self._settings.clip_low,
-            clip_high=self._settings.clip_high,
-            kl_weight=self._settings.kl_weight,
-            reference_logprobs_N=tokens.reference,
-            sequence_lengths_S=tokens.lengths if self._settings.ratio == "sequence" else None,
-            importance_N=losses.importance_weights(
-                tokens.old,
-                tokens.sampled,
-                tokens.lengths,
-                self._settings.correction,
-                cap=self._settings.correction_cap,
-            ),
-        )
-
     @torch.no_grad()
-    def _recompute(self, lesson: Lesson) -> tuple[Lesson, losses.Mismatch]:
-        """Return the lesson with the model's own log-probabilities as the old ones, and how far they lie from the sampler's."""
+    def _recompute(self, training_batch: TrainingBatch) -> tuple[TrainingBatch, losses.Mismatch]:
+        """Return the training_batch with the model's own log-probabilities as the old ones, and how far they lie from the sampler's."""
         old: dict[int, tuple[float, ...]] = {}
-        for batch, _ in self._passes(lesson):
+        for batch, _ in self._passes(training_batch):
             for index, part in zip(batch.samples, self._logprobs(self._weights, batch).split(batch.lengths), strict=True):
                 old[index] = tuple(part.tolist())
         old = dict(item for part in self._ranks.gather([old]) for item in part.items())
-        lesson = lesson._replace(old_logprobs=[old[index] for index in range(len(old))])
+        training_batch = training_batch._replace(old_logprobs=[old[index] for index in range(len(old))])
         computed, sampled = (
             torch.tensor([value for values in each for value in values])
-            for each in (lesson.old_logprobs, lesson.sampled_logprobs)
+            for each in (training_batch.old_logprobs, training_batch.sampled_logprobs)
         )
-        return lesson, losses.mismatch(computed, sampled)
+        return training_batch, losses.mismatch(computed, sampled)
 
-    def _passes(self, lesson: Lesson) -> list[tuple[Batch, bool]]:
+    def _passes(self, training_batch: TrainingBatch) -> list[tuple[Batch, bool]]:
         """Return this rank's batches, and whether each is idle: only there because all ranks must take equally many passes."""
-        part = self._ranks.part(lesson.samples)
-        batches = self._pack([lesson.samples[index] for index in part])
+        part = self._ranks.part(training_batch.samples)
+        batches = self._pack([training_batch.samples[index] for index in part])
         own = [replace(batch, samples=tuple(part[index] for index in batch.samples)) for batch in batches]
         passes = max(self._ranks.gather([len(own)]))
-        idle = self._pack(lesson.samples[:1])
+        idle = self._pack(training_batch.samples[:1])
         return [(batch, False) for batch in own] + [(batch, True) for batch in idle] * (passes - len(own))
 
     def _pack(self, samples: Sequence[Sample]) -> list[Batch]:
@@ -257,7 +214,7 @@ class Learner:
         return None if self._reference is None else self._logprobs(self._reference, batch)
 
     def _logprobs(self, weights: Weights, batch: Batch) -> Tensor:
-        logprobs: Tensor = weights(batch_logprobs, batch, temperature=self._settings.temperature)
+        logprobs: Tensor = weights(batch_logprobs, batch, temperature=self._temperature)
         return logprobs
 
 

@@ -1,4 +1,4 @@
-"""Losses of tokens: functions of tensors, without models, files or logging. How rewards become advantages is in `credit`.
+"""Losses of tokens: functions of tensors, without models, files or logging. How rewards become advantages is in `agents.methods.advantages`.
 
 Axes in names: N is the number of trained tokens of a batch, all samples' response tokens one after another; S the number of
 samples (steps of episodes), whose `lengths_S` sum to N.
@@ -18,8 +18,8 @@ from torch import Tensor
 Correction = Literal["none", "token", "sequence_mask"]
 
 
-class ClippedLoss(NamedTuple):
-    """A clipped policy loss and what to log of it."""
+class PolicyLoss(NamedTuple):
+    """A policy loss and what to log of it."""
 
     loss: Tensor  # scalar
     clipped_fraction: float  # share of the tokens whose ratio the clip cut
@@ -106,7 +106,7 @@ def clipped_loss(
     reference_logprobs_N: Tensor | None = None,
     sequence_lengths_S: Sequence[int] | None = None,
     importance_N: Tensor | None = None,
-) -> ClippedLoss:
+) -> PolicyLoss:
     """Return -sum w * [c min(r A, clip(r, 1 - low, 1 + high) A) - beta KL] with r = exp(logprob - old logprob).
 
     WebAgent-R1, equation 2, with its three means folded into `weights_N`. Only `logprobs_N` carries gradients. With
@@ -126,7 +126,7 @@ def clipped_loss(
         kl = k3(logprobs_N, reference_logprobs_N)
         objective = objective - kl_weight * kl
     was_cut = ratio.detach() * advantages_N > clipped.detach() * advantages_N
-    return ClippedLoss(
+    return PolicyLoss(
         loss=-(weights_N * objective).sum(),
         clipped_fraction=was_cut.float().mean().item(),
         kl=kl.detach().mean().item(),

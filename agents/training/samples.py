@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from agents.data.tokens import Ids
-from agents.training.batch import Lesson
+from agents.training.batch import TrainingBatch
 
 SCHEMA = pa.schema(
     {
@@ -46,15 +46,15 @@ class Record(NamedTuple):
     policy_version: int  # updates that the sampling weights had seen
 
 
-def records(lesson: Lesson) -> list[Record]:
-    """Return one record for each sample of a lesson, in order."""
+def records(training_batch: TrainingBatch) -> list[Record]:
+    """Return one record for each sample of a training batch, in order."""
     return [
         Record(
             prompt_ids=sample.prompt_ids,
             response_ids=sample.response_ids,
-            logprobs=lesson.sampled_logprobs[index],
-            advantage=lesson.advantages[index],
-            token_weight=lesson.weights[index],
+            logprobs=training_batch.sampled_logprobs[index],
+            advantage=training_batch.advantages[index],
+            token_weight=training_batch.weights[index],
             group_id=origin.group,
             trajectory_id=f"{origin.group}/{origin.rollout}",
             step=origin.step,
@@ -62,7 +62,7 @@ def records(lesson: Lesson) -> list[Record]:
             reward=origin.reward,
             policy_version=origin.policy_version,
         )
-        for index, (sample, origin) in enumerate(zip(lesson.samples, lesson.origins, strict=True))
+        for index, (sample, origin) in enumerate(zip(training_batch.samples, training_batch.origins, strict=True))
     ]
 
 

@@ -16,11 +16,23 @@ from agents.evaluation.search.methods import best_of_n, tree_search
 from agents.evaluation.search.values import Value, by_value, confidence, load_critic, majority
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID
+from agents.settings import ENV_ID, flatten
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchSettings(EvaluationSettings):
+class SearchEvaluationSettings(EvaluationSettings):
+    """The tasks, and the policy that searches."""
+
+    temperature: float | None = 1.0
+    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
+    num_envs: int = 16
+    """tasks searched at the same time"""
+    workers: int = 0
+    """must be 0: snapshots are taken in this process"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchSettings:
     """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
 
     Methods are compared at an equal --budget, on the same tasks and seed:
@@ -41,13 +53,8 @@ class SearchSettings(EvaluationSettings):
     value: Literal["confidence", "majority", "critic"] = "confidence"
     """what chooses: the mean log-probability of the replies, the commonest answer (best_of_n alone), or --critic"""
     critic: Path | None = None
-    """a run of agents.train_baseline by awr, digirl or webrl, for --value critic"""
-    temperature: float | None = 1.0
-    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
-    num_envs: int = 16
-    """tasks searched at the same time"""
-    workers: int = 0
-    """must be 0: snapshots are taken in this process"""
+    """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
+    evaluation: SearchEvaluationSettings
 
 
 def create_method(settings: SearchSettings) -> Method:
@@ -65,30 +72,36 @@ def create_method(settings: SearchSettings) -> Method:
         value = load_critic(settings.critic)
     if settings.method == "best_of_n":
         return partial(best_of_n, choose=by_value(value), budget=settings.budget, n=settings.n)
-    return partial(tree_search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.max_steps)
+    return partial(
+        tree_search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
+    )
 
 
 def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
-    if settings.workers:
-        raise ValueError(f"workers is {settings.workers}; expected 0, as snapshots are taken in this process")
-    if settings.method == "tree" and (settings.policy == "expert" or "algorithm" in agent_record(settings.policy)):
+    if settings.evaluation.workers:
+        raise ValueError(f"workers is {settings.evaluation.workers}; expected 0, as snapshots are taken in this process")
+    if settings.method == "tree" and (
+        settings.evaluation.policy == "expert" or "algorithm" in agent_record(settings.evaluation.policy)
+    ):
         raise ValueError(
-            f"policy {settings.policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n"
+            f"policy {settings.evaluation.policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n"
         )
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
-    tasks = choose_tasks(settings)
+    if settings.evaluation.threads:
+        torch.set_num_threads(settings.evaluation.threads)
+    tasks = choose_tasks(settings.evaluation)
     method = create_method(settings)
-    sampled = replace(settings, temperature=0.0) if settings.method == "greedy" else settings
-    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.env_arguments())
-    envs = InProcessEnvs(make_env, min(settings.num_envs, len(tasks)))
+    evaluated = settings.evaluation
+    sampled = replace(evaluated, temperature=0.0) if settings.method == "greedy" else evaluated
+    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.evaluation.env_arguments())
+    envs = InProcessEnvs(make_env, min(settings.evaluation.num_envs, len(tasks)))
     with closing(envs), closing(create_policy(sampled)) as policy, tqdm(total=len(tasks), desc="searching", unit="task") as bar:
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-        found = play(local, policy, tasks, method, seed=settings.seed, on_finish=lambda _: bar.update())
+        found = play(local, policy, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
     evaluation = summarise(tasks, [item.trajectory for item in found])
     oracle = summarise(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
-    asked = {name: getattr(settings, name) for name in named_settings}
+    options = flatten(settings)
+    asked = {name: options[name] for name in named_settings}
     return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}

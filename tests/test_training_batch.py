@@ -1,7 +1,8 @@
 import pytest
 
 from agents.data.trajectories import Step, Trajectory
-from agents.methods.grpo import CreditSettings, learn_from
+from agents.methods.estimators import AdvantageSettings
+from agents.methods.grpo import make_batch
 
 
 def trajectory(reward, group, *steps, ending="exited", continuations=()):
@@ -16,7 +17,7 @@ FIRST, OWN, OTHER = ((1,), (2,)), ((3,), (4,)), ((5,), (6, 7))
 
 
 def learn(trajectories, **changes):
-    return learn_from(trajectories, CreditSettings(**changes))
+    return make_batch(trajectories, AdvantageSettings(**changes))
 
 
 def test_groups_of_equal_reward_and_broken_episodes_are_left_out():
@@ -95,6 +96,6 @@ def test_a_part_of_a_lesson_keeps_its_weights():
 
 def test_credit_is_that_of_the_sampled_contexts_whatever_is_trained_in():
     group = [trajectory(1, 0, FIRST, OWN), trajectory(0, 0, FIRST, OTHER)]
-    lesson = learn_from(group, CreditSettings(), lambda item: [(9,)] * len(item.steps))
+    lesson = make_batch(group, AdvantageSettings(), lambda item: [(9,)] * len(item.steps))
     assert lesson.advantages == learn(group).advantages
     assert {sample.prompt_ids for sample in lesson.samples} == {(9,)}
