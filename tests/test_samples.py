@@ -4,7 +4,7 @@ import pytest
 from agents.data.trajectories import Step, Trajectory
 from agents.methods.estimators import AdvantageSettings
 from agents.methods.grpo import make_batch
-from agents.training.samples import SCHEMA, as_skyrl, as_slime, as_trl, as_verl, read_samples, records, write_samples
+from agents.training.samples import SCHEMA, read_samples, records, write_samples
 
 
 def rows():
@@ -63,42 +63,3 @@ def test_a_file_of_other_columns_is_refused(tmp_path):
     pq.write_table(pq.read_table(tmp_path / "1.parquet").drop_columns("reward"), tmp_path / "2.parquet")
     with pytest.raises(ValueError, match=r"expected .*'reward'"):
         read_samples(tmp_path / "2.parquet")
-
-
-def test_trl_gets_one_sequence_with_a_mask():
-    assert as_trl(rows()[0]) == {
-        "input_ids": [1, 2, 3, 4],
-        "completion_mask": [0, 0, 1, 1],
-        "old_log_probs": pytest.approx([0, 0, -0.3, -0.4]),
-        "advantage": 1.0,
-        "model_version": 2,
-        "group_id": 7,
-        "metrics": {"reward": 1.0},
-    }
-
-
-def test_trl_knows_these_fields():
-    worker = pytest.importorskip("trl.experimental.async_grpo.async_rollout_worker")
-    assert set(as_trl(rows()[0])) <= set(worker.RolloutSample.__dataclass_fields__)
-
-
-def test_verl_gets_a_prompt_and_a_response():
-    output = as_verl(rows()[0])
-    assert (output["prompt_ids"], output["response_ids"], output["response_mask"]) == ([1, 2], [3, 4], [1, 1])
-    assert output["response_logprobs"] == pytest.approx([-0.3, -0.4])
-    assert (output["reward_score"], output["extra_fields"]["advantage"]) == (1.0, 1.0)
-
-
-def test_slime_gets_all_tokens_and_the_length_of_the_response():
-    sample = as_slime(rows()[1])
-    assert (sample["tokens"], sample["response_length"], sample["loss_mask"]) == ([1, 2, 5, 6], 1, [1])
-    assert (sample["rollout_log_probs"], sample["reward"], sample["group_index"]) == (pytest.approx([-0.6]), 1.0, 7)
-
-
-def test_skyrl_gets_the_reward_at_the_last_token_of_the_last_step():
-    output = as_skyrl(rows())
-    assert output["prompt_token_ids"] == [[1, 2], [1, 2, 5], [1, 2]]
-    assert output["rewards"] == [[0.0, 0.0], [1.0], [0.0]]
-    assert output["is_last_step"] == [False, True, True]
-    assert [identity["repetition_id"] for identity in output["trajectory_ids"]] == [0, 0, 1]
-    assert {identity["instance_id"] for identity in output["trajectory_ids"]} == {"7"}
