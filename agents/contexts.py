@@ -3,7 +3,7 @@
 from agents.batches import Ids
 from agents.prompts import PromptEncoder
 from agents.trajectories import Trajectory
-from webarena_gym.history import PLACEHOLDER, Turn, compress
+from webarena_gym.episode.history import PLACEHOLDER, Turn, compress
 
 
 def sampled_prompts(trajectory: Trajectory) -> list[Ids]:

@@ -22,7 +22,7 @@ from agents.settings import EnvSettings, parse_settings
 from agents.thoughts import Moment, Reading, Thoughts, read, write_thought
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.history import Turn, compress
+from webarena_gym.episode.history import Turn, compress
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice

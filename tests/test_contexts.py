@@ -8,7 +8,7 @@ from agents.contexts import released_prompts, sampled_prompts
 from agents.prompts import PromptEncoder
 from agents.trajectories import Step, Trajectory
 from tests import tiny
-from webarena_gym.history import PLACEHOLDER
+from webarena_gym.episode.history import PLACEHOLDER
 
 
 @pytest.fixture(scope="module")

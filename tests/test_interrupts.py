@@ -15,7 +15,7 @@ from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import read_source
 from webarena_gym.env import WebArenaLite
 from webarena_gym.evaluators import native
-from webarena_gym.interrupts import deferred
+from webarena_gym.evaluators.interrupts import deferred
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Expert
 

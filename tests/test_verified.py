@@ -19,11 +19,11 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import Outcome, check, evaluate
 from webarena_gym.evaluators.verified import har_entries
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.traffic import LIMIT, UNANSWERED, Traffic
 from webarena_gym.servers.addresses import placeholders
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tasks.task import SITES, parse_task
-from webarena_gym.traffic import LIMIT, UNANSWERED, Traffic
 
 needs_package = pytest.mark.skipif(
     importlib.util.find_spec("webarena_verified") is None, reason="no webarena-verified here: pip install webarena-verified"

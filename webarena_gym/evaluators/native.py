@@ -18,6 +18,7 @@ from lxml.etree import XPathError
 from webarena_gym.answers import Asked, compare, is_not_available, read_asked
 from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators.addresses import agree, shows
+from webarena_gym.evaluators.interrupts import deferred
 from webarena_gym.evaluators.outcome import (
     OR,
     TYPED,
@@ -33,7 +34,6 @@ from webarena_gym.evaluators.outcome import (
     judge_name,
     look_at,
 )
-from webarena_gym.interrupts import deferred
 from webarena_gym.observation import field_value, visible_text
 
 _DOCUMENT = re.compile(r"""document\.querySelector\((["'])(.+?)\1\)\.(outerText|innerText|textContent|value|checked)""")

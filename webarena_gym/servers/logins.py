@@ -9,7 +9,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers import Browser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
 from webarena_gym.tasks.task import SITES
 
