@@ -121,7 +121,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
         hosts: Iterable[str] = (),
         side_effects: SideEffects | None = None,
     ) -> None:
-        self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
+        self._presentation = Presentation(
+            observation=observation,
+            elements=elements,
+            history=history,
+            thoughts=thoughts,
+            header=header,
+            viewport=viewport,
+            window=window,
+            bbox=bbox,
+        )
         if tasks is not None:
             expect_one_of("split", split, task_suite.SPLITS)
         expect_one_of("rules", rules, RULES)

@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Presentation:
     """What an env's keywords of the same names choose. Raises ValueError for what is no choice."""
 

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.errors import NothingToDraw as NothingToDraw
 from webarena_gym.observation.labels import MAX_LABEL
 from webarena_gym.observation.reading import clean
 from webarena_gym.sites.kit import Database
@@ -21,10 +22,6 @@ from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
 _NUMBER = re.compile(r" \[\d+\]$")
-
-
-class NothingToDraw(LookupError):  # noqa: N818 - not an error: another draw may succeed
-    """The world, or one draw from it, has nothing that the template could ask for."""
 
 
 class Sampler:
