@@ -23,9 +23,9 @@ ALLOWED = {
     "observation": {"errors", "pages", "texts"},
     "browsers": {"errors", "pages"},
     "sites": {"changes", "errors", "pages", "progress"},
-    "tasks": {"actions", "answers", "errors", "observation", "pages", "sites"},
-    "servers": {"browsers", "errors", "observation", "pages", "sites", "tasks"},
+    "servers": {"browsers", "errors", "observation", "pages", "sites"},
     "evaluators": {"answers", "changes", "errors", "observation", "pages", "servers"},
+    "tasks": {"actions", "answers", "errors", "evaluators", "observation", "pages", "sites"},
     "venues": {"browsers", "changes", "errors", "evaluators", "pages", "servers", "sites", "tasks"},
     "episode": {
         "actions",
