@@ -2,6 +2,8 @@
 
 import importlib
 import inspect
+import re
+from pathlib import Path
 
 import pytest
 
@@ -46,13 +48,17 @@ KIND = EvalKind(
 
 
 @pytest.fixture
-def new_kind(tmp_path, monkeypatch):
-    """A kind that is there because its file is."""
-    (tmp_path / "length_match.py").write_text(NEW_KIND)
-    monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
-    eval_kinds.cache_clear()
-    eval_keys.cache_clear()
-    yield importlib.import_module("webarena_gym.evaluators.kinds.length_match")
+def add_kind(tmp_path, monkeypatch):
+    """Write a module of a new kind, which is then there because its file is."""
+
+    def add(name, source):
+        (tmp_path / f"{name}.py").write_text(source)
+        monkeypatch.setattr(kinds, "__path__", [*kinds.__path__, str(tmp_path)])
+        eval_kinds.cache_clear()
+        eval_keys.cache_clear()
+        return importlib.import_module(f"webarena_gym.evaluators.kinds.{name}")
+
+    yield add
     monkeypatch.undo()
     eval_kinds.cache_clear()
     eval_keys.cache_clear()
@@ -96,7 +102,8 @@ def test_an_unknown_kind_is_told_beside_those_that_the_rules_know(rules, name):
     assert str(told_of.value).endswith(", ".join(known))
 
 
-def test_a_file_is_all_that_a_new_kind_needs(new_kind):
+def test_a_file_is_all_that_a_new_kind_needs(add_kind):
+    new_kind = add_kind("length_match", NEW_KIND)
     block = all_of(new_kind.has_length(2), at_url("__SHOPPING__/cart/"))
     task = parse_task(TASK | {"eval": block})
     assert count([task]).checks == {"answer and place": 1}
@@ -119,3 +126,10 @@ def test_a_kind_has_its_builder_and_its_schema_in_one_file():
         public = [each for each in builders if not each.startswith("_")]
         assert module.KIND is kind
         assert public, f"{name} has no function that writes it"
+
+
+def test_the_kind_of_the_guide_works(add_kind):
+    guide = (Path(__file__).parent.parent / "docs" / "guides" / "add-an-eval-kind.md").read_text(encoding="utf-8")
+    made = add_kind("title_match", re.search(r"```python\n(.*?)```", guide, re.DOTALL)[1])
+    titles = [evaluate(made.has_title(title), "", answer_alone("")) for title in ("", "Cart")]
+    assert [verdict.passed for verdicts in titles for verdict in verdicts] == [True, False]

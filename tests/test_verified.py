@@ -138,7 +138,9 @@ class TestFile:
     def test_other_rules_and_other_tasks_do_not_mix(self):
         with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
             check(parse_task(RECORD).eval, "vab")
-        with pytest.raises(EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verified"):
+        with pytest.raises(
+            EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verified"
+        ):
             check({"eval_types": ["string_match"]}, "verified")
 
     @pytest.mark.skipif(importlib.util.find_spec("webarena_verified") is not None, reason="webarena-verified is here")
