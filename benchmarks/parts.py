@@ -8,11 +8,11 @@ from typing import Any
 from unittest.mock import patch
 
 from benchmarks.recording import Recording
-from webarena_gym import episode, presentation
 from webarena_gym.browsers import document
 from webarena_gym.browsers.document import read_source
 from webarena_gym.env import WebArenaLite
-from webarena_gym.network import Network
+from webarena_gym.episode import episode, presentation
+from webarena_gym.pages.network import Network
 from webarena_gym.sites.world import load_world
 
 PARTS: dict[str, tuple[tuple[Any, str], ...]] = {

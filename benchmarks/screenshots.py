@@ -14,9 +14,9 @@ from pathlib import Path
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from webarena_gym.serve import Front, addresses
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import HOSTS, Databases, load_world
+from webarena_gym.tools.serve import Front, addresses
 
 PAGES = {
     "shopping": {

@@ -7,7 +7,7 @@ from typing import Any
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
-from webarena_gym.serve import Front
+from webarena_gym.tools.serve import Front
 
 
 class _Handler(WSGIRequestHandler):

@@ -7,8 +7,8 @@ from pathlib import Path
 from werkzeug.test import Client
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.sites import gitlab
 from webarena_gym.sites.kit import Database, sign_in
 

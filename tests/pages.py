@@ -2,7 +2,7 @@
 
 import lxml.html
 
-from webarena_gym.page import Page, Tab
+from webarena_gym.pages.page import Page, Tab
 
 
 def page(html, url="http://shop.test/", tabs=None, focused=None):

@@ -5,13 +5,13 @@ from functools import partial
 
 import pytest
 
-from webarena_gym import audit as auditing
 from webarena_gym import tasks as suite
-from webarena_gym.audit import another, imitate, others
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
+from webarena_gym.tools import audit as auditing
+from webarena_gym.tools.audit import another, imitate, others
 
 audit = partial(auditing.audit, side_effects=False)  # tests/test_side_effects.py has those
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from webarena_gym.audit import deeds
 from webarena_gym.sites import changes
 from webarena_gym.sites.changes import incidental, net_changes
 from webarena_gym.sites.database import Database
 from webarena_gym.sites.world import DATABASE_OF, DATABASES, HOSTS, load_world
+from webarena_gym.tools.audit import deeds
 
 WORLD = 1000
 

@@ -22,8 +22,8 @@ from tests.serving import serving
 from webarena_gym.browsers import chromium
 from webarena_gym.browsers.chromium import driver
 from webarena_gym.errors import ActionError, BrowserError
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 
 pytestmark = needs.chromium
 
@@ -426,7 +426,7 @@ def test_a_killed_chromium_is_started_again(browser):
 def test_many_browsers_live_in_one_process_and_none_is_left_behind(end, count):
     code = (
         "from webarena_gym.browsers.chromium import ChromiumBrowser\n"
-        "from webarena_gym.network import Network\n"
+        "from webarena_gym.pages.network import Network\n"
         "browsers = [ChromiumBrowser(Network({})) for _ in range(COUNT)]\n"
         "for browser in browsers: browser.start([], {})\n"
         "assert [browser.page().url for browser in browsers] == ['about:blank'] * COUNT\n"

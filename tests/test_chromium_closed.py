@@ -16,7 +16,7 @@ from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 
 pytestmark = needs.chromium
 

@@ -14,7 +14,7 @@ from tests.serving import serving
 from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.evaluators import outcome as judged_outcome
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Expert, Task
 
 pytestmark = needs.chromium

@@ -6,12 +6,12 @@ from statistics import median
 
 import pytest
 
-from webarena_gym import audit as auditing
 from webarena_gym import progress
-from webarena_gym.audit import Findings
-from webarena_gym.cli import main
-from webarena_gym.serve import Front
 from webarena_gym.tasks import load, read_tasks, templates
+from webarena_gym.tools import audit as auditing
+from webarena_gym.tools.audit import Findings
+from webarena_gym.tools.cli import main
+from webarena_gym.tools.serve import Front
 
 
 def run(capsys, *arguments):

@@ -7,8 +7,8 @@ from tests import needs
 from tests.awkward_pages import DIFFERENT, PAGES
 from webarena_gym.browsers import chromium
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 
 pytestmark = needs.chromium
 

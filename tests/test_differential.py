@@ -9,8 +9,8 @@ from webarena_gym.browsers import inprocess
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.cli import main
-from webarena_gym.differential import STEPS, Walk, compare, plan, take
+from webarena_gym.tools.cli import main
+from webarena_gym.tools.differential import STEPS, Walk, compare, plan, take
 
 pytestmark = needs.chromium
 

@@ -10,8 +10,8 @@ from lxml.html import document_fromstring
 from werkzeug.test import Client, TestResponse
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.sites import gitlab
 from webarena_gym.sites.kit import Database, sign_in
 from webarena_gym.sites.world import build

@@ -6,8 +6,8 @@ from decimal import Decimal
 import pytest
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.sites import homepage
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.homepage.arithmetic import calculate, read

@@ -14,8 +14,8 @@ from webarena_gym import tasks as suite
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.document import read_source
 from webarena_gym.env import WebArenaLite
-from webarena_gym.evaluators import native
-from webarena_gym.interrupts import deferred
+from webarena_gym.evaluators.interrupts import deferred
+from webarena_gym.evaluators.kinds import state as state_kind
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Expert
 
@@ -168,13 +168,13 @@ def test_an_interrupt_in_a_query_of_the_state_is_an_interrupt(monkeypatch):
     (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)
     env = WebArenaLite(tasks=[task])
     env.reset()
-    usual = native._reading_only
+    usual = state_kind._reading_only
 
     def interrupting(*arguments):
         signal.raise_signal(signal.SIGINT)
         return usual(*arguments)
 
-    monkeypatch.setattr(native, "_reading_only", interrupting)
+    monkeypatch.setattr(state_kind, "_reading_only", interrupting)
     with pytest.raises(KeyboardInterrupt):
         env.step(EXIT)
     with pytest.raises(ResetNeeded):

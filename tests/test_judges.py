@@ -12,7 +12,7 @@ from tests.serving import serving
 from tests.test_official_rules import outcome, string
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.judges import ChatJudge
+from webarena_gym.evaluators.judges import ChatJudge
 from webarena_gym.servers import rest
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, TemplateNotFound
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.network import HostUnknownError, Network
+from webarena_gym.pages.network import HostUnknownError, Network
 from webarena_gym.sites.kit import Database, Site, sign_in
 
 SCHEMA = """

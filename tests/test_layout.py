@@ -10,7 +10,6 @@ from werkzeug.test import Client
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
-from webarena_gym.audit import replay
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.env import WebArenaLite
@@ -23,6 +22,7 @@ from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.layout.wording import Wording, table
 from webarena_gym.sites.world import HOSTS, load_site, load_world
 from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
+from webarena_gym.tools.audit import replay
 
 TRAINING, HELD_OUT = (1, 2, 7), (1000, 1003, 1005)
 PATHS = {

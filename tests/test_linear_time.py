@@ -15,9 +15,10 @@ from tests.growth import NASTY, outgrown, text_of
 from webarena_gym.browsers import rendering, urls, validity
 from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import Document, SavedDocument
-from webarena_gym.network import Response
+from webarena_gym.episode.spaces import within_charset
 from webarena_gym.observation import observe
-from webarena_gym.page import Page, Tab
+from webarena_gym.pages.network import Response
+from webarena_gym.pages.page import Page, Tab
 from webarena_gym.sites.common import forms, texts
 from webarena_gym.sites.gitlab import markdown, planning, slugs
 from webarena_gym.sites.homepage import arithmetic
@@ -26,7 +27,6 @@ from webarena_gym.sites.map.addresses import read_address
 from webarena_gym.sites.map.units import read_coordinates
 from webarena_gym.sites.wikipedia import markup
 from webarena_gym.sites.wikipedia.views.search import snippet
-from webarena_gym.spaces import within_charset
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "webarena_gym").rglob("*.py"))

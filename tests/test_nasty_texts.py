@@ -11,7 +11,7 @@ from tests.growth import NASTY, cpu_seconds, outgrown, text_of
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.observation import observe
-from webarena_gym.page import Page, Tab
+from webarena_gym.pages.page import Page, Tab
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import HOSTS, load_world
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.pages import page
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe, scrolled
-from webarena_gym.page import Tab
+from webarena_gym.pages.page import Tab
 
 SHOP = """<html><head><title>Bags</title><style>p {}</style></head><body>
 <header><a href="/">Shop</a> <form><label for="q">Search entire store here...</label><input id="q" name="q" value="red">

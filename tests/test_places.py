@@ -16,7 +16,8 @@ from webarena_gym.observation import visible_text
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.sites.world import HOSTS, URLS
 from webarena_gym.tasks import Task, draw, templates
-from webarena_gym.venues import EmbeddedVenue, outcome
+from webarena_gym.venues.embedded import EmbeddedVenue
+from webarena_gym.venues.venue import outcome
 
 WORLD = 7
 ODD = ("zzz", "", "0", "-1", "99999", "desc", "all", "2022-01-01", "2")

@@ -30,8 +30,8 @@ from agents.settings import ENV_ID, EnvSettings
 from tests import needs
 from webarena_gym import tasks as task_suite
 from webarena_gym.browsers.chromium.driver import find_executable
-from webarena_gym.network import Network
-from webarena_gym.page import Page
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Page
 
 WINDOW = 12_000
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><!--<b>\u2028"

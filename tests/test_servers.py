@@ -8,11 +8,9 @@ from werkzeug.wrappers import Request, Response
 from tests.official_pages import Shop
 from tests.serving import outcome_of, serving
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.cli import main
-from webarena_gym.doctor import examine
 from webarena_gym.errors import EvaluationError, ServerError, SnapshotError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 from webarena_gym.servers.accounts import PUBLISHED, Account, account_of
 from webarena_gym.servers.addresses import from_environment, hosts, placeholders, read_addresses
 from webarena_gym.servers.helpers import HELPERS, Scene
@@ -20,8 +18,10 @@ from webarena_gym.servers.logins import LOGINS, Login, is_signed_in, log_in
 from webarena_gym.servers.placeholders import resolve_all
 from webarena_gym.servers.rest import RefusedError, request_json
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
-from webarena_gym.servers.venue import ServerVenue, login_sites
 from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.tools.cli import main
+from webarena_gym.tools.doctor import examine
+from webarena_gym.venues.servers import ServerVenue, login_sites
 
 
 class TestAddresses:

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from webarena_gym.audit import replay
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Step, draw
 from webarena_gym.tasks.several import TEMPLATES
 from webarena_gym.tasks.several.routes import holds, is_clear, tabs
+from webarena_gym.tools.audit import replay
 
 WORLD = 1
 

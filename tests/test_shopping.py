@@ -10,8 +10,8 @@ from urllib.parse import quote
 import pytest
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.sites import shopping
 from webarena_gym.sites.kit import Database, sign_in
 

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement, document_fromstring
 
 from tests.shopping_rows import GOODS, NOW, signed_in, small_shop
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network, Response
+from webarena_gym.pages.network import Network, Response
 from webarena_gym.sites.kit import money
 from webarena_gym.sites.shopping import create_app as create_shop
 from webarena_gym.sites.shopping_admin import create_app, site

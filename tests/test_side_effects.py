@@ -11,16 +11,16 @@ import pytest
 from webarena_gym import env as env_module
 from webarena_gym import tasks as suite
 from webarena_gym.actions import DIALECTS
-from webarena_gym.audit import audit, side_effects
-from webarena_gym.audit.replays import do_all
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
+from webarena_gym.episode.reference import _replayed
 from webarena_gym.evaluators.outcome import Verdict
 from webarena_gym.evaluators.side_effects import compare, verdict
-from webarena_gym.reference import _replayed
 from webarena_gym.sites import world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer, click, leave, state
+from webarena_gym.tools.audit import audit, side_effects
+from webarena_gym.tools.audit.replays import do_all
 
 WEBRL = DIALECTS["webrl"]
 STRANGER = "INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (1, ?, 1, 'now')"
@@ -285,7 +285,7 @@ def test_solutions_with_something_else_beside_them_earn_nothing(found):
 
 def test_every_process_finds_the_same_deeds():
     code = (
-        "import pickle, sys; from webarena_gym.audit.deeds import _Search; search = _Search(1000, 'layout');"
+        "import pickle, sys; from webarena_gym.tools.audit.deeds import _Search; search = _Search(1000, 'layout');"
         " sys.stdout.buffer.write(pickle.dumps(list(search.deeds('map', list(search.pages('map'))))))"
     )
     runs = [
@@ -312,5 +312,5 @@ def test_the_audit_finds_what_is_not_told_apart(monkeypatch):
     assert len(findings.side_effects_rewarded) > 5
     assert not findings.is_clean
     with monkeypatch.context() as strict:
-        strict.setattr("webarena_gym.reference.side_effects.compare", lambda done, _: compare(done, []))
+        strict.setattr("webarena_gym.episode.reference.side_effects.compare", lambda done, _: compare(done, []))
         assert audit(tasks).detours_refused

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from tests.pages import page
-from webarena_gym.audit import audit
-from webarena_gym.audit.sightings import Sightings, groundless, pieces, value_of
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks import draw, parse_task, templates
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task
 from webarena_gym.tasks.template import Draw, Template, answer, leave
+from webarena_gym.tools.audit import audit
+from webarena_gym.tools.audit.sightings import Sightings, groundless, pieces, value_of
 
 WORLD = 7
 

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 from webarena_gym.sites.answers import Answer, Answers
 from webarena_gym.sites.kit import Database, Response, Site
 from webarena_gym.sites.layout import Layout

@@ -9,7 +9,8 @@ import pytest
 
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import EvaluationError, TaskError
-from webarena_gym.evaluators import RULES, check, evaluate, native
+from webarena_gym.evaluators import RULES, check, evaluate
+from webarena_gym.evaluators.kinds import state
 from webarena_gym.evaluators.outcome import Outcome
 from webarena_gym.tasks import draw, parse_task, read_tasks
 from webarena_gym.tasks.task import Task
@@ -221,7 +222,7 @@ def test_parameters_that_no_query_takes(parameters):
 
 
 def test_no_query_of_ours_comes_near_the_limit(monkeypatch):
-    monkeypatch.setattr(native, "MOST_STEPS", native.MOST_STEPS // 100)
+    monkeypatch.setattr(state, "MOST_STEPS", state.MOST_STEPS // 100)
     env = WebArenaLite(tasks=[parse_task(records()[0])], max_steps=1)
     for task in draw(None, world_seed=WORLD, count=1):
         if "state" in task.eval_types:

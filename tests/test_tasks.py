@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from webarena_gym import tasks as suite
-from webarena_gym.audit import audit, replay
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import TaskError
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
 from webarena_gym.tasks.template import all_of, answer, at_url, state
+from webarena_gym.tools.audit import audit, replay
 
 OFFICIAL = {
     "sites": ["shopping"], "task_id": 3, "require_login": True, "storage_state": None, "start_url": "__SHOPPING__",

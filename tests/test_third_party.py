@@ -10,20 +10,20 @@ import pytest
 
 from tests.serving import outcome_of, serving
 from tests.tracker import ANN, LOGIN, make_tracker
-from webarena_gym.acting import act
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.episode.acting import act
 from webarena_gym.errors import ServerError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
-from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.tasks.task import parse_task
+from webarena_gym.venues.servers import ServerVenue
 
 INTENT = "Report a bug with the title Broken lamp, and tell its number."
 TASK = {

@@ -18,12 +18,12 @@ from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError, TaskError
 from webarena_gym.evaluators import Outcome, check, evaluate
-from webarena_gym.evaluators.verified import har_entries
-from webarena_gym.network import Network
+from webarena_gym.evaluators.kinds.verified import har_entries
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.traffic import LIMIT, UNANSWERED, Traffic
 from webarena_gym.servers.addresses import placeholders
 from webarena_gym.tasks import read_tasks
 from webarena_gym.tasks.task import SITES, parse_task
-from webarena_gym.traffic import LIMIT, UNANSWERED, Traffic
 
 needs_package = pytest.mark.skipif(
     importlib.util.find_spec("webarena_verified") is None, reason="no webarena-verified here: pip install webarena-verified"
@@ -138,7 +138,9 @@ class TestFile:
     def test_other_rules_and_other_tasks_do_not_mix(self):
         with pytest.raises(EvaluationError, match="no evaluator 'verified'"):
             check(parse_task(RECORD).eval, "vab")
-        with pytest.raises(EvaluationError, match="not one with string_match"):
+        with pytest.raises(
+            EvaluationError, match="no evaluator 'string_match' under the rules 'verified'; expected some of verified"
+        ):
             check({"eval_types": ["string_match"]}, "verified")
 
     @pytest.mark.skipif(importlib.util.find_spec("webarena_verified") is not None, reason="webarena-verified is here")

@@ -16,8 +16,8 @@ from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
-from webarena_gym.network import Network
 from webarena_gym.observation import observe
+from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Task
 
 pytestmark = needs.chromium

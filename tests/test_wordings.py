@@ -5,12 +5,12 @@ import json
 import pytest
 
 from webarena_gym import tasks as suite
-from webarena_gym.audit import audit
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.tasks import Task, wordings
 from webarena_gym.tasks.template import all_of, answer, at_url, leave
 from webarena_gym.tasks.wordings import HALVES, answer_of, read_wordings, wordings_of
+from webarena_gym.tools.audit import audit
 
 SUITE = [task for split in ("test", "validation") for task in suite.load(split) if answer_of(task) is not None]
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from webarena_gym.cli import main
+from webarena_gym.tools.cli import main
 
 sys.exit(main())

@@ -15,27 +15,28 @@ from webarena_gym.actions import DIALECTS, tools
 from webarena_gym.arguments import expect_no_layout, expect_one_of, expect_plain, expect_positive
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.changes import Change
-from webarena_gym.episode import Episode
-from webarena_gym.episode import Info as Info
-from webarena_gym.episode import Snapshot as Snapshot
+from webarena_gym.episode.episode import Episode
+from webarena_gym.episode.episode import Info as Info
+from webarena_gym.episode.episode import Snapshot as Snapshot
+from webarena_gym.episode.history import History
+from webarena_gym.episode.presentation import Presentation, Seen, Viewport
+from webarena_gym.episode.reference import SideEffects, judge
+from webarena_gym.episode.spaces import CHARSET as CHARSET
+from webarena_gym.episode.spaces import MAX_OBSERVATION, reply_space, text_space
+from webarena_gym.episode.time_limits import outer_limit
 from webarena_gym.errors import BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
-from webarena_gym.history import History
-from webarena_gym.network import Network
 from webarena_gym.observation import Elements, Observation, Style
-from webarena_gym.page import Page
-from webarena_gym.presentation import Presentation, Seen, Viewport
-from webarena_gym.reference import SideEffects, judge
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import Login, read_logins
-from webarena_gym.servers.venue import ServerVenue
 from webarena_gym.sites.layout import Variation
-from webarena_gym.spaces import CHARSET as CHARSET
-from webarena_gym.spaces import MAX_OBSERVATION, reply_space, text_space
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
-from webarena_gym.time_limits import outer_limit
-from webarena_gym.venues import EmbeddedVenue, Venue, outcome
+from webarena_gym.venues.embedded import EmbeddedVenue
+from webarena_gym.venues.servers import ServerVenue
+from webarena_gym.venues.venue import Venue, outcome
 
 MAX_STEPS = 15
 """Of an episode where nothing else is said, as in the paper's training."""
@@ -120,7 +121,16 @@ class WebArenaLite(gymnasium.Env[str, str]):
         hosts: Iterable[str] = (),
         side_effects: SideEffects | None = None,
     ) -> None:
-        self._presentation = Presentation(observation, elements, history, thoughts, header, viewport, window, bbox)
+        self._presentation = Presentation(
+            observation=observation,
+            elements=elements,
+            history=history,
+            thoughts=thoughts,
+            header=header,
+            viewport=viewport,
+            window=window,
+            bbox=bbox,
+        )
         if tasks is not None:
             expect_one_of("split", split, task_suite.SPLITS)
         expect_one_of("rules", rules, RULES)

@@ -1,17 +1,27 @@
-"""Every exception that this package raises on purpose.
+"""Every exception that this package raises on purpose. Those that callers may meet are defined here.
 
 WebArenaGymError
 ├── ActionError        the policy's text is no action, or the page does not allow it; the env turns it into an observation
-├── TaskError          a task or task file is unknown or malformed
+├── TaskError          a task or task file is unknown or malformed; also a ValueError
 ├── WorldError         a world cannot be built, or its cache cannot be written
 ├── EvaluationError    an evaluator cannot do its work; never a score of 0
-├── RenderModeError    a way of rendering needs another browser; also a TypeError, after which Stable-Baselines3 renders nothing
-├── SnapshotError      a snapshot does not fit the env that should restore it
+├── RenderModeError    a way of rendering needs another browser; also a ValueError, and a TypeError for Stable-Baselines3
+├── SnapshotError      a snapshot does not fit the env that should restore it; also a ValueError
 ├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
+├── ConformanceError   an env does not do what `webarena_gym.testing` checks; also an AssertionError
+├── HostUnknownError   a URL leads to a host that the network of an episode does not have
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
-└── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
-    └── ScriptError    a script of ours threw in the page
+│   └── RefusedError   a real server answered with an error
+├── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
+│   └── ScriptError    a script of ours threw in the page
+├── FormError          an embedded site does not do what a form asks; its page says why
+│   ├── sites.shopping.forms.RefusedError
+│   └── sites.shopping_admin.fulfilment.OrderError
+├── NothingToDraw      a world has nothing that a template could ask for; also a LookupError
+└── tasks.wordings.Skip   a wording does not apply to a task
 """
+
+from collections.abc import Mapping
 
 
 class WebArenaGymError(Exception):
@@ -49,8 +59,28 @@ class WorkerError(WebArenaGymError):
     """A worker process of a vector env was lost, and with it what was asked for; asking again may work."""
 
 
+class ConformanceError(WebArenaGymError, AssertionError):
+    """An env does not do what a check of `webarena_gym.testing` expects of it."""
+
+
+class HostUnknownError(WebArenaGymError):
+    """No site of an episode's network has that host name; a browser shows its own error page for it."""
+
+
 class ServerError(WebArenaGymError):
     """A real server does not answer, refuses a login, or is named wrongly."""
+
+
+class RefusedError(ServerError):
+    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` are those of the answer."""
+
+    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.status = status
+        self.headers = headers
+
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[str, int, Mapping[str, str]]]:
+        return type(self), (str(self), self.status, self.headers)  # so that it can be sent from a worker process
 
 
 class BrowserError(WebArenaGymError):
@@ -59,3 +89,11 @@ class BrowserError(WebArenaGymError):
 
 class ScriptError(BrowserError):
     """A script that was run in a page threw; the page and the browser are fine."""
+
+
+class FormError(WebArenaGymError):
+    """An embedded site does not do what a form asks; the message is for the person who sent it."""
+
+
+class NothingToDraw(WebArenaGymError, LookupError):  # noqa: N818 - not an error: another draw may succeed
+    """The world, or one draw from it, has nothing that the template could ask for."""

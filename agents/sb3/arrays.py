@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from agents.sb3.candidates import FORMS, Candidate, Form, find_candidates, overlap, relevance, words
 from webarena_gym.actions import Action, Kind
 from webarena_gym.observation import Observation
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 
 Floats = NDArray[numpy.float32]
 

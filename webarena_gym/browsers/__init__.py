@@ -5,8 +5,8 @@ from typing import Any, Protocol
 
 from lxml.html import HtmlElement
 
-from webarena_gym.page import Page
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.page import Page
+from webarena_gym.pages.traffic import Traffic
 
 
 class Browser(Protocol):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from webarena_gym.browsers import rendering, urls
 from webarena_gym.browsers.cookies import CookieJar
-from webarena_gym.network import HostUnknownError, Network, Response
+from webarena_gym.pages.network import HostUnknownError, Network, Response
 
 BLANK_URL = "about:blank"
 _REDIRECT_LIMIT = 20

@@ -1,6 +1,6 @@
 """Reading pages as HTML defines them: what controls there are, whose they are, what they hold and what reacts to a click.
 
-All functions read a tree and change nothing. Live state stands in the attributes, as `webarena_gym.page` says.
+All functions read a tree and change nothing. Live state stands in the attributes, as `webarena_gym.pages.page` says.
 """
 
 from urllib.parse import unquote

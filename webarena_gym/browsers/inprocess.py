@@ -16,9 +16,9 @@ from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument
 from webarena_gym.browsers.tabs import Entry, OpenTab, SavedTab
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
-from webarena_gym.network import Network
-from webarena_gym.page import Page, Tab
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Page, Tab
+from webarena_gym.pages.traffic import Traffic
 
 
 class _Way(Enum):

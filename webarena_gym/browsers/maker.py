@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 
 if TYPE_CHECKING:
     from webarena_gym.browsers.chromium import ChromiumBrowser

@@ -4,7 +4,7 @@ import re
 from html import escape
 from urllib.parse import urlsplit
 
-from webarena_gym.network import Response
+from webarena_gym.pages.network import Response
 
 BLANK = b"<html><head></head><body></body></html>"
 _META_CHARSET = re.compile(rb"""<meta[^>]+charset\s*+=\s*+["']?+\s*+([\w.:-]+)""", re.IGNORECASE)

@@ -1,22 +1,22 @@
 """Rule-based rewards: whether the answer, the final URL, the pages and the databases came out as the task wants.
 
-The score is the product over all checks, 0 or 1, and every check leaves a `Verdict` that says why, and who decided. The same
-`eval` block can be read by several sets of rules:
+The score is the product over all checks, 0 or 1, and every check leaves a `Verdict` that says why, and who decided. Each eval kind is
+a module of `kinds`. The same `eval` block can be read by several sets of rules:
 
-- "native": ours, for the tasks of this package (`native`): whole words, exact places, databases, and no scripts needed;
+- "native": ours, for the tasks of this package: whole words, exact places, databases, and no scripts needed;
 - "webarena", "vab", "r1": what the public evaluators of WebArena, VisualAgentBench and WebAgent-R1 do (`official`);
-- "verified": what the package webarena-verified does, for tasks of its own file (`verified`).
+- "verified": what the package webarena-verified does, for tasks of its own file (`kinds.verified`).
 
 Nothing of a task is executed in Python: its scripts run in the page, its SQL may only read, its function calls are looked up
 in a table by name. A check that cannot be made raises EvaluationError: a broken evaluator must never look like a failed agent.
 """
 
-from collections.abc import Callable, Mapping
-from types import UnionType
+from collections.abc import Mapping
 from typing import Any
 
 from webarena_gym.errors import EvaluationError
-from webarena_gym.evaluators import native, official, verified
+from webarena_gym.evaluators import official
+from webarena_gym.evaluators.kinds import eval_keys, eval_kinds, string_match
 from webarena_gym.evaluators.outcome import Check as Check
 from webarena_gym.evaluators.outcome import Judge as Judge
 from webarena_gym.evaluators.outcome import Outcome as Outcome
@@ -27,14 +27,8 @@ from webarena_gym.evaluators.outcome import no_scripts as no_scripts
 from webarena_gym.servers.placeholders import resolve as resolve
 from webarena_gym.servers.placeholders import resolve_all as resolve_all
 
-_BESIDE_THE_ANSWER = ("reference_url", "program_html", "state")
-
-RULES: Mapping[str, Callable[[Mapping[str, Any]], list[Check]]] = {
-    "native": native.compile_checks,
-    **official.COMPILERS,
-    "verified": verified.compile_checks,
-}
-"""What reads an `eval` block, by the name of the rules."""
+RULES = ("native", *official.SETS, "verified")
+"""The sets of rules by which an `eval` block can be read."""
 
 
 def evaluate(
@@ -61,10 +55,7 @@ def is_right_answer(evaluation: Mapping[str, Any], intent: str, answer: str, jud
 
     Raises EvaluationError for a task that asks for no answer.
     """
-    block = {key: value for key, value in evaluation.items() if key not in _BESIDE_THE_ANSWER} | {
-        "eval_types": ["string_match"]
-    }
-    checks = native.compile_checks(block)
+    checks = string_match.KIND.readers["native"](evaluation)
     return all(verdict.passed for check in checks for verdict in check(intent, answer_alone(answer), judge))
 
 
@@ -74,19 +65,15 @@ def check(evaluation: Mapping[str, Any], rules: str = "native") -> None:
         raise EvaluationError("the task has no checks, so nothing could earn its reward")
 
 
-_PARTS: Mapping[str, type | UnionType] = {
-    "eval_types": list, "reference_answers": Mapping | None, "reference_url": str | None, "program_html": list | None,
-    "state": list | None, "verified": Mapping | None, "string_note": str | None, "url_note": str | None,
-}  # fmt: skip
-
-
 def check_block(evaluation: Any) -> None:
     """Raise EvaluationError for an `eval` block whose parts are not what any rules could read."""
     if not isinstance(evaluation, Mapping) or not isinstance(evaluation.get("eval_types"), list):
         raise EvaluationError(f"eval is {str(evaluation)[:200]}; expected an object with a list eval_types")
-    for key, kind in _PARTS.items():
-        if not isinstance(evaluation.get(key), kind):
-            raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {kind}")
+    for key, types in eval_keys().items():
+        allowed = tuple(Mapping if each is dict else each for each in types)
+        if allowed and not isinstance(evaluation.get(key), (*allowed, type(None))):
+            expected = " or ".join(each.__name__ for each in types)
+            raise EvaluationError(f"eval has {key} {str(evaluation.get(key))[:200]}; expected {expected}")
 
 
 def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:
@@ -94,4 +81,12 @@ def compile_checks(evaluation: Mapping[str, Any], rules: str) -> list[Check]:
     if rules not in RULES:
         raise EvaluationError(f"there are no rules {rules!r}; expected one of {', '.join(RULES)}")
     check_block(evaluation)
-    return RULES[rules](evaluation)
+    readers = {name: kind.readers[rules] for name, kind in eval_kinds().items() if rules in kind.readers}
+    checks: list[Check] = []
+    for name in evaluation["eval_types"]:
+        if not isinstance(name, str) or name not in readers:
+            raise EvaluationError(
+                f"there is no evaluator {name!r} under the rules {rules!r}; expected some of {', '.join(readers)}"
+            )
+        checks += readers[name](evaluation)
+    return checks

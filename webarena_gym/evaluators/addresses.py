@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.outcome import View
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 
 _DEFAULT_PORTS = (None, 80, 443)
 

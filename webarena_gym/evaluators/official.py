@@ -30,6 +30,7 @@ from webarena_gym.errors import EvaluationError, ScriptError
 from webarena_gym.evaluators import comparisons, places
 from webarena_gym.evaluators.calls import PREFIX, parse_call
 from webarena_gym.evaluators.comparisons import Comparison, Said
+from webarena_gym.evaluators.kind import Reader
 from webarena_gym.evaluators.outcome import OR, WAITING, Check, Judge, Outcome, Verdict, View, as_texts, check_target, look_at
 from webarena_gym.servers.helpers import Scene
 
@@ -104,29 +105,13 @@ def _lite() -> Rules:
 SETS: Mapping[str, Rules] = {"webarena": _webarena(), "vab": _lite(), "r1": _lite()}
 
 
-def compile_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of an `eval` block, in order. Raises EvaluationError for what the rules do not know."""
-    checks: list[Check] = []
-    for kind in evaluation["eval_types"]:
-        match kind:
-            case "string_match":
-                checks += _answer_checks(rules, evaluation)
-            case "url_match":
-                checks.append(_place_check(rules, evaluation))
-            case "program_html":
-                targets = evaluation.get("program_html")
-                if not targets:
-                    raise EvaluationError("program_html without targets")
-                checks += [_content_check(rules, target) for target in targets]
-            case _:
-                raise EvaluationError(f"there is no evaluator {kind!r}; expected string_match, url_match or program_html")
-    return checks
+def readers(read: Callable[[Rules, Mapping[str, Any]], list[Check]]) -> dict[str, Reader]:
+    """Return the reader of one eval kind under each of these rules, by the name of the rules."""
+    return {name: partial(read, rules) for name, rules in SETS.items()}
 
 
-COMPILERS = {name: partial(compile_checks, rules) for name, rules in SETS.items()}
-
-
-def _answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+def answer_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of string_match. Raises EvaluationError."""
     references = evaluation.get("reference_answers")
     if not references:
         raise EvaluationError("string_match without reference_answers")
@@ -152,7 +137,8 @@ def _verdict(check: str, comparison: Comparison, wanted: Any, said: Said, place:
     return Verdict(check, passed, f"{place}{wanted!r} against {said.text[:200]!r}", by)
 
 
-def _place_check(rules: Rules, evaluation: Mapping[str, Any]) -> Check:
+def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the check of url_match. Raises EvaluationError."""
     reference = evaluation.get("reference_url")
     if not isinstance(reference, str) or not reference:
         raise EvaluationError(f"url_match without reference_url: it is {reference!r}")
@@ -165,7 +151,15 @@ def _place_check(rules: Rules, evaluation: Mapping[str, Any]) -> Check:
         url = outcome.final.page.url
         return [Verdict("url_match", rules.places[note](choices, url), f"{choices} against {url}", note)]
 
-    return check
+    return [check]
+
+
+def content_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of program_html, one for each target. Raises EvaluationError."""
+    targets = evaluation.get("program_html")
+    if not targets:
+        raise EvaluationError("program_html without targets")
+    return [_content_check(rules, target) for target in targets]
 
 
 def _content_check(rules: Rules, target: Mapping[str, Any]) -> Check:

@@ -10,9 +10,9 @@ from lxml.html import Element
 
 from webarena_gym.answers import list_matches, matches
 from webarena_gym.errors import EvaluationError
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
+from webarena_gym.pages.traffic import Traffic
 from webarena_gym.servers.accounts import Account
-from webarena_gym.traffic import Traffic
 
 Judge = Callable[[str, str, str], bool]
 """Decides a fuzzy match: (intent, reference, answer) -> whether the answer is right."""

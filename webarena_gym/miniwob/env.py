@@ -7,12 +7,12 @@ from typing import Any
 
 from webarena_gym.browsers import Browser
 from webarena_gym.env import MAX_STEPS, OnFailure, WebArenaLite
+from webarena_gym.episode.history import History
 from webarena_gym.errors import TaskError
-from webarena_gym.history import History
 from webarena_gym.miniwob import pages
 from webarena_gym.miniwob.venue import DataMode, MiniWobVenue
-from webarena_gym.network import Network
 from webarena_gym.observation import Elements, Style
+from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Task
 
 _WINDOW = (600, 800)  # pixels; as large as the largest page

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from webarena_gym.browsers import Browser
 from webarena_gym.errors import ScriptError, SnapshotError
 from webarena_gym.miniwob.pages import HOST, site
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Task
 
 DataMode = Literal["train", "test"]

@@ -21,7 +21,7 @@ from webarena_gym.observation.reading import visible_text as visible_text
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
 from webarena_gym.observation.walk import Node, write
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.texts import cut
 
 Style = Literal["html", "axtree"]

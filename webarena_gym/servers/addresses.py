@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from webarena_gym.errors import ServerError
-from webarena_gym.tasks.task import SITES
+from webarena_gym.sites.world import HOSTS
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -18,9 +18,9 @@ def read_addresses(given: Mapping[str, str] | None = None) -> dict[str, str]:
     if given is None:
         found = from_environment()
     else:
-        unknown = [site for site in given if site not in SITES]
+        unknown = [site for site in given if site not in HOSTS]
         if unknown:
-            raise ServerError(f"there is no site {unknown[0]!r}; expected some of {', '.join(SITES)}")
+            raise ServerError(f"there is no site {unknown[0]!r}; expected some of {', '.join(HOSTS)}")
         found = {site: _address(site, url) for site, url in given.items()}
     if not found:
         raise ServerError(
@@ -40,7 +40,7 @@ def from_environment(environment: Mapping[str, str] | None = None) -> dict[str, 
     """
     values = os.environ if environment is None else environment
     found = {}
-    for site in SITES:
+    for site in HOSTS:
         for name in (f"WA_{site.upper()}", site.upper()):
             url = values.get(name, "")
             if url.startswith(("http://", "https://")):  # such common names may stand for something else

@@ -9,9 +9,9 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers import Browser
 from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
-from webarena_gym.tasks.task import SITES
+from webarena_gym.sites.world import HOSTS
 
 _SHOWN = 200  # characters of a page that a message tells
 
@@ -47,8 +47,8 @@ def read_logins(given: Mapping[str, Login] | None = None) -> dict[str, Login]:
     '/sign-in'
     """
     for site, login in (given or {}).items():
-        if site not in SITES:
-            raise ServerError(f"there is no site {site!r} to sign in to; expected some of {', '.join(SITES)}")
+        if site not in HOSTS:
+            raise ServerError(f"there is no site {site!r} to sign in to; expected some of {', '.join(HOSTS)}")
         if not isinstance(login, Login):
             raise ServerError(f"the login of {site} is {login!r}; expected a Login(path, user, password, proof)")
     return {**LOGINS, **(given or {})}

@@ -10,20 +10,12 @@ from collections.abc import Mapping
 from email.message import Message
 from typing import Any
 
+from webarena_gym.errors import RefusedError as RefusedError
 from webarena_gym.errors import ServerError
 
 _MAX_BYTES = 50_000_000
 _BUSY = (0, 408, 409, 429, 500, 502, 503, 504, 529)  # worth another try; 0 is no answer at all
 _FIRST_PAUSE_S = 0.25
-
-
-class RefusedError(ServerError):
-    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` are those of the answer."""
-
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
-        super().__init__(message)
-        self.status = status
-        self.headers = headers
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):

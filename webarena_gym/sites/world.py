@@ -21,7 +21,7 @@ from typing import Any
 from webarena_gym import progress
 from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
-from webarena_gym.network import Network, WSGIApplication
+from webarena_gym.pages.network import Network, WSGIApplication
 from webarena_gym.sites.answers import Answers
 from webarena_gym.sites.changes import net_changes
 from webarena_gym.sites.database import Database, Snapshot

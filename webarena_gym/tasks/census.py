@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import NamedTuple
 
+from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.tasks.task import Task
 
 CHECKS: Mapping[tuple[str, ...], str] = {
@@ -17,7 +18,6 @@ CHECKS: Mapping[tuple[str, ...], str] = {
     ("answer", "content"): "answer and page or state",
     ("answer", "content", "place"): "all three",
 }
-_KINDS = {"string_match": "answer", "url_match": "place", "program_html": "content", "state": "content"}
 _STEPS = ("1", "2 to 3", "4 to 6", "7 to 10", "11 to 15", "16 to 20", "more")
 _STEP_LIMITS = (1, 3, 6, 10, 15, 20)
 _BAR = 40  # characters of the longest bar
@@ -56,7 +56,7 @@ def count(tasks: Iterable[Task]) -> Census:
         tasks=len(chosen),
         unachievable=sum(not task.is_achievable for task in chosen),
         sites=Counter("several" if len(task.sites) > 1 else task.sites[0] for task in chosen),
-        checks=Counter(CHECKS[tuple(sorted({_KINDS[kind] for kind in task.eval_types}))] for task in chosen),
+        checks=Counter(CHECKS[tuple(sorted({eval_kinds()[name].looks_at for name in task.eval_types}))] for task in chosen),
     )
 
 

@@ -6,7 +6,7 @@ from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ELEMENT
 from webarena_gym.errors import TaskError
 from webarena_gym.observation import Observation, observe
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.tasks.task import Task
 
 

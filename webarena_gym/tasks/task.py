@@ -9,18 +9,13 @@ from types import NoneType
 from typing import Any, Literal
 
 from webarena_gym.actions import DIALECTS, Action
-from webarena_gym.answers import read_asked
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
-from webarena_gym.sites.world import LARGEST_SEED, is_seed
+from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
+from webarena_gym.sites.world import HOSTS, LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 from webarena_gym.tasks.verified import is_verified, translate
 
-SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
-EVAL_TYPES = ("string_match", "url_match", "program_html", "state", "verified")
-_EVAL_KEYS = {
-    "eval_types", "reference_answers", "reference_url", "program_html", "state", "verified",
-    "asked", "string_note", "url_note", "reference_answer_raw_annotation", "annotation_note",
-}  # fmt: skip
+SITES = tuple(HOSTS)
 _NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
 _REQUIRED = ("task_id", "sites", "start_url", "intent", "eval")
 _WEBRL = DIALECTS["webrl"]
@@ -93,11 +88,8 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "require_reset": (bool,), "old_task_id": (int, NoneType), "template": (str,), "world_seed": (int, NoneType),
     "solution": (list,), "wrong_answers": (list,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
 }  # fmt: skip
-_EVAL_TYPES: Mapping[str, tuple[type, ...]] = {
-    "eval_types": (list,), "reference_answers": (dict, NoneType), "reference_url": (str, NoneType),
-    "program_html": (list, NoneType), "state": (list, NoneType), "verified": (list, dict, NoneType),
-    "string_note": (str, NoneType), "url_note": (str, NoneType), "annotation_note": (str, NoneType),
-}  # fmt: skip
+_EVAL_TYPES: Mapping[str, tuple[type, ...]] = {"eval_types": (list,), "annotation_note": (str, NoneType)}
+"""The keys of every `eval` block; each kind adds its own (`evaluators.kinds`)."""
 _JSON_NAMES = {
     str: "text", int: "a whole number", bool: "true or false", dict: "an object", list: "a list", NoneType: "null",
 }  # fmt: skip
@@ -159,9 +151,9 @@ def is_deep(value: Any, limit: int) -> bool:
 
 
 def _check_types(values: Mapping[str, Any], types: Mapping[str, tuple[type, ...]], where: str) -> None:
-    """Raise TaskError for the first value that is not of its key's types; true and false are no numbers."""
+    """Raise TaskError for the first value that is not of its key's types, where it has any; true and false are no numbers."""
     for key, allowed in types.items():
-        if key in values and type(values[key]) not in allowed:
+        if key in values and allowed and type(values[key]) not in allowed:
             expected = " or ".join(_JSON_NAMES[kind] for kind in allowed)
             raise TaskError(f"{where}: {key} is {_shown(values[key])}; expected {expected}")
 
@@ -174,21 +166,22 @@ def _shown(value: Any) -> str:
 def _check_eval(block: Any, where: str) -> None:
     if not isinstance(block, dict) or not isinstance(block.get("eval_types"), list) or not block["eval_types"]:
         raise TaskError(f"{where}: eval is {_shown(block)}; expected an object with a list eval_types")
+    types = {**_EVAL_TYPES, **eval_keys()}
     for key in block:
-        if key not in _EVAL_KEYS:
-            raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(_EVAL_KEYS))}")
-    _check_types(block, _EVAL_TYPES, f"{where}, eval")
+        if key not in types:
+            raise TaskError(f"{where}: unknown key {key!r} in eval; expected some of {', '.join(sorted(types))}")
+    _check_types(block, types, f"{where}, eval")
+    kinds = eval_kinds()
     try:
-        read_asked(block.get("asked", {}))
+        for kind in kinds.values():
+            kind.validate(block)
     except ValueError as error:
-        raise TaskError(f"{where}: asked of eval: {error}") from error
-    needed = {"string_match": "reference_answers", "url_match": "reference_url"}
-    for kind in block["eval_types"]:
-        if kind not in EVAL_TYPES:
-            raise TaskError(f"{where}: unknown eval type {_shown(kind)}; expected some of {', '.join(EVAL_TYPES)}")
-        key = needed.get(kind, kind)
-        if not block.get(key):
-            raise TaskError(f"{where}: eval has {kind} but no {key}")
+        raise TaskError(f"{where}: {error}") from error
+    for name in block["eval_types"]:
+        if not isinstance(name, str) or name not in kinds:
+            raise TaskError(f"{where}: unknown eval type {_shown(name)}; expected some of {', '.join(kinds)}")
+        if not block.get(key := kinds[name].key):
+            raise TaskError(f"{where}: eval has {name} but no {key}")
 
 
 def _parse_step(record: Any, where: str) -> Step:

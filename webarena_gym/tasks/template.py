@@ -12,6 +12,13 @@ from random import Random
 from typing import Any
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.errors import NothingToDraw as NothingToDraw
+from webarena_gym.evaluators.kinds.program_html import page_shows as page_shows
+from webarena_gym.evaluators.kinds.state import state as state
+from webarena_gym.evaluators.kinds.string_match import answer as answer
+from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
+from webarena_gym.evaluators.kinds.string_match import told as told
+from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.observation.labels import MAX_LABEL
 from webarena_gym.observation.reading import clean
 from webarena_gym.sites.kit import Database
@@ -21,10 +28,6 @@ from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
 _NUMBER = re.compile(r" \[\d+\]$")
-
-
-class NothingToDraw(LookupError):  # noqa: N818 - not an error: another draw may succeed
-    """The world, or one draw from it, has nothing that the template could ask for."""
 
 
 class Sampler:
@@ -57,7 +60,7 @@ class Sampler:
 
 @dataclass(frozen=True)
 class Draw:
-    """One draw of a template. `slots` fill the intent; `eval` is WebArena's block, made by the functions below."""
+    """One draw of a template. `slots` fill the intent; `eval` is WebArena's block, made by the functions of `evaluators.kinds`."""
 
     slots: dict[str, Any]
     eval: dict[str, Any]
@@ -168,41 +171,7 @@ def leave(message: str = "", thought: str = "") -> Step:
     return Step(Action(Kind.EXIT, argument=message), thought)
 
 
-# Checks: the `eval` block of WebArena's schema.
-
-
-def answer(**references: Any) -> dict[str, Any]:
-    """The answer must agree: `exact_match`, `must_include`, `must_exclude` or `fuzzy_match` (by type), each text or a list."""
-    return {"eval_types": ["string_match"], "reference_answers": references}
-
-
-def told(block: dict[str, Any], **asked: Any) -> dict[str, Any]:
-    """Add to a check of the answer what the task tells about it: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Asked`)."""
-    return block | {"asked": asked}
-
-
-def not_achievable() -> dict[str, Any]:
-    """The right answer is N/A."""
-    return answer(fuzzy_match="N/A")
-
-
-def at_url(url: str) -> dict[str, Any]:
-    """The episode must end at that place, such as `__SHOPPING__/wishlist/`."""
-    return {"eval_types": ["url_match"], "reference_url": url}
-
-
-def page_shows(url: str, locator: str, **contents: Any) -> dict[str, Any]:
-    """A page, "last" for the final one, must hold `contents` (comparisons as for `answer`) where the CSS `locator` points."""
-    return {
-        "eval_types": ["program_html"],
-        "program_html": [{"url": url, "locator": locator, "required_contents": contents}],
-    }
-
-
-def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
-    """The query over a site's database, by default the task's first site, must return exactly `expected`, in order."""
-    check = {"site": site, "query": query, "parameters": list(parameters), "expected": expected}
-    return {"eval_types": ["state"], "state": [check]}
+# Checks: `eval` blocks of WebArena's schema. Each kind is written by a function of its module in `evaluators.kinds`.
 
 
 def all_of(*blocks: dict[str, Any]) -> dict[str, Any]:

@@ -1,11 +1,12 @@
 """The task file of the package `webarena-verified`, translated into WebArena's own schema.
 
-What earns the reward is not copied: it is looked up in the package by the task's number and revision (`evaluators.verified`).
+What earns the reward is not copied: it is looked up in the package by the task's number and revision (`evaluators.kinds.verified`).
 """
 
 from typing import Any
 
 from webarena_gym.errors import TaskError
+from webarena_gym.evaluators.kinds.verified import judged_by_package
 
 ANSWER = """
 Your answer, with which you end the task, is one JSON object with these keys:
@@ -54,7 +55,7 @@ def translate(record: dict[str, Any], where: str) -> dict[str, Any]:
     return {key: record[key] for key in kept} | {
         "start_url": " |AND| ".join(record["start_urls"]),
         "intent": f"{record['intent']}\n{ANSWER}",
-        "eval": {"eval_types": ["verified"], "verified": {"task_id": record["task_id"], "revision": record["revision"]}},
+        "eval": judged_by_package(record["task_id"], record["revision"]),
     }
 
 

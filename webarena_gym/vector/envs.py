@@ -11,8 +11,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import expect_between, expect_one_of, expect_positive
 from webarena_gym.env import MAX_STEPS, WebArenaLite
+from webarena_gym.episode.spaces import batch_space
 from webarena_gym.errors import WorkerError
-from webarena_gym.spaces import batch_space
 from webarena_gym.vector.batches import Batch, batch
 from webarena_gym.vector.episodes import Episodes, Result
 from webarena_gym.vector.pool import CONTEXTS, Pool

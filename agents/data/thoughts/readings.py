@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from webarena_gym.observation import Observation, observe
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 
 _EVERYTHING = 10**9  # characters: no window
 _NUMBERED = re.compile(r" \[\d+\]$")

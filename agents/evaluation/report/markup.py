@@ -8,8 +8,8 @@ from urllib.parse import urljoin
 from lxml import html
 from lxml.html import HtmlElement
 
-from webarena_gym.network import HostUnknownError, Network
-from webarena_gym.page import Page
+from webarena_gym.pages.network import HostUnknownError, Network
+from webarena_gym.pages.page import Page
 
 MARK = "data-marked"
 ASSET = "data-asset"

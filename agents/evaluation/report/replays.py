@@ -11,8 +11,8 @@ from agents.data.trajectories import Trajectory
 from agents.evaluation.report.markup import Assets, write_page
 from agents.settings import ENV_ID
 from webarena_gym.errors import ActionError
-from webarena_gym.network import Network
 from webarena_gym.observation import Elements
+from webarena_gym.pages.network import Network
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task

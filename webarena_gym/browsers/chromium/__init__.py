@@ -17,9 +17,9 @@ from webarena_gym.browsers.chromium.session import Session
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, Tab
 from webarena_gym.browsers.chromium.view import View, place_of
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
-from webarena_gym.network import Network
-from webarena_gym.page import Page
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.page import Page
+from webarena_gym.pages.traffic import Traffic
 
 T = TypeVar("T")
 

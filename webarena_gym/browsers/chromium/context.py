@@ -15,8 +15,8 @@ from webarena_gym.browsers.chromium.relay import Answer, is_document
 from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
 from webarena_gym.errors import BrowserError, ScriptError
-from webarena_gym.network import Network
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.network import Network
+from webarena_gym.pages.traffic import Traffic
 
 T = TypeVar("T")
 

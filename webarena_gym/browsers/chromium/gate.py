@@ -14,8 +14,8 @@ import h11
 
 from webarena_gym.browsers.chromium.relay import CHUNK, HOP_BY_HOP, Answer, Stream, is_document, pass_on, pass_on_record
 from webarena_gym.errors import BrowserError
-from webarena_gym.network import HostUnknownError, Network
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.network import HostUnknownError, Network
+from webarena_gym.pages.traffic import Traffic
 
 Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
 """(method, absolute URL, headers with names in lower case, body) -> the answer."""

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import h11
 
-from webarena_gym.traffic import Traffic
+from webarena_gym.pages.traffic import Traffic
 
 CHUNK = 65_536
 HOP_BY_HOP = frozenset(("connection", "keep-alive", "proxy-connection", "proxy-authorization", "transfer-encoding", "upgrade"))

@@ -8,7 +8,7 @@ from webarena_gym.browsers import forms
 from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.reading import Place, tree_of
 from webarena_gym.errors import ActionError
-from webarena_gym.page import Page, Tab
+from webarena_gym.pages.page import Page, Tab
 
 
 class View(NamedTuple):

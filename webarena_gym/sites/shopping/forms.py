@@ -2,10 +2,12 @@
 
 import re
 
+from webarena_gym.errors import FormError
+
 _AMOUNT = re.compile(r"\$?([0-9]{1,9})(?:\.([0-9]{1,2})[0-9]*)?")
 
 
-class RefusedError(Exception):
+class RefusedError(FormError):
     """The shop cannot do what was asked; the text is for the customer."""
 
 

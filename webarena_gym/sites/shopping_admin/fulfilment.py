@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from webarena_gym.errors import FormError
 from webarena_gym.sites.common.formats import money
 from webarena_gym.sites.shopping_admin.queries import insert, next_number, one, update
 
@@ -24,7 +25,7 @@ STATUSES = {
 Quantities = Mapping[int, int]  # of order lines, by item_id
 
 
-class OrderError(Exception):
+class OrderError(FormError):
     """The order does not allow it; the message is for people."""
 
 

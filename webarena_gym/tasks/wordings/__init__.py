@@ -17,7 +17,7 @@ from jinja2 import StrictUndefined, UndefinedError
 from jinja2.exceptions import SecurityError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.tasks.task import Task
 
 Half = Literal["development", "held_out"]
@@ -39,7 +39,7 @@ class Wording(NamedTuple):
     text: str
 
 
-class Skip(Exception):  # noqa: N818 - not an error: the wording is about something that this task does not have
+class Skip(WebArenaGymError):  # noqa: N818 - not an error: the wording is about something that this task does not have
     """A wording does not apply to a task."""
 
 

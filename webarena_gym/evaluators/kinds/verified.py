@@ -1,4 +1,4 @@
-"""The rules of the package `webarena-verified`: it judges itself, a structured answer and the record of the traffic.
+"""The eval kind `verified`: the package `webarena-verified` judges its own task by a structured answer and the record of the traffic.
 
 A task is the package's own, by its number, and must be of the revision that the package has. An evaluator that fails raises
 EvaluationError. One case is not the evaluator's fault: the package also stumbles over answers that cannot be right, such as a
@@ -8,20 +8,27 @@ status that is no text, or data where it expects none. If it judges the same epi
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import version
+from types import NoneType
 from typing import Any
 from urllib.parse import urljoin
 
 from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators.kind import EvalKind
 from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
-from webarena_gym.traffic import Exchange, Traffic
+from webarena_gym.pages.traffic import Exchange, Traffic
 
 NAME = "webarena-verified"
 _SHOWN = 600  # characters of what a verdict tells of each side
 _ERROR = "error"
 
 
-def compile_checks(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the checks of an `eval` block, in order. Raises EvaluationError for tasks of other files, or another revision."""
+def judged_by_package(task_id: int, revision: int) -> dict[str, Any]:
+    """The package must find the task of that number done; it must have the same revision of the task."""
+    return {"eval_types": ["verified"], "verified": {"task_id": task_id, "revision": revision}}
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the check of the rules `verified`. Raises EvaluationError for a task of another file or revision."""
     kinds = list(evaluation["eval_types"])
     if kinds != ["verified"]:
         raise EvaluationError(
@@ -112,3 +119,12 @@ def _entry(exchange: Exchange) -> dict[str, Any]:
 
 def _text(content: bytes) -> str:
     return content.decode("utf-8", "replace")
+
+
+KIND = EvalKind(
+    name="verified",
+    key="verified",
+    keys={"verified": (list, dict, NoneType)},
+    readers={"verified": _read},
+    looks_at="content",
+)

@@ -12,7 +12,7 @@ from functools import reduce
 from typing import Any
 
 from webarena_gym.observation import observe, visible_text
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import Ground
 

@@ -1,9 +1,9 @@
 """Whether the judge of answers takes right wordings and refuses wrong ones: how many of each half of the corpus."""
 
-from webarena_gym.audit.findings import Findings
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.wordings import HALVES, answer_of, wordings_of
+from webarena_gym.tools.audit.findings import Findings
 
 
 def try_wordings(task: Task, other: Task | None, findings: Findings) -> None:

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple, get_args
 
 from webarena_gym.actions import Dialect, instructions
 from webarena_gym.arguments import expect_one_of, expect_positive
-from webarena_gym.history import History, Message, Turn, compress
+from webarena_gym.episode.history import History, Message, Turn, compress
+from webarena_gym.episode.spaces import within_charset
 from webarena_gym.observation import Elements, Observation, Style, observe
-from webarena_gym.page import Page
-from webarena_gym.spaces import within_charset
+from webarena_gym.pages.page import Page
 from webarena_gym.texts import MAX_PAGE, cut
 
 Viewport = Literal["window", "layout"]
@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Presentation:
     """What an env's keywords of the same names choose. Raises ValueError for what is no choice."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 from webarena_gym.tasks import Expert, Task
 
 

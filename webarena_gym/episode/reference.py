@@ -4,23 +4,22 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
 
-from webarena_gym.acting import act
 from webarena_gym.actions import Kind
 from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
+from webarena_gym.episode.acting import act
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import Verdict, side_effects
+from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
-from webarena_gym.venues import EmbeddedVenue
+from webarena_gym.venues.embedded import EmbeddedVenue
 
 SideEffects = Literal["forbidden", "reported", "ignored"]
 """What becomes of changes beyond the task: they fail the episode, are only told, or are not looked for."""
-
-_ANSWERS = {"string_match"}  # checks of tasks that need no change
 
 
 def judge(task: Task, venue: EmbeddedVenue, *, is_forbidden: bool) -> tuple[Verdict, list[str]]:
@@ -47,7 +46,7 @@ def follow(browser: Browser, solution: Iterable[Step]) -> None:
 
 def _needed(task: Task, world_seed: int, variation: Variation) -> Sequence[Change] | str:
     if not task.solution:
-        if set(task.eval_types) <= _ANSWERS:
+        if all(eval_kinds()[name].looks_at == "answer" for name in task.eval_types):
             return ()
         return "the task has no reference solution, so what it may change is not known"
     sites = task.sites if task.require_login else ()

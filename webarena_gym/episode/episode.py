@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, NotRequired, TypedDict
 
-from webarena_gym.acting import act
 from webarena_gym.actions import Action, Dialect, Kind
 from webarena_gym.browsers import Browser
+from webarena_gym.episode.acting import act
+from webarena_gym.episode.history import Message, Turn, as_text
+from webarena_gym.episode.presentation import Presentation, Seen
+from webarena_gym.episode.spaces import within_charset
 from webarena_gym.errors import ActionError
-from webarena_gym.history import Message, Turn, as_text
 from webarena_gym.observation import Observation, scrolled
-from webarena_gym.presentation import Presentation, Seen
-from webarena_gym.spaces import within_charset
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
 

@@ -4,18 +4,18 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from random import Random
 
-from webarena_gym.audit.deeds import Deed, Repertoire, visitor
-from webarena_gym.audit.findings import Findings
-from webarena_gym.audit.replays import do_all
 from webarena_gym.browsers.client import Request
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.env import WebArenaLite
+from webarena_gym.episode.reference import follow
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
-from webarena_gym.reference import follow
 from webarena_gym.sites.world import URLS, load_world
 from webarena_gym.tasks import Task
+from webarena_gym.tools.audit.deeds import Deed, Repertoire, visitor
+from webarena_gym.tools.audit.findings import Findings
+from webarena_gym.tools.audit.replays import do_all
 
 DEEDS = 10  # for a task that changes something, before and after its solution
 FEW_DEEDS = 2  # for one that changes nothing

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
-from webarena_gym.network import Network
+from webarena_gym.pages.network import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import from_environment, hosts, read_addresses
 from webarena_gym.servers.logins import LOGINS, Login

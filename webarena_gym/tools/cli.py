@@ -186,7 +186,7 @@ def _export(tasks: Sequence[Task], path: Path) -> None:
 
 
 def _audit(options: argparse.Namespace) -> int:
-    from webarena_gym.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
 
     start = time.perf_counter()
     seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.worlds)]
@@ -234,7 +234,7 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _fuzz(options: argparse.Namespace) -> int:
-    from webarena_gym.differential import compare, plan  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.differential import compare, plan  # noqa: PLC0415 - keeps the other commands quick to start
 
     if options.states < 1:
         raise TaskError(f"--states is {options.states}; expected a positive number")
@@ -291,7 +291,7 @@ def _play(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace) -> int:
-    from webarena_gym.serve import addresses, serve  # noqa: PLC0415 - needs a server that the other commands do not
+    from webarena_gym.tools.serve import addresses, serve  # noqa: PLC0415 - needs a server that the other commands do not
 
     for name, url in addresses(options.port).items():
         print(f"{name:<15} {url}", flush=True)
@@ -318,7 +318,7 @@ def _world(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
-    from webarena_gym.doctor import examine, named_servers  # noqa: PLC0415 - needs what the other commands do not
+    from webarena_gym.tools.doctor import examine, named_servers  # noqa: PLC0415 - needs what the other commands do not
 
     findings = []
     for finding in examine(named_servers(options.sites), browser=options.browser):

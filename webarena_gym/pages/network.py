@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
 
+from webarena_gym.errors import HostUnknownError as HostUnknownError
+
 WSGIApplication = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 
 
@@ -23,10 +25,6 @@ class Response(NamedTuple):
         """Return the first header of that name, compared without case."""
         wanted = name.lower()
         return next((value for key, value in self.headers if key.lower() == wanted), default)
-
-
-class HostUnknownError(Exception):
-    """No site of this network has that host name; a browser shows its own error page for it."""
 
 
 class Network:

@@ -10,7 +10,7 @@ from lxml.html import HtmlElement
 from webarena_gym.actions import Action, Dialect, Kind
 from webarena_gym.browsers import forms, urls
 from webarena_gym.observation import Observation
-from webarena_gym.page import Page
+from webarena_gym.pages.page import Page
 
 ODD_TEXTS = (
     "", " ", "x", "  two  blanks ", "word " * 300, "line\nbreak", "carriage\r\nreturn\r", "tab\there", "\u00dcn\u00efc\u00f6d\u00e9 \u6f22\u5b57",

@@ -1,0 +1,79 @@
+"""The eval kind `state`: a query over the episode's own database must return the expected rows."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from types import NoneType
+from typing import Any
+
+from webarena_gym.errors import EvaluationError
+from webarena_gym.evaluators.interrupts import deferred
+from webarena_gym.evaluators.kind import EvalKind
+from webarena_gym.evaluators.outcome import Check, Judge, Outcome, Verdict, check_parts
+
+_READING = frozenset((sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE))
+MOST_STEPS = 50_000_000
+"""Instructions of SQLite's machine that a query may take: some seconds, and a hundred times what any task of this package needs."""
+
+_STEPS_AT_A_TIME = 100_000
+_LONGEST_VALUE = 10_000_000  # bytes
+
+
+def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
+    """The query over a site's database, by default the task's first site, must return exactly `expected`, in order."""
+    check = {"site": site, "query": query, "parameters": list(parameters), "expected": expected}
+    return {"eval_types": ["state"], "state": [check]}
+
+
+def _read(evaluation: Mapping[str, Any]) -> list[Check]:
+    """Return the checks of the native rules, one for each query."""
+    return [_check(check) for check in evaluation.get("state") or ()]
+
+
+def _reading_only(action: int, *_: Any) -> int:
+    """Let SQLite read and nothing else, so that no task file can write, attach or export anything."""
+    return sqlite3.SQLITE_OK if action in _READING else sqlite3.SQLITE_DENY
+
+
+@contextmanager
+def _bounded(database: sqlite3.Connection) -> Iterator[None]:
+    """Bound what queries do: they read, take a number of steps and not a time, and make no enormous values."""
+    steps = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME)
+    longest = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    database.set_authorizer(_reading_only)
+    database.set_progress_handler(lambda: next(steps) > MOST_STEPS, _STEPS_AT_A_TIME)
+    try:
+        yield
+    finally:
+        database.set_progress_handler(None, 0)
+        database.set_authorizer(None)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
+
+
+def _check(check: Any) -> Check:
+    known = {"site": str, "query": str, "expected": list, "parameters": list}
+    check_parts("a check of the state", check, known, optional="parameters")
+    return partial(_judge, check)
+
+
+def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
+    """A query over the episode's own database must return exactly the expected rows, in order."""
+    query, expected = check["query"], check["expected"]
+    try:
+        database = outcome.database(check["site"])
+    except KeyError as error:
+        raise EvaluationError(f"the state of {check['site']!r} cannot be read here") from error
+    try:
+        with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
+            cursor = database.execute(query, check.get("parameters", []))
+            found = [list(row) for row in cursor.fetchmany(len(expected) + 1)]
+            cursor.close()
+    except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
+        limit = f" (it may take {MOST_STEPS:,} steps)" if str(error) == "interrupted" else ""
+        raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
+    return [Verdict("state", found == expected, f"{found[:5]} against {expected[:5]}", "equal rows")]
+
+
+KIND = EvalKind(name="state", key="state", keys={"state": (list, NoneType)}, readers={"native": _read}, looks_at="content")

@@ -1,0 +1,1 @@
+"""The commands of `webarena-gym`, and what they do: audit, fuzz, serve, doctor."""

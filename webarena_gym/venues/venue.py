@@ -1,0 +1,110 @@
+"""A venue brings sites and a browser to the beginning of a task. An env acts through it; evaluators look at what it holds.
+
+The embedded sites are one venue (`venues.embedded`); real servers are another (`venues.servers`).
+"""
+
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Protocol
+
+from webarena_gym.browsers import Browser
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, ScriptError
+from webarena_gym.evaluators import Outcome, View, no_scripts
+from webarena_gym.servers.accounts import Account
+from webarena_gym.tasks import Task
+
+_MOMENT = "new Promise((done) => setTimeout(done, 100))"
+
+
+class Venue(Protocol):
+    """Sites and a browser, brought to the beginning of one task after the other."""
+
+    @property
+    def urls(self) -> Mapping[str, str]:
+        """Placeholders such as __SHOPPING__, and the base URLs that they stand for."""
+        ...
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the sites are those of this package: their pages say which ones they are and do nothing by themselves."""
+        ...
+
+    @property
+    def browser(self) -> Browser:
+        """The browser of the current episode. Raises LookupError before the first."""
+        ...
+
+    def enter(self, task: Task) -> str:
+        """Bring everything to the beginning of a task, open its pages, and return the goal that the agent is told."""
+        ...
+
+    def settle(self) -> bool:
+        """Let the pages come to rest after an action, and say whether they have ended the episode by themselves."""
+        ...
+
+    def database(self, site: str) -> sqlite3.Connection:
+        """Return the database behind a site. Raises KeyError when it cannot be read."""
+        ...
+
+    def snapshot(self) -> Any:
+        """Return a small picklable value that holds the state of sites and browser. Raises SnapshotError if that cannot be."""
+        ...
+
+    def restore(self, snapshot: Any) -> None:
+        """Bring sites and browser to the state of a snapshot of this kind of venue. Raises SnapshotError."""
+        ...
+
+    def abandon(self) -> None:
+        """Give up a browser that has failed; `enter` makes a new one."""
+        ...
+
+    def close(self) -> None:
+        """Free everything; `enter` opens it again."""
+        ...
+
+
+def outcome(venue: Venue, answer: str, accounts: Mapping[str, Account]) -> Outcome:
+    """Return how the current episode ended, for evaluators to look at; see `Outcome` for the arguments."""
+    browser, is_embedded = venue.browser, venue.is_embedded
+
+    def view() -> View:
+        run = no_scripts if isinstance(browser, InProcessBrowser) else browser.run_script
+        return View(browser.page(), run, not browser.has_failed)
+
+    final = view()
+
+    def later() -> View:
+        try:
+            browser.run_script(_MOMENT)
+        except ScriptError:  # what leads the page elsewhere ends the script that waits
+            browser.wait()
+        try:
+            return view()._replace(later=later)
+        except BrowserError:  # it left while it was read; a browser that has failed fails again
+            browser.wait()
+            return view()._replace(later=later)
+
+    @contextmanager
+    def open_page(url: str) -> Iterator[View]:
+        try:
+            browser.new_tab(url)
+        except ActionError as error:
+            raise EvaluationError(f"a check looks at {url!r}, which no browser can open") from error
+        try:
+            yield view() if is_embedded else view()._replace(later=later)
+        finally:
+            browser.close_tab()
+            browser.switch_tab(final.page.active_tab)
+
+    return Outcome(
+        answer,
+        final,
+        open_page,
+        venue.database,
+        venue.urls,
+        accounts,
+        browser.traffic,
+        pages_say_places=is_embedded,
+    )
