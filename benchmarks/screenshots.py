@@ -15,8 +15,9 @@ from pathlib import Path
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from webarena_gym.serve import Front, addresses
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import HOSTS, Databases, load_world
+from webarena_gym.sites.world import Databases, load_world
 
 PAGES = {
     "shopping": {

@@ -20,7 +20,8 @@ from webarena_gym.servers.addresses import placeholders, read_addresses
 from webarena_gym.servers.logins import LOGINS
 from webarena_gym.servers.placeholders import resolve, resolve_all
 from webarena_gym.servers.venue import login_sites
-from webarena_gym.tasks.task import SITES, read_tasks
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.tasks.task import read_tasks
 
 DATA = Path(os.environ.get("WEBARENA_LITE_DATA") or Path(__file__).parent.parent.parent / "shared" / "data" / "webarena_lite")
 FILES = {"test.vab": 165, "test.r1": 165, "train.vab": 647, "train.r1": 647}

@@ -21,7 +21,8 @@ from webarena_gym.servers.placeholders import resolve_all
 from webarena_gym.servers.rest import RefusedError, request_json
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
 from webarena_gym.servers.venue import ServerVenue, login_sites
-from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.tasks.task import parse_task
 
 
 class TestAddresses:

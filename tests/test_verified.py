@@ -21,8 +21,9 @@ from webarena_gym.evaluators import Outcome, check, evaluate
 from webarena_gym.evaluators.verified import har_entries
 from webarena_gym.network import Network
 from webarena_gym.servers.addresses import placeholders
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import read_tasks
-from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.tasks.task import parse_task
 from webarena_gym.traffic import LIMIT, UNANSWERED, Traffic
 
 needs_package = pytest.mark.skipif(

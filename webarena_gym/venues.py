@@ -17,9 +17,10 @@ from webarena_gym.evaluators import Outcome, View, no_scripts
 from webarena_gym.network import Network
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.starts import first_pages, opening
-from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
+from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import URLS, Databases, World, connect, generators, load_world
+from webarena_gym.sites.world import Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
 
 _MOMENT = "new Promise((done) => setTimeout(done, 100))"

@@ -14,7 +14,8 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
 from webarena_gym.reference import follow
-from webarena_gym.sites.world import URLS, load_world
+from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 
 DEEDS = 10  # for a task that changes something, before and after its solution

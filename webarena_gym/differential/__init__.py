@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, Self
 from webarena_gym.differential.acts import Account, Scene, next_reply
 from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
+from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import Variation
-from webarena_gym.sites.world import HOSTS, URLS
 from webarena_gym.tasks import Task
 
 STEPS = 40

@@ -16,8 +16,8 @@ from webarena_gym.servers.logins import LOGINS, Login
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.servers.sessions import KeepingBrowser, Sessions
 from webarena_gym.servers.starts import first_pages, opening
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.task import SITES
 
 
 def login_sites(task: Task) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_asked
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 from webarena_gym.tasks.verified import is_verified, translate
 
-SITES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "homepage")
 EVAL_TYPES = ("string_match", "url_match", "program_html", "state", "verified")
 _EVAL_KEYS = {
     "eval_types", "reference_answers", "reference_url", "program_html", "state", "verified",

@@ -14,7 +14,7 @@ from typing import Any
 from webarena_gym.actions import Action, Kind
 from webarena_gym.observation.labels import MAX_LABEL
 from webarena_gym.observation.reading import clean
-from webarena_gym.sites.kit import Database
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task

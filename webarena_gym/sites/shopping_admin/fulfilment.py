@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from webarena_gym.sites.common.formats import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.queries import insert, next_number, one, update
 
 STATUSES = {

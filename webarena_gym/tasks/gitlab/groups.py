@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks.gitlab.projects import VISIBILITIES, people
 from webarena_gym.tasks.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
 from webarena_gym.tasks.template import (

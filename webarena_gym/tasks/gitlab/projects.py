@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, open_project
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (

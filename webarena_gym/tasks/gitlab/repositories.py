@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webarena_gym.sites.common.words import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, click, search
 from webarena_gym.tasks.ways import turn_pages

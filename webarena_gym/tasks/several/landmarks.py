@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webarena_gym.sites.common.country import KINDS
+from webarena_gym.sites.country.geography import KINDS
 from webarena_gym.sites.map.routing import CAR
 from webarena_gym.tasks.map.pages import shows_route
 from webarena_gym.tasks.map.ways import LANDMARKS, open_place, open_route, some_place

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from webarena_gym.sites.world import URLS
+from webarena_gym.sites.catalogue import URLS
 from webarena_gym.tasks.gitlab.routes import PROJECTS, open_project
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.reddit.routes import POSTS, open_forum, thread_url

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.reddit.texts import slug
-from webarena_gym.sites.world import URLS
 from webarena_gym.tasks.gitlab.routes import PROJECTS
 from webarena_gym.tasks.gitlab.ways import SEARCH_BOX, entry
 from webarena_gym.tasks.reddit.posting import forums_tagged, posted, submit

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.sites.common.words import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
 from webarena_gym.tasks.gitlab.routes import ME
 from webarena_gym.tasks.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.tasks.task import Step

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
 from webarena_gym.sites.shopping.pricing import FLAT, TABLE
 from webarena_gym.tasks.grounds import says

@@ -1,7 +1,7 @@
 """Questions about what the shop sells."""
 
 from webarena_gym.answers import matches
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_product

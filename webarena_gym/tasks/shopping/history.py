@@ -2,7 +2,7 @@
 
 from datetime import date
 
-from webarena_gym.sites.kit import long_date, money
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, open_account

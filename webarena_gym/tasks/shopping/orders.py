@@ -1,6 +1,6 @@
 """Questions about one of my orders, named by its number."""
 
-from webarena_gym.sites.kit import long_date, money
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.tasks.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders

@@ -2,7 +2,7 @@
 
 from urllib.parse import urlencode
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
 from webarena_gym.tasks.shopping.routes import (
     GOODS,

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.shopping.goods import kind_of
 from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price

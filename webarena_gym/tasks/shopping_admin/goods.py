@@ -1,6 +1,6 @@
 """Questions about products and their stock."""
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 from webarena_gym.tasks.template import (

@@ -1,6 +1,6 @@
 """Changes to orders: what is done with them from the first call to the last refund."""
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay

@@ -1,6 +1,6 @@
 """Changes to reviews, cart price rules, search terms and the newsletter."""
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.sites.shopping_admin.views.marketing import APPLY
 from webarena_gym.tasks.shopping_admin.ledgers import (

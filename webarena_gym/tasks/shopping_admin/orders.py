@@ -1,6 +1,6 @@
 """Questions about one order, with its invoices, shipments and refunds."""
 
-from webarena_gym.sites.kit import long_date, money
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
 from webarena_gym.tasks.template import (

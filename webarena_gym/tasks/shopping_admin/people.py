@@ -1,6 +1,6 @@
 """Questions about customers."""
 
-from webarena_gym.sites.kit import long_date, money
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS, KEYWORD, open_customer, open_menu
 from webarena_gym.tasks.template import (

@@ -3,7 +3,7 @@
 from datetime import date, timedelta
 from urllib.parse import urlencode
 
-from webarena_gym.sites.kit import long_date
+from webarena_gym.sites.country.formats import long_date
 from webarena_gym.tasks.shopping_admin.routes import (
     KEYWORD,
     STATUSES,

@@ -2,7 +2,7 @@
 
 from itertools import groupby
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks.shopping_admin.routes import STATUSES, Month, a_month, open_menu, show_report
 from webarena_gym.tasks.template import (
     Draw,

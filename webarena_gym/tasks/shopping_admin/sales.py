@@ -1,6 +1,6 @@
 """Questions that go over several orders, on the dashboard or in the list of orders."""
 
-from webarena_gym.sites.kit import long_date, money
+from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import difference_of, sum_of
 from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import (

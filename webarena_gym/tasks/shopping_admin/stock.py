@@ -1,6 +1,6 @@
 """Changes to products: prices, stock, texts, options, and whether they are sold at all."""
 
-from webarena_gym.sites.kit import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
 from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product

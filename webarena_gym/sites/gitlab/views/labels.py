@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, require_role, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 50
 PLACE = "/<namespace>/<path>/-/labels"

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, day, read
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, require_role, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, day, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 20
 PLACE = "/<namespace>/<path>/-/milestones"

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, hypot, radians
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
-from webarena_gym.sites.common.people import LAST_NAMES
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.people import LAST_NAMES
+from webarena_gym.sites.country.words import invented
 
 KM_PER_DEGREE = 111.195
 SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from webarena_gym.sites.kit import Request, Response, Site, View, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.site import Site, View
 
 HOME = "/admin/"
 site = Site("shopping_admin", __file__)

@@ -3,8 +3,8 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
 
 POPULATION = 242
 

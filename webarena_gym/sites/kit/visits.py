@@ -4,8 +4,9 @@ import sqlite3
 from collections.abc import Callable
 from functools import wraps
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.kit import Request, Response, View, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.site import View
 
 _LONGEST = 2000  # characters of an address
 

@@ -5,6 +5,9 @@ import json
 import sqlite3
 from typing import Any
 
+COOKIE = "sid"
+"""The name of the cookie that holds the id of a session, on every site."""
+
 
 def sign_in(db: sqlite3.Connection, **data: Any) -> str:
     """Store a new session with `data` in it and return its id, the value of the site's session cookie."""

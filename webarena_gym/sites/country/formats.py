@@ -1,7 +1,10 @@
-"""How pages write money, days and moments; templates know these as filters."""
+"""How pages write money, days, moments and spans of time; templates know most of these as filters."""
 
 from collections.abc import Callable
 from datetime import datetime
+
+_WEEK = 7 * 86400
+_UNITS = (("year", 365 * 86400), ("month", 30 * 86400), ("week", _WEEK), ("day", 86400), ("hour", 3600), ("minute", 60))
 
 
 def money(cents: int) -> str:
@@ -41,6 +44,19 @@ def date_time(value: str | datetime) -> str:
     """
     moment = datetime.fromisoformat(value) if isinstance(value, str) else value
     return f"{moment:%b} {moment.day}, {moment.year}, {moment.hour % 12 or 12}:{moment:%M:%S %p}"
+
+
+def span(seconds: float, *, in_weeks: bool = False) -> str:
+    """Return a span of time in its largest unit; nothing when it is less than a minute.
+
+    >>> span(3 * 3600 + 59), span(8 * 86400), span(8 * 86400, in_weeks=True), span(59)
+    ('3 hours', '8 days', '1 week', '')
+    """
+    for unit, length in _UNITS:
+        count = int(seconds // length)
+        if count and (in_weeks or length != _WEEK):
+            return f"{count} {unit}{'s' if count > 1 else ''}"
+    return ""
 
 
 FILTERS: dict[str, Callable[..., str]] = {

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from webarena_gym.sites.common.forms import whole_number
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.forms import whole_number
+from webarena_gym.sites.kit.requests import Request
 
 T = TypeVar("T")
 

@@ -5,8 +5,10 @@ import sqlite3
 import pytest
 
 from webarena_gym.network import Network
-from webarena_gym.sites.answers import Answer, Answers
-from webarena_gym.sites.kit import Database, Response, Site
+from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.requests import Response
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import Layout
 
 SCHEMA = """
@@ -55,9 +57,9 @@ def base():
 @pytest.fixture
 def episodes(base):
     """Two episodes in one world."""
-    answers = Answers()
+    responses = ResponseCache()
     databases = [Database(base), Database(base)]
-    return [(database, Network({"notes.test": site.app(database, answers=answers)})) for database in databases]
+    return [(database, Network({"notes.test": site.app(database, responses=responses)})) for database in databases]
 
 
 def get(network, path="/", **headers):
@@ -139,9 +141,9 @@ def test_whoever_asks_otherwise_gets_an_answer_of_their_own(episodes, headers):
 
 
 def test_layouts_and_worlds_share_nothing(base):
-    answers = Answers()
+    responses = ResponseCache()
     for layout in (Layout(1), Layout(2)):
-        get(Network({"notes.test": site.app(Database(base), layout, answers)}))
+        get(Network({"notes.test": site.app(Database(base), layout, responses)}))
     assert len(rendered) == 2
     get(Network({"notes.test": site.app(Database(base), Layout(1))}))
     assert len(rendered) == 3
@@ -156,12 +158,12 @@ def test_new_sessions_and_files_are_made_anew(episodes):
     assert len(rendered) == 4
 
 
-def test_the_least_recently_used_answers_are_given_up_first():
-    answers = Answers(room=30)
+def test_the_least_recently_used_responses_are_given_up_first():
+    responses = ResponseCache(room=30)
     for key in "abc":
-        answers.keep(key, Answer("200 OK", [], b"x" * 10))
-    assert answers.get("a")
-    answers.keep("d", Answer("200 OK", [], b"x" * 10))
-    assert [bool(answers.get(key)) for key in "abcd"] == [True, False, True, True]
-    answers.keep("e", Answer("200 OK", [], b"x" * 31))
-    assert not any(answers.get(key) for key in "abcde")
+        responses.keep(key, CachedResponse("200 OK", [], b"x" * 10))
+    assert responses.get("a")
+    responses.keep("d", CachedResponse("200 OK", [], b"x" * 10))
+    assert [bool(responses.get(key)) for key in "abcd"] == [True, False, True, True]
+    responses.keep("e", CachedResponse("200 OK", [], b"x" * 31))
+    assert not any(responses.get(key) for key in "abcde")

@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 
 
 def moment(seed: int) -> datetime:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import ClassVar
 
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 
 SHORTEST_PASSWORD = 8  # characters
 _DROPPED = dict.fromkeys(
