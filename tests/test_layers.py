@@ -33,6 +33,7 @@ ALLOWED = {
     "sites": {"errors", "changes", "network", "progress"},
     "browsers": {"errors", "page", "traffic", "network"},
     "tasks": {"errors", "page", "actions", "observation", "answers", "sites"},
+    "templates": {"actions", "answers", "observation", "sites", "tasks"},
     "arguments": set(),
     "spaces": {"actions", "texts"},
     "presentation": {"arguments", "page", "actions", "observation", "history", "spaces", "texts"},

@@ -122,7 +122,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
     _check_types(record, _TYPES, where)
     sites = record["sites"]
-    if not isinstance(sites, list) or not sites or any(site not in SITES for site in sites):
+    if not isinstance(sites, list) or not sites or any(not isinstance(site, str) or site not in SITES for site in sites):
         raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of some of {', '.join(SITES)}")
     seed = record.get("world_seed")
     if seed is not None and not is_seed(seed):

@@ -1,6 +1,7 @@
 """The code host's templates: projects, repositories, members and groups, issues, merge requests and people."""
 
-from webarena_gym.tasks.gitlab import (
+from webarena_gym.tasks.template import Templates
+from webarena_gym.templates.gitlab import (
     commits,
     files,
     groups,
@@ -18,7 +19,6 @@ from webarena_gym.tasks.gitlab import (
     stars,
     todos,
 )
-from webarena_gym.tasks.template import Templates
 
 TEMPLATES = Templates("gitlab")
 _CODE = (projects, stars, repositories, commits, files, members, groups)

@@ -2,7 +2,6 @@
 
 from datetime import date
 
-from webarena_gym.tasks.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
@@ -18,7 +17,8 @@ from webarena_gym.tasks.template import (
     leave,
     search,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from webarena_gym.sites.gitlab.world.pools import licenses
-from webarena_gym.tasks.gitlab.repositories import MAY_WRITE
-from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, open_project
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -20,6 +18,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.repositories import MAY_WRITE
+from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
 
 TEMPLATES = Templates("gitlab")
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"

@@ -3,8 +3,6 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
-from webarena_gym.tasks.gitlab.projects import VISIBILITIES, people
-from webarena_gym.tasks.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -19,6 +17,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.projects import VISIBILITIES, people
+from webarena_gym.templates.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
 
 TEMPLATES = Templates("gitlab")
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"

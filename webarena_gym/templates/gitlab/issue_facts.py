@@ -4,9 +4,6 @@ from collections import Counter
 
 from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.tasks.gitlab.issues import MINE
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.template import (
     Draw,
@@ -19,7 +16,10 @@ from webarena_gym.tasks.template import (
     leave,
     not_achievable,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.issues import MINE
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 

@@ -3,8 +3,6 @@
 from urllib.parse import urlencode
 
 from webarena_gym.sites.gitlab.planning import ISSUE, SORTS
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.template import (
     Draw,
@@ -21,7 +19,9 @@ from webarena_gym.tasks.template import (
     told,
     type_text,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 ORDERS = {

@@ -4,19 +4,6 @@ from datetime import timedelta
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.tasks.gitlab.issues import MINE, my_name, today
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
-    PLANNING,
-    SPOKEN,
-    entry,
-    find_topic,
-    new_rows,
-    open_item,
-    open_project,
-    option,
-    people_of,
-)
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -30,6 +17,19 @@ from webarena_gym.tasks.template import (
     leave,
     state,
     type_text,
+)
+from webarena_gym.templates.gitlab.issues import MINE, my_name, today
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import (
+    PLANNING,
+    SPOKEN,
+    entry,
+    find_topic,
+    new_rows,
+    open_item,
+    open_project,
+    option,
+    people_of,
 )
 
 TEMPLATES = Templates("gitlab")

@@ -4,18 +4,6 @@ from datetime import date, timedelta
 
 from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
-    PLANNING,
-    REPORTER,
-    item_url,
-    new_rows,
-    next_iid,
-    open_list,
-    open_project,
-    option,
-    people_of,
-)
 from webarena_gym.tasks.template import (
     Draw,
     Sampler,
@@ -27,6 +15,18 @@ from webarena_gym.tasks.template import (
     leave,
     state,
     type_text,
+)
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import (
+    PLANNING,
+    REPORTER,
+    item_url,
+    new_rows,
+    next_iid,
+    open_list,
+    open_project,
+    option,
+    people_of,
 )
 
 TEMPLATES = Templates("gitlab")

@@ -3,8 +3,6 @@
 from datetime import date, timedelta
 from typing import Any
 
-from webarena_gym.tasks.gitlab.projects import people
-from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, open_project, slashed
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -18,6 +16,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.projects import people
+from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project, slashed
 
 TEMPLATES = Templates("gitlab")
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"

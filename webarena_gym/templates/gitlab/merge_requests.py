@@ -1,9 +1,6 @@
 """Lists of merge requests to open, and questions about them."""
 
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
-from webarena_gym.tasks.gitlab.issues import my_name
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -15,7 +12,10 @@ from webarena_gym.tasks.template import (
     click,
     leave,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.issues import my_name
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 PLACES = {

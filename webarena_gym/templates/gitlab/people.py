@@ -1,8 +1,5 @@
 """People, and pages of my own."""
 
-from webarena_gym.tasks.gitlab.issues import my_name
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import open_person, open_settings
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,6 +14,9 @@ from webarena_gym.tasks.template import (
     not_achievable,
     state,
 )
+from webarena_gym.templates.gitlab.issues import my_name
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import open_person, open_settings
 
 TEMPLATES = Templates("gitlab")
 PLACES = {

@@ -3,7 +3,6 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
-from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, open_project
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,6 +16,7 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
 
 TEMPLATES = Templates("gitlab")
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
-from webarena_gym.tasks.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
@@ -20,7 +19,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),

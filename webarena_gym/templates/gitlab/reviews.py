@@ -3,8 +3,22 @@
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import (
+from webarena_gym.tasks.template import (
+    Draw,
+    NothingToDraw,
+    Row,
+    Sampler,
+    Templates,
+    all_of,
+    at_url,
+    choose,
+    click,
+    leave,
+    state,
+    type_text,
+)
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import (
     DEVELOPER,
     MAINTAINER,
     PER_PAGE,
@@ -20,21 +34,7 @@ from webarena_gym.tasks.gitlab.ways import (
     option,
     people_of,
 )
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"

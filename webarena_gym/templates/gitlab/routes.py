@@ -5,7 +5,7 @@ from datetime import date
 from webarena_gym.sites.gitlab.access import VISIBLE, VISIBLE_GROUP
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, choose, click, search
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 ME = 1  # the person who is signed in when a task starts
 PROJECTS_PER_PAGE = 20

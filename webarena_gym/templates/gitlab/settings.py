@@ -3,9 +3,6 @@
 from datetime import timedelta
 from typing import Any
 
-from webarena_gym.tasks.gitlab.issues import today
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import new_rows, open_settings
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -19,6 +16,9 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.issues import today
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import new_rows, open_settings
 
 TEMPLATES = Templates("gitlab")
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from webarena_gym.tasks.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,7 +16,8 @@ from webarena_gym.tasks.template import (
     search,
     state,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"

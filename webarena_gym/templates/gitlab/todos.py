@@ -3,8 +3,6 @@
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.gitlab.ways import PER_PAGE, PLANNING, open_item
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -17,7 +15,9 @@ from webarena_gym.tasks.template import (
     leave,
     state,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, open_item
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("gitlab")
 REASONS = {

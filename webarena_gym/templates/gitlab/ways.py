@@ -10,10 +10,10 @@ from webarena_gym.sites.gitlab.base import BRAND
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind
 from webarena_gym.sites.gitlab.world.pools import pools
-from webarena_gym.tasks.gitlab.routes import ME, project_label
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search, state
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.gitlab.routes import ME, project_label
+from webarena_gym.templates.ways import turn_pages
 
 SEARCH_BOX = f"Search {BRAND}"
 PER_PAGE = 20  # issues or merge requests on one page of the plain layout

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from webarena_gym.tasks.map.ways import open_place, places, some_place
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, choose, click, leave, state, type_text
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.map.ways import open_place, places, some_place
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("map")
 ME = 1  # the mapper who is signed in when a task starts

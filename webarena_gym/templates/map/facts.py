@@ -7,7 +7,6 @@ from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import Spot
 from webarena_gym.sites.map.units import coordinates
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -20,6 +19,7 @@ from webarena_gym.tasks.template import (
     not_achievable,
     search,
 )
+from webarena_gym.templates.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
 
 TEMPLATES = Templates("map")
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}

@@ -4,7 +4,20 @@ from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT
 from webarena_gym.sites.map.units import distance, duration
 from webarena_gym.tasks.grounds import says, sum_of
-from webarena_gym.tasks.map.ways import (
+from webarena_gym.tasks.template import (
+    Draw,
+    NothingToDraw,
+    Row,
+    Sampler,
+    Templates,
+    answer,
+    click,
+    leave,
+    not_achievable,
+    search,
+    told,
+)
+from webarena_gym.templates.map.ways import (
     IN_TOWN,
     LANDMARKS,
     PER_PAGE,
@@ -21,20 +34,7 @@ from webarena_gym.tasks.map.ways import (
     some_place,
     stated,
 )
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    click,
-    leave,
-    not_achievable,
-    search,
-    told,
-)
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("map")
 KINDS = (

@@ -7,21 +7,6 @@ from webarena_gym.sites.map.base import capital
 from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode
-from webarena_gym.tasks.map.nearest import nearest_of_a_kind
-from webarena_gym.tasks.map.travel import two_far_apart, two_in_a_town
-from webarena_gym.tasks.map.ways import (
-    LANDMARKS,
-    MARGIN,
-    PER_PAGE,
-    SEARCH_BOX,
-    open_nearby,
-    open_place,
-    open_route,
-    open_routes,
-    places,
-    route,
-    some_place,
-)
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -34,7 +19,22 @@ from webarena_gym.tasks.template import (
     page_shows,
     search,
 )
-from webarena_gym.tasks.ways import on_page, turn_pages
+from webarena_gym.templates.map.nearest import nearest_of_a_kind
+from webarena_gym.templates.map.travel import two_far_apart, two_in_a_town
+from webarena_gym.templates.map.ways import (
+    LANDMARKS,
+    MARGIN,
+    PER_PAGE,
+    SEARCH_BOX,
+    open_nearby,
+    open_place,
+    open_route,
+    open_routes,
+    places,
+    route,
+    some_place,
+)
+from webarena_gym.templates.ways import on_page, turn_pages
 
 TEMPLATES = Templates("map")
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}

@@ -7,7 +7,8 @@ from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route
 from webarena_gym.sites.map.steps import directions
 from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks.grounds import says, sum_of
-from webarena_gym.tasks.map.ways import (
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
+from webarena_gym.templates.map.ways import (
     IN_TOWN,
     LANDMARKS,
     MARGIN,
@@ -22,7 +23,6 @@ from webarena_gym.tasks.map.ways import (
     stated,
     travel_by,
 )
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
 
 TEMPLATES = Templates("map")
 YES_NO = ("No", "Yes")

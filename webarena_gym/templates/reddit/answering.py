@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
 
 TEMPLATES = Templates("reddit")
 OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "

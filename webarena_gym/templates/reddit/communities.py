@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from webarena_gym.tasks.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, all_of, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
 
 TEMPLATES = Templates("reddit")
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"

@@ -1,7 +1,7 @@
 """Changes to what is mine: my biography, settings, posts, comments and lists."""
 
-from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
 from webarena_gym.tasks.template import Draw, Sampler, Templates, choose, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
 
 TEMPLATES = Templates("reddit")
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from webarena_gym.tasks.reddit.routes import ME, POSTS, my_name, open_post, open_user, word
 from webarena_gym.tasks.template import Draw, Sampler, Templates, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, POSTS, my_name, open_post, open_user, word
 
 TEMPLATES = Templates("reddit")
 BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"

@@ -1,9 +1,9 @@
 """Pages to open."""
 
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
-from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 WISHES = {

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.reddit.texts import slug
-from webarena_gym.tasks.reddit.routes import POSTS, open_forum, open_post, word
-from webarena_gym.tasks.reddit.subjects import DISCUSSIONS, FIELDS, ISSUES, MONTHS, PRODUCTS, QUESTIONS, REMARKS, TOPICS
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -20,6 +18,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.reddit.routes import POSTS, open_forum, open_post, word
+from webarena_gym.templates.reddit.subjects import DISCUSSIONS, FIELDS, ISSUES, MONTHS, PRODUCTS, QUESTIONS, REMARKS, TOPICS
 
 TEMPLATES = Templates("reddit")
 

@@ -1,7 +1,6 @@
 """Questions about posts, people and forums."""
 
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,7 +16,8 @@ from webarena_gym.tasks.template import (
     search,
     told,
 )
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 TEN = 10

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, click, search
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 ME = 1  # the user who is signed in when a task starts
 PER_PAGE = 25  # rows of a list in the plain layout

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from webarena_gym.tasks.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, all_of, click, leave, state
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("reddit")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")

@@ -4,7 +4,8 @@ from webarena_gym.sites.map.geometry import metres_between
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR
 from webarena_gym.sites.map.units import duration
-from webarena_gym.tasks.map.ways import (
+from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave, search, told
+from webarena_gym.templates.map.ways import (
     LANDMARKS,
     MARGIN,
     SEARCH_BOX,
@@ -17,9 +18,8 @@ from webarena_gym.tasks.map.ways import (
     spot,
     stated,
 )
-from webarena_gym.tasks.several.routes import MAP_AND_ENCYCLOPEDIA, place_named, tabs, turn_to
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave, search, told
-from webarena_gym.tasks.wikipedia.routes import FACTS, country, open_article, open_list
+from webarena_gym.templates.several.routes import MAP_AND_ENCYCLOPEDIA, place_named, tabs, turn_to
+from webarena_gym.templates.wikipedia.routes import FACTS, country, open_article, open_list
 
 TEMPLATES = Templates("several")
 

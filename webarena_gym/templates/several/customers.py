@@ -3,10 +3,6 @@
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR
 from webarena_gym.sites.map.units import duration
-from webarena_gym.tasks.map.pages import shows_route
-from webarena_gym.tasks.map.ways import MARGIN, open_route, other_times, roads
-from webarena_gym.tasks.several.routes import tabs, turn_to
-from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS, open_customer
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -20,6 +16,10 @@ from webarena_gym.tasks.template import (
     told,
     type_text,
 )
+from webarena_gym.templates.map.pages import shows_route
+from webarena_gym.templates.map.ways import MARGIN, open_route, other_times, roads
+from webarena_gym.templates.several.routes import tabs, turn_to
+from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, open_customer
 
 TEMPLATES = Templates("several")
 SITES = ("map", "shopping_admin")

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from webarena_gym.sites.country.geography import KINDS
 from webarena_gym.sites.map.routing import CAR
-from webarena_gym.tasks.map.pages import shows_route
-from webarena_gym.tasks.map.ways import LANDMARKS, open_place, open_route, some_place
-from webarena_gym.tasks.several.routes import MAP_AND_ENCYCLOPEDIA, address_on_map, tabs, turn_to
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
-from webarena_gym.tasks.wikipedia.routes import FACTS, draw_extreme, open_article
+from webarena_gym.templates.map.pages import shows_route
+from webarena_gym.templates.map.ways import LANDMARKS, open_place, open_route, some_place
+from webarena_gym.templates.several.routes import MAP_AND_ENCYCLOPEDIA, address_on_map, tabs, turn_to
+from webarena_gym.templates.wikipedia.routes import FACTS, draw_extreme, open_article
 
 TEMPLATES = Templates("several")
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something

@@ -3,11 +3,7 @@
 from collections.abc import Sequence
 
 from webarena_gym.sites.catalogue import URLS
-from webarena_gym.tasks.gitlab.routes import PROJECTS, open_project
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.reddit.routes import POSTS, open_forum, thread_url
-from webarena_gym.tasks.several.projects import make_project, new_readme, project_name
-from webarena_gym.tasks.several.routes import holds, tabs, turn_to, without_ties
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -22,6 +18,10 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.gitlab.routes import PROJECTS, open_project
+from webarena_gym.templates.reddit.routes import POSTS, open_forum, thread_url
+from webarena_gym.templates.several.projects import make_project, new_readme, project_name
+from webarena_gym.templates.several.routes import holds, tabs, turn_to, without_ties
 
 TEMPLATES = Templates("several")
 SITES = ("gitlab", "reddit")

@@ -1,9 +1,9 @@
 """Questions about the companies that make what the shop sells."""
 
-from webarena_gym.tasks.several.routes import tabs, turn_to
-from webarena_gym.tasks.shopping.routes import GOODS, open_product
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
-from webarena_gym.tasks.wikipedia.routes import FACTS, open_article
+from webarena_gym.templates.several.routes import tabs, turn_to
+from webarena_gym.templates.shopping.routes import GOODS, open_product
+from webarena_gym.templates.wikipedia.routes import FACTS, open_article
 
 TEMPLATES = Templates("several")
 SITES = ("shopping", "wikipedia")

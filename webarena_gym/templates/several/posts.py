@@ -5,13 +5,6 @@ from typing import Any
 
 from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.reddit.texts import slug
-from webarena_gym.tasks.gitlab.routes import PROJECTS
-from webarena_gym.tasks.gitlab.ways import SEARCH_BOX, entry
-from webarena_gym.tasks.reddit.posting import forums_tagged, posted, submit
-from webarena_gym.tasks.reddit.routes import ME, open_forum
-from webarena_gym.tasks.several.routes import holds, is_clear, tabs, turn_to
-from webarena_gym.tasks.shopping.opinions import SAID
-from webarena_gym.tasks.shopping.routes import PER_PAGE, open_reviews
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -27,8 +20,15 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
-from webarena_gym.tasks.ways import turn_pages
-from webarena_gym.tasks.wikipedia.routes import FILMS, open_article
+from webarena_gym.templates.gitlab.routes import PROJECTS
+from webarena_gym.templates.gitlab.ways import SEARCH_BOX, entry
+from webarena_gym.templates.reddit.posting import forums_tagged, posted, submit
+from webarena_gym.templates.reddit.routes import ME, open_forum
+from webarena_gym.templates.several.routes import holds, is_clear, tabs, turn_to
+from webarena_gym.templates.shopping.opinions import SAID
+from webarena_gym.templates.shopping.routes import PER_PAGE, open_reviews
+from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.wikipedia.routes import FILMS, open_article
 
 TEMPLATES = Templates("several")
 WITH_CODE = ("reddit", "gitlab")

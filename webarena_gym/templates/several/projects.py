@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
-from webarena_gym.tasks.gitlab.routes import ME
-from webarena_gym.tasks.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, click, leave, state, type_text
-from webarena_gym.tasks.wikipedia.routes import FACTS, FILMS, open_article
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.several.routes import holds, is_clear, tabs, turn_to
+from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = Templates("several")
 SITES = ("gitlab", "wikipedia")

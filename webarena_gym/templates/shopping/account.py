@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from webarena_gym.tasks.shopping.goods import two_of_a_category
-from webarena_gym.tasks.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
 from webarena_gym.tasks.template import Draw, Sampler, Templates, click, leave, state, type_text
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.shopping.goods import two_of_a_category
+from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping")
 

@@ -7,17 +7,6 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
 from webarena_gym.sites.shopping.pricing import FLAT, TABLE
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.shopping.routes import (
-    GOODS,
-    ME,
-    MINE,
-    PER_PAGE,
-    open_category,
-    open_orders,
-    open_product,
-    sort_by_price,
-)
-from webarena_gym.tasks.shopping.shelves import ONE_PAGE
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -34,7 +23,18 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
-from webarena_gym.tasks.ways import nth, on_page, turn_pages
+from webarena_gym.templates.shopping.routes import (
+    GOODS,
+    ME,
+    MINE,
+    PER_PAGE,
+    open_category,
+    open_orders,
+    open_product,
+    sort_by_price,
+)
+from webarena_gym.templates.shopping.shelves import ONE_PAGE
+from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 

@@ -4,7 +4,6 @@ from webarena_gym.answers import matches
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks.grounds import difference_of, lacks, says
-from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_product
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -18,6 +17,7 @@ from webarena_gym.tasks.template import (
     search,
     told,
 )
+from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
 
 TEMPLATES = Templates("shopping")
 YES_NO = ("No", "Yes")

@@ -5,10 +5,10 @@ from datetime import date
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks.grounds import number_of, sum_of
-from webarena_gym.tasks.shopping.routes import MINE, PER_PAGE, open_account
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, back, click, leave
-from webarena_gym.tasks.ways import nth, on_page, turn_pages
+from webarena_gym.templates.shopping.routes import MINE, PER_PAGE, open_account
+from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 RECENT = 5  # orders that the account page shows

@@ -1,9 +1,9 @@
 """Questions about reviews, other people's and my own."""
 
 from webarena_gym.answers import matches
-from webarena_gym.tasks.shopping.routes import GOODS, ME, PER_PAGE, open_account, open_product, open_reviews
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, answer, leave
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.shopping.routes import GOODS, ME, PER_PAGE, open_account, open_product, open_reviews
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("shopping")
 MANY = 2 * PER_PAGE  # reviews that one can still read through

@@ -3,9 +3,9 @@
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks.grounds import lacks, sum_of
-from webarena_gym.tasks.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, answer, at_url, click, leave, not_achievable
-from webarena_gym.tasks.ways import on_page, turn_pages
+from webarena_gym.templates.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
+from webarena_gym.templates.ways import on_page, turn_pages
 
 TEMPLATES = Templates("shopping")
 

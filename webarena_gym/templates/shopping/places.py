@@ -4,17 +4,6 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
-from webarena_gym.tasks.shopping.routes import (
-    GOODS,
-    MINE,
-    SEARCH_BOX,
-    open_account,
-    open_category,
-    open_order,
-    open_product,
-    open_reviews,
-)
-from webarena_gym.tasks.shopping.shelves import draw_extreme
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -28,6 +17,17 @@ from webarena_gym.tasks.template import (
     page_shows,
     search,
 )
+from webarena_gym.templates.shopping.routes import (
+    GOODS,
+    MINE,
+    SEARCH_BOX,
+    open_account,
+    open_category,
+    open_order,
+    open_product,
+    open_reviews,
+)
+from webarena_gym.templates.shopping.shelves import draw_extreme
 
 TEMPLATES = Templates("shopping")
 ROOMS = {

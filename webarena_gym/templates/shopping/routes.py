@@ -3,7 +3,7 @@
 from webarena_gym.sites.shopping.queries import FINAL_PRICE
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Row, Sampler, choose, click, search
-from webarena_gym.tasks.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 SEARCH_BOX = "Search entire store"
 ME = 1  # the customer who is signed in when a task starts

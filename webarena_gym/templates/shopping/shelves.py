@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
-from webarena_gym.tasks.shopping.goods import kind_of
-from webarena_gym.tasks.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, search, told
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.shopping.goods import kind_of
+from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = Templates("shopping")
 ONE_PAGE = 12  # products on one page of a list, in the plain layout

@@ -1,6 +1,7 @@
 """The admin's templates: questions about trade and people, places to open, and changes to make."""
 
-from webarena_gym.tasks.shopping_admin import (
+from webarena_gym.tasks.template import Templates
+from webarena_gym.templates.shopping_admin import (
     goods,
     handling,
     marketing,
@@ -13,7 +14,6 @@ from webarena_gym.tasks.shopping_admin import (
     stock,
     upkeep,
 )
-from webarena_gym.tasks.template import Templates
 
 TEMPLATES = Templates("shopping_admin")
 for _part in (orders, sales, reports, goods, opinions, people, places, handling, stock, marketing, upkeep):

@@ -2,7 +2,6 @@
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -15,6 +14,7 @@ from webarena_gym.tasks.template import (
     search,
     type_text,
 )
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 
 TEMPLATES = Templates("shopping_admin")
 

@@ -3,8 +3,6 @@
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.views.documents import CARRIERS
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
-from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -21,7 +19,9 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
+from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 NOTES = (

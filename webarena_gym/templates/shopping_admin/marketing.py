@@ -3,16 +3,6 @@
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.sites.shopping_admin.views.marketing import APPLY
-from webarena_gym.tasks.shopping_admin.ledgers import (
-    REVIEWS,
-    RULES,
-    SUBSCRIBERS,
-    TERMS,
-    becomes,
-    others_stay,
-    vanish,
-)
-from webarena_gym.tasks.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -28,7 +18,17 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
-from webarena_gym.tasks.ways import nth, turn_pages
+from webarena_gym.templates.shopping_admin.ledgers import (
+    REVIEWS,
+    RULES,
+    SUBSCRIBERS,
+    TERMS,
+    becomes,
+    others_stay,
+    vanish,
+)
+from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu
+from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = Templates("shopping_admin")
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")

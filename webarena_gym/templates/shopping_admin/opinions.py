@@ -2,7 +2,6 @@
 
 import re
 
-from webarena_gym.tasks.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -17,6 +16,7 @@ from webarena_gym.tasks.template import (
     search,
     type_text,
 )
+from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
 
 TEMPLATES = Templates("shopping_admin")
 STATUSES = ("Approved", "Pending", "Not Approved")

@@ -2,7 +2,6 @@
 
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
 from webarena_gym.tasks.template import (
     Draw,
     Sampler,
@@ -12,6 +11,7 @@ from webarena_gym.tasks.template import (
     not_achievable,
     search,
 )
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
 
 TEMPLATES = Templates("shopping_admin")
 

@@ -2,7 +2,6 @@
 
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS, KEYWORD, open_customer, open_menu
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -16,6 +15,7 @@ from webarena_gym.tasks.template import (
     told,
     type_text,
 )
+from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, KEYWORD, open_customer, open_menu
 
 TEMPLATES = Templates("shopping_admin")
 GROUPS = ("General", "Wholesale", "Retailer")

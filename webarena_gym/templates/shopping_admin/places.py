@@ -4,7 +4,8 @@ from datetime import date, timedelta
 from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import long_date
-from webarena_gym.tasks.shopping_admin.routes import (
+from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, choose, click, leave, search, type_text
+from webarena_gym.templates.shopping_admin.routes import (
     KEYWORD,
     STATUSES,
     a_month,
@@ -17,8 +18,7 @@ from webarena_gym.tasks.shopping_admin.routes import (
     show_report,
     typed,
 )
-from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, choose, click, leave, search, type_text
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {

@@ -3,7 +3,6 @@
 from itertools import groupby
 
 from webarena_gym.sites.country.formats import money
-from webarena_gym.tasks.shopping_admin.routes import STATUSES, Month, a_month, open_menu, show_report
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -16,7 +15,8 @@ from webarena_gym.tasks.template import (
     leave,
     type_text,
 )
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.shopping_admin.routes import STATUSES, Month, a_month, open_menu, show_report
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 ORDINALS = ("", "second", "third", "fourth", "fifth")

@@ -2,7 +2,6 @@
 
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks.grounds import difference_of, sum_of
-from webarena_gym.tasks.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import (
     Draw,
     NothingToDraw,
@@ -15,7 +14,8 @@ from webarena_gym.tasks.template import (
     click,
     leave,
 )
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")

@@ -2,8 +2,6 @@
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
-from webarena_gym.tasks.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
-from webarena_gym.tasks.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import (
     Draw,
@@ -21,6 +19,8 @@ from webarena_gym.tasks.template import (
     state,
     type_text,
 )
+from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
 
 TEMPLATES = Templates("shopping_admin")
 SENTENCES = (

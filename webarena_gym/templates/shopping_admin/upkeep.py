@@ -1,12 +1,12 @@
 """Changes to customers, to the shop's own pages, its theme and its settings."""
 
-from webarena_gym.tasks.shopping_admin.handling import CITIES, STREETS
-from webarena_gym.tasks.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
-from webarena_gym.tasks.shopping_admin.people import GROUPS
-from webarena_gym.tasks.shopping_admin.routes import CUSTOMERS as PEOPLE
-from webarena_gym.tasks.shopping_admin.routes import open_customer, open_filtered, open_menu
 from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, choose, click, leave, state, type_text
-from webarena_gym.tasks.ways import nth
+from webarena_gym.templates.shopping_admin.handling import CITIES, STREETS
+from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
+from webarena_gym.templates.shopping_admin.people import GROUPS
+from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
+from webarena_gym.templates.shopping_admin.routes import open_customer, open_filtered, open_menu
+from webarena_gym.templates.ways import nth
 
 TEMPLATES = Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")

@@ -2,7 +2,7 @@
 
 from webarena_gym.sites.wikipedia.markup import sections, whole
 from webarena_gym.tasks.template import Draw, Sampler, Templates, all_of, at_url, click, leave, state, type_text
-from webarena_gym.tasks.wikipedia.routes import FACTS, ME, draw_extreme, open_article, url
+from webarena_gym.templates.wikipedia.routes import FACTS, ME, draw_extreme, open_article, url
 
 TEMPLATES = Templates("wikipedia")
 

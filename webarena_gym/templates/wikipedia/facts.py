@@ -12,7 +12,7 @@ from webarena_gym.tasks.template import (
     not_achievable,
     told,
 )
-from webarena_gym.tasks.wikipedia.routes import FACTS, open_article, open_list
+from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
 
 TEMPLATES = Templates("wikipedia")
 

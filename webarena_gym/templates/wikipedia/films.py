@@ -2,7 +2,7 @@
 
 from webarena_gym.tasks.grounds import difference_of
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, click, leave, told
-from webarena_gym.tasks.wikipedia.routes import FACTS, FILMS, open_article
+from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = Templates("wikipedia")
 

@@ -2,7 +2,7 @@
 
 from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave
-from webarena_gym.tasks.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
+from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
 
 TEMPLATES = Templates("wikipedia")
 

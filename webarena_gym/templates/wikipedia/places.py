@@ -3,7 +3,7 @@
 from webarena_gym.sites.country.formats import date_time
 from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
-from webarena_gym.tasks.wikipedia.routes import FACTS, country, draw_extreme, open_article, open_category, url
+from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_article, open_category, url
 
 TEMPLATES = Templates("wikipedia")
 

@@ -6,7 +6,7 @@ from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.sites.wikipedia.views.categories import MEMBERS_PER_PAGE
 from webarena_gym.tasks.task import Step
 from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search
-from webarena_gym.tasks.ways import turn_pages
+from webarena_gym.templates.ways import turn_pages
 
 SEARCH_BOX = "Search Lexandria"
 ME = 1  # the user who is signed in when a task starts
