@@ -17,8 +17,8 @@ from urllib.parse import urlsplit
 
 from benchmarks.machine import COMMIT
 from webarena_gym.env import WebArenaLite
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import Variation
-from webarena_gym.sites.world import HOSTS
 from webarena_gym.tasks import SPLITS, Expert
 
 VOCABULARY = "o200k_base"

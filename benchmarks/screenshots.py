@@ -14,8 +14,9 @@ from pathlib import Path
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import HOSTS, Databases, load_world
+from webarena_gym.sites.world import Databases, load_world
 from webarena_gym.tools.serve import Front, addresses
 
 PAGES = {

@@ -2,15 +2,16 @@
 
 import hashlib
 import sqlite3
-from pathlib import Path
 
 from werkzeug.test import Client
 
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import gitlab
-from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.catalogue import schema
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.world import load_site
 
 HOST = "http://code.test"
 NOW = "2023-06-15 10:00:00"
@@ -99,7 +100,7 @@ ROWS = {
 def small_host() -> bytes:
     """Return the database of a small code host."""
     db = sqlite3.connect(":memory:")
-    db.executescript((Path(gitlab.__file__).parent / "schema.sql").read_text(encoding="utf-8"))
+    db.executescript(schema("gitlab"))
     for table, rows in ROWS.items():
         db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
@@ -112,7 +113,7 @@ class Visitor:
     def __init__(self, base: bytes) -> None:
         database = Database(base)
         self.db = database.connection
-        self.app = gitlab.create_app(database)
+        self.app = load_site("gitlab").app(database)
         self.browser = InProcessBrowser(Network({"code.test": self.app}))
         self.become(ANN)
 

@@ -19,8 +19,9 @@ from tests.markup import problems
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.pages.network import HostUnknownError
+from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import PLAIN, layout_of
-from webarena_gym.sites.world import HOSTS, URLS, connect, load_site, load_world
+from webarena_gym.sites.world import connect, load_site, load_world
 
 MARKUP = (
     "<script>alert(1)</script>",

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from webarena_gym.sites import changes
+from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES
 from webarena_gym.sites.changes import incidental, net_changes
-from webarena_gym.sites.database import Database
-from webarena_gym.sites.world import DATABASE_OF, DATABASES, HOSTS, load_world
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit import deeds
 
 WORLD = 1000
@@ -179,6 +180,6 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
 
 def _content(search, name):
     """Everything but the sessions."""
-    connection = search._venue.database(DATABASE_OF[name])
+    connection = search._venue.database(SITES[name].database)
     names = [row[0] for row in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name != 'session'")]
     return {table: set(map(tuple, connection.execute(f"SELECT * FROM {table}"))) for table in names}

@@ -6,12 +6,15 @@ from datetime import datetime
 import pytest
 from werkzeug.test import EnvironBuilder
 
-from webarena_gym.sites.common import forms, texts, times, visits
-from webarena_gym.sites.common.forms import EMAIL, Field
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.seeding import insert
+from webarena_gym.sites.country import formats, texts
+from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.forms import Field as CodeField
-from webarena_gym.sites.kit import Database, Request, Site, redirect
+from webarena_gym.sites.kit import forms, visits
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.forms import EMAIL, Field
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, redirect
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import PLAIN
 from webarena_gym.sites.reddit.forms import USERNAME
 
@@ -34,11 +37,9 @@ def database():
 def ask(database):
     def build(path="/", **form):
         method = "POST" if form else "GET"
-        request = Request(
-            EnvironBuilder(path.partition("?")[0], query_string=path.partition("?")[2], method=method, data=form).get_environ()
-        )
-        request.app = Site("common", __file__).app(database, PLAIN)
-        return request
+        place, _, query = path.partition("?")
+        environ = EnvironBuilder(place, query_string=query, method=method, data=form).get_environ()
+        return Request(environ, database, PLAIN, Site("common", __file__).templates)
 
     return build
 
@@ -146,15 +147,15 @@ def test_pages_for_members_send_strangers_to_sign_in_and_remember_where_they_wer
 
 
 def test_times_are_written_as_databases_hold_them_and_spans_in_their_largest_unit(ask):
-    assert times.stamp(ask()) == "2023-03-05 10:00:00"
-    assert [times.span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
+    assert ask().stamp == "2023-03-05 10:00:00"
+    assert [formats.span(seconds) for seconds in (0, 60, 7200, 86400 * 29, 86400 * 365)] == [
         "",
         "1 minute",
         "2 hours",
         "29 days",
         "1 year",
     ]
-    assert times.span(86400 * 29, in_weeks=True) == "4 weeks"
+    assert formats.span(86400 * 29, in_weeks=True) == "4 weeks"
 
 
 def test_texts_for_addresses_counts_and_searches(database):

@@ -5,7 +5,7 @@ from contextlib import suppress
 
 import pytest
 
-from webarena_gym.sites.database import Database
+from webarena_gym.sites.kit.database import Database
 
 
 @pytest.fixture

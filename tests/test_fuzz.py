@@ -5,8 +5,10 @@ import pytest
 from tests import crawl
 from tests.crawl import Walk, survey
 from webarena_gym.sites import world
-from webarena_gym.sites.kit import Response, Site, redirect
-from webarena_gym.sites.world import DATABASES, HOSTS, connect, load_world
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.kit.requests import Response, redirect
+from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.world import connect, load_world
 
 STEPS = 150
 

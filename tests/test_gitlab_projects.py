@@ -12,9 +12,9 @@ from werkzeug.test import Client, TestResponse
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import gitlab
-from webarena_gym.sites.kit import Database, sign_in
-from webarena_gym.sites.world import build
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.world import build, load_site
 
 HOST = "http://code.test"
 ODD = (
@@ -43,7 +43,7 @@ class Visitor:
     def __init__(self) -> None:
         database = Database(content())
         self.db = database.connection
-        self.app = gitlab.create_app(database)
+        self.app = load_site("gitlab").app(database)
         self.browser = InProcessBrowser(Network({"code.test": self.app}))
         self.me = self.row("SELECT * FROM user WHERE user_id = 1")
         self.become(1)

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from webarena_gym.sites.common.people import population
+from webarena_gym.sites.country.people import population
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import RESERVED
 from webarena_gym.sites.gitlab.slugs import is_slug

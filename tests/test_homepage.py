@@ -8,11 +8,11 @@ import pytest
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import homepage
-from webarena_gym.sites.common.people import population
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.country.people import population
 from webarena_gym.sites.homepage.arithmetic import calculate, read
-from webarena_gym.sites.kit import Database
-from webarena_gym.sites.world import HOSTS, build
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.world import build, load_site
 
 HOST = "http://home.test"
 
@@ -23,7 +23,7 @@ class Visitor:
     def __init__(self):
         database = Database(build("homepage", 1))
         self.db = database.connection
-        self.browser = InProcessBrowser(Network({"home.test": homepage.create_app(database)}))
+        self.browser = InProcessBrowser(Network({"home.test": load_site("homepage").app(database)}))
         self.browser.start([f"{HOST}/"], {})
 
     def open(self, path):

@@ -12,7 +12,7 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import Task
 
 STEPS = 250

@@ -88,7 +88,7 @@ def interrupted(interruption, call):
 def forget_pages():
     """Let pages be rendered and read anew, which takes most of the lines of a step."""
     read_source.cache_clear()
-    load_world(1000).answers._kept.clear()
+    load_world(1000).responses._kept.clear()
 
 
 def check_interruptions(env, task, make_interruption, times):

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from tests.crawl import ODD, survey
 from webarena_gym.env import WebArenaLite
-from webarena_gym.sites.world import DATABASES, HOSTS, load_world
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import at_url
 

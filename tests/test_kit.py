@@ -9,7 +9,9 @@ from jinja2 import DictLoader, TemplateNotFound
 from werkzeug.exceptions import Forbidden
 
 from webarena_gym.pages.network import HostUnknownError, Network
-from webarena_gym.sites.kit import Database, Site, sign_in
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.kit.site import Site
 
 SCHEMA = """
 CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;

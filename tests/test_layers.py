@@ -3,10 +3,12 @@
 import ast
 import subprocess
 import sys
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from webarena_gym.sites.catalogue import SITES
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "webarena_gym").rglob("*.py"))
@@ -26,6 +28,7 @@ ALLOWED = {
     "servers": {"browsers", "errors", "observation", "pages", "sites"},
     "evaluators": {"answers", "changes", "errors", "observation", "pages", "servers"},
     "tasks": {"actions", "answers", "errors", "evaluators", "observation", "pages", "sites"},
+    "templates": {"actions", "answers", "evaluators", "observation", "sites", "tasks"},
     "venues": {"browsers", "changes", "errors", "evaluators", "pages", "servers", "sites", "tasks"},
     "episode": {
         "actions",
@@ -113,17 +116,60 @@ def test_imports_point_one_way(path):
             assert parts[1] in ALLOWED[own], f"{own} must not import {parts[1]}"
 
 
-def test_sites_import_each_other_only_where_one_works_on_the_other_s_database():
-    for path in FILES:
-        parts = path.relative_to(ROOT / "webarena_gym").parts
-        if parts[0] == "sites" and len(parts) > 2:
-            others = {
-                name.split(".")[2]
-                for name in imports(path)
-                if name.startswith("webarena_gym.sites.") and len(name.split(".")) > 2
-            }
-            allowed = {"kit", "layout", "common", parts[1]} | ({"shopping"} if parts[1] == "shopping_admin" else set())
-            assert others <= allowed, path
+SHARED = {
+    "country": set(),
+    "layout": {"country"},
+    "kit": {"country", "layout"},
+    "catalogue": set(),
+    "sources": set(),
+    "changes": {"catalogue"},
+    "world": {"catalogue", "changes", "sources", "kit", "layout"},
+}
+"""What of `sites` its shared parts may import. A site may import the first four."""
+
+OF_SITES = {name: {"country", "layout", "kit"} for name in SITES} | {
+    "shopping_admin": {"country", "layout", "kit", "shopping"},  # works on the shop's database
+    "homepage": {"country", "layout", "kit", "catalogue"},  # leads to all sites
+}
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if unit(path) == "sites"], ids=lambda path: str(path.relative_to(ROOT))
+)
+def test_imports_inside_of_sites_point_one_way(path):
+    own = path.relative_to(ROOT / "webarena_gym" / "sites").parts[0].removesuffix(".py")
+    for name in modules_imported(path):
+        parts = name.split(".")
+        if parts[:2] == ["webarena_gym", "sites"] and len(parts) > 2 and parts[2] != own:
+            assert parts[2] in (SHARED | OF_SITES)[own], f"{own} must not import {parts[2]}"
+
+
+def modules_imported(path, at_the_top=False):
+    """The modules of the package that a file imports, with a package's `__init__` where something is imported from it."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in tree.body if at_the_top else ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                yield name if name in MODULES else node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def module(path):
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module(path): path for path in FILES}
+
+
+def test_no_modules_import_each_other_in_a_circle():
+    graph = {name: set(modules_imported(path, at_the_top=True)) & MODULES.keys() for name, path in MODULES.items()}
+    try:
+        order = list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' <- '.join(error.args[1])}")
+    assert len(order) == len(FILES)
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))

@@ -17,10 +17,11 @@ from webarena_gym.observation.labels import MAX_LABEL, Labels
 from webarena_gym.observation.reading import clean
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
-from webarena_gym.sites.kit import Site
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.layout.wording import Wording, table
-from webarena_gym.sites.world import HOSTS, load_site, load_world
+from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
 from webarena_gym.tools.audit import replay
 
@@ -67,7 +68,7 @@ def pages():
     for name, paths in PATHS.items():
         client = Client(load_site(name).app(databases[name]))
         for host, cookies in world.cookies([name]).items():
-            client.set_cookie(Site.cookie, cookies[Site.cookie], domain=host)
+            client.set_cookie(COOKIE, cookies[COOKIE], domain=host)
         found += [
             client.get(path, base_url=f"http://{HOSTS[name]}", follow_redirects=True).get_data(as_text=True) for path in paths
         ]

@@ -19,9 +19,10 @@ from webarena_gym.episode.spaces import within_charset
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Response
 from webarena_gym.pages.page import Page, Tab
-from webarena_gym.sites.common import forms, texts
+from webarena_gym.sites.country import texts
 from webarena_gym.sites.gitlab import markdown, planning, slugs
 from webarena_gym.sites.homepage import arithmetic
+from webarena_gym.sites.kit import forms
 from webarena_gym.sites.layout.wording import Wording
 from webarena_gym.sites.map.addresses import read_address
 from webarena_gym.sites.map.units import read_coordinates

@@ -11,14 +11,14 @@ from werkzeug.test import Client
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import map as site
-from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.geometry import Point, metres_between
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
 from webarena_gym.sites.map.steps import directions, line
 from webarena_gym.sites.map.units import distance, duration
-from webarena_gym.sites.world import build
+from webarena_gym.sites.world import build, load_site
 
 HOST = "http://map.test"
 ODD = (
@@ -51,7 +51,7 @@ class Visitor:
     def __init__(self) -> None:
         database = Database(content())
         self.db = database.connection
-        self.network = Network({"map.test": site.create_app(database)})
+        self.network = Network({"map.test": load_site("map").app(database)})
         self.browser = InProcessBrowser(self.network)
         self.browser.start([f"{HOST}/"], {})
 
@@ -132,7 +132,7 @@ def test_the_front_page_shows_the_country_and_moves_the_map(visitor):
 
 
 def test_pictures_are_drawings_that_show_more_from_nearby(visitor):
-    client = Client(site.create_app(Database(content())))
+    client = Client(load_site("map").app(Database(content())))
     (town,) = visitor.rows("SELECT * FROM towns ORDER BY population DESC LIMIT 1")
     far = client.get("/export/map.svg?zoom=8").get_data(as_text=True)
     near = client.get(f"/export/map.svg?zoom=14&lat={town['latitude']}&lon={town['longitude']}")
@@ -372,7 +372,7 @@ def test_a_note_needs_a_place_that_is_known_and_only_one(me):
 
 
 def test_only_the_author_may_delete_a_note_or_withdraw_a_suggestion():
-    client = Client(site.create_app(Database(content())))
+    client = Client(load_site("map").app(Database(content())))
     db = client.application.database.connection
     sid = sign_in(db, user_id=2)
     client.set_cookie("sid", sid, domain="localhost")
@@ -420,7 +420,7 @@ def test_signing_up_makes_an_account(visitor):
 
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_input_is_answered_with_a_page(odd):
-    client = Client(site.create_app(Database(content())))
+    client = Client(load_site("map").app(Database(content())))
     sid = sign_in(client.application.database.connection, user_id=1)
     client.set_cookie("sid", sid, domain="localhost")
     key = client.get("/note/new").text.partition('name="form_key" value="')[2].partition('"')[0]
@@ -444,7 +444,7 @@ def test_odd_input_is_answered_with_a_page(odd):
     "path", ["/place/0", "/town/99", "/state/9", "/street/99999", "/note/999", "/nearby", "/place/999999999999999", "/none"]
 )
 def test_what_is_not_there_is_a_page_of_its_own(path):
-    client = Client(site.create_app(Database(content())))
+    client = Client(load_site("map").app(Database(content())))
     answer = client.get(path)
     assert answer.status_code == 404
     assert "Off the map" in answer.text

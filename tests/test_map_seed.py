@@ -11,7 +11,7 @@ from itertools import pairwise
 import networkx
 import pytest
 
-from webarena_gym.sites.common.country import KINDS, country
+from webarena_gym.sites.country.geography import KINDS, country
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of
 from webarena_gym.sites.map.categories import CATEGORIES

@@ -11,8 +11,9 @@ import pytest
 
 from tests.crawl import Visitor, home, survey
 from tests.markup import problems
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import HOSTS, load_world
+from webarena_gym.sites.world import load_world
 
 WORLD = 0
 LARGEST = 64_000  # characters of a page

@@ -12,8 +12,9 @@ from webarena_gym.browsers import urls
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.observation import observe
 from webarena_gym.pages.page import Page, Tab
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import HOSTS, load_world
+from webarena_gym.sites.world import load_world
 
 SIZES = ((15, 240), (75, 1_200), (1_250, 20_000))  # characters; a field that refuses the largest mostly takes the others
 FLOOR = 0.12  # seconds of CPU time for storing a text and looking at it twice

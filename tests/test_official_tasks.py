@@ -19,7 +19,8 @@ from webarena_gym.evaluators import check, evaluate
 from webarena_gym.servers.addresses import placeholders, read_addresses
 from webarena_gym.servers.logins import LOGINS
 from webarena_gym.servers.placeholders import resolve, resolve_all
-from webarena_gym.tasks.task import SITES, read_tasks
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.tasks.task import read_tasks
 from webarena_gym.venues.servers import login_sites
 
 DATA = Path(os.environ.get("WEBARENA_LITE_DATA") or Path(__file__).parent.parent.parent / "shared" / "data" / "webarena_lite")

@@ -14,7 +14,7 @@ from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.addresses import agree, place_of, read_address
 from webarena_gym.observation import visible_text
 from webarena_gym.servers.placeholders import resolve
-from webarena_gym.sites.world import HOSTS, URLS
+from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Task, draw, templates
 from webarena_gym.venues.embedded import EmbeddedVenue
 from webarena_gym.venues.venue import outcome

@@ -3,7 +3,6 @@
 import hashlib
 import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -13,8 +12,10 @@ from werkzeug.test import Client
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import reddit
-from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.catalogue import schema
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.world import load_site
 
 HOST = "http://forum.test"
 NOW = "2023-06-10 12:00:00"
@@ -64,7 +65,7 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
 @pytest.fixture(scope="module")
 def base() -> bytes:
     db = sqlite3.connect(":memory:")
-    db.executescript((Path(reddit.__file__).parent / "schema.sql").read_text())
+    db.executescript(schema("reddit"))
     for table, rows in ROWS.items():
         db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
     db.commit()
@@ -77,7 +78,7 @@ class Visitor:
     def __init__(self, base: bytes) -> None:
         database = Database(base)
         self.db = database.connection
-        self.app = reddit.create_app(database)
+        self.app = load_site("reddit").app(database)
         self.network = Network({"forum.test": self.app})
         self.browser = InProcessBrowser(self.network)
         self.browser.start([f"{HOST}/"], {})

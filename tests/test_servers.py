@@ -18,7 +18,8 @@ from webarena_gym.servers.logins import LOGINS, Login, is_signed_in, log_in
 from webarena_gym.servers.placeholders import resolve_all
 from webarena_gym.servers.rest import RefusedError, request_json
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
-from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.tasks.task import parse_task
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.doctor import examine
 from webarena_gym.venues.servers import ServerVenue, login_sites

@@ -6,8 +6,8 @@ import pytest
 
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Step, draw
-from webarena_gym.tasks.several import TEMPLATES
-from webarena_gym.tasks.several.routes import holds, is_clear, tabs
+from webarena_gym.templates.several import TEMPLATES
+from webarena_gym.templates.several.routes import holds, is_clear, tabs
 from webarena_gym.tools.audit import replay
 
 WORLD = 1

@@ -13,7 +13,9 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
 from webarena_gym.sites import shopping
-from webarena_gym.sites.kit import Database, sign_in
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.world import load_site
 
 HOST = "http://shop.test"
 NOW = "2023-06-10 12:00:00"
@@ -120,7 +122,7 @@ class Visitor:
     def __init__(self, base: bytes) -> None:
         database = Database(base)
         self.db = database.connection
-        self.network = Network({"shop.test": shopping.create_app(database)})
+        self.network = Network({"shop.test": load_site("shopping").app(database)})
         self.browser = InProcessBrowser(self.network)
         self.browser.start([f"{HOST}/"], {})
 

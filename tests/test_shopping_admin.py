@@ -12,10 +12,10 @@ from lxml.html import HtmlElement, document_fromstring
 from tests.shopping_rows import GOODS, NOW, signed_in, small_shop
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.pages.network import Network, Response
-from webarena_gym.sites.kit import money
-from webarena_gym.sites.shopping import create_app as create_shop
-from webarena_gym.sites.shopping_admin import create_app, site
+from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping_admin.base import site
 from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date
+from webarena_gym.sites.world import load_site
 
 HOST = "shop-admin.test"
 HOME = f"http://{HOST}"
@@ -29,7 +29,7 @@ class Person:
     def __init__(self, is_signed_in: bool = True) -> None:
         self.database = small_shop()
         self.session_id = signed_in(self.database) if is_signed_in else ""
-        self.network = Network({HOST: create_app(self.database)})
+        self.network = Network({HOST: load_site("shopping_admin").app(self.database)})
         self.browser = InProcessBrowser(self.network)
         self.browser.start([DASHBOARD], {HOST: {"sid": self.session_id}} if is_signed_in else {})
 
@@ -416,7 +416,7 @@ def test_product_form(person):
 
 
 def test_changes_show_in_the_shop(person):
-    shop = Network({"shop.test": create_shop(person.database)})
+    shop = Network({"shop.test": load_site("shopping").app(person.database)})
     person.open("/admin/catalog/product/edit/id/6/").fill(Price="77.70", Quantity="3").press("Save")
     assert b"$77.70" in shop.request("GET", "http://shop.test/rain-jacket.html").body
     person.tick("Enable Product").press("Save")

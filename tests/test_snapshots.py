@@ -7,7 +7,7 @@ import gymnasium
 import pytest
 
 from webarena_gym.errors import SnapshotError
-from webarena_gym.sites.database import Database
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.world import load_world
 
 WORLD = 0

@@ -105,6 +105,40 @@ def test_the_shipped_files_are_what_the_generator_draws(split):
     assert content["sha256"] == hashlib.sha256(json.dumps(content["tasks"], sort_keys=True).encode()).hexdigest()
 
 
+@pytest.mark.parametrize("split", suite.SPLITS)
+def test_a_template_more_changes_no_task_of_the_others(split, monkeypatch):
+    known = suite.templates()
+    model = known["shopping.order_total"]
+    added = replace(model, name="shopping.added_for_a_test", intent=f"{model.intent} Please.")
+    monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})  # in front of all others
+    part = suite.PARTS["shopping"]
+    monkeypatch.setitem(suite.PARTS, "shopping", part._replace(both=(added.name, *part.both)))
+    own, drawn = suite.load(split), [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
+    assert tuple(task for task in drawn if task.template != added.name) == own
+    assert tuple(drawn[: len(own)]) == own
+    assert sorted(task.world_seed for task in drawn[len(own) :]) == sorted(suite.SPLITS[split].worlds)
+
+
+def test_a_template_less_takes_its_own_tasks_along(monkeypatch):
+    part = suite.PARTS["map"]
+    monkeypatch.setitem(suite.PARTS, "map", part._replace(both=part.both[1:]))
+    kept = [task for task in suite.load("test") if task.template != part.both[0]]
+    assert [task.task_id for task in suite.generate("test")] == [task.task_id for task in kept]
+    assert len(kept) == 164
+
+
+def test_the_number_of_a_template_follows_from_its_name_and_is_no_other_s():
+    numbers = {template.number for template in suite.templates().values()}
+    assert len(numbers) == len(suite.templates())
+    assert suite.templates()["shopping.product_price"].number == 1211072027
+    assert {task.intent_template_id for task in suite.load("train")} <= numbers
+
+
+def test_a_file_that_numbers_templates_in_another_way_is_read():
+    task = suite.load("test")[0]
+    assert parse_task(task.to_json() | {"intent_template_id": 0}) == replace(task, intent_template_id=0)
+
+
 SITES = {
     "test": {"shopping": 45, "shopping_admin": 35, "gitlab": 30, "map": 26, "reddit": 19, "several": 10},
     "train": {"gitlab": 150, "shopping_admin": 147, "shopping": 142, "reddit": 87, "map": 83, "several": 38},

@@ -22,8 +22,9 @@ from webarena_gym.evaluators.kinds.verified import har_entries
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.traffic import LIMIT, UNANSWERED, Traffic
 from webarena_gym.servers.addresses import placeholders
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import read_tasks
-from webarena_gym.tasks.task import SITES, parse_task
+from webarena_gym.tasks.task import parse_task
 
 needs_package = pytest.mark.skipif(
     importlib.util.find_spec("webarena_verified") is None, reason="no webarena-verified here: pip install webarena-verified"

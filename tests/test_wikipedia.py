@@ -14,13 +14,12 @@ import pytest
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
-from webarena_gym.sites import wikipedia
-from webarena_gym.sites.common.country import country
-from webarena_gym.sites.common.people import population
-from webarena_gym.sites.kit import Database
+from webarena_gym.sites.country.geography import country
+from webarena_gym.sites.country.people import population
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
 from webarena_gym.sites.wikipedia.views.search import snippet
-from webarena_gym.sites.world import build
+from webarena_gym.sites.world import build, load_site
 
 HOST = "http://wiki.test"
 SEEDS = (0, 1, 7, 1000, -1, 2**40)
@@ -54,7 +53,7 @@ class Reader:
     def __init__(self, *, signed_in=False):
         database = Database(content(1))
         self.db = database.connection
-        self.network = Network({"wiki.test": wikipedia.create_app(database)})
+        self.network = Network({"wiki.test": load_site("wikipedia").app(database)})
         self.browser = InProcessBrowser(self.network)
         self.sid = column(self.db, "SELECT session_id FROM session")[0]
         self.browser.start([f"{HOST}/"], {"wiki.test": {"sid": self.sid}} if signed_in else {})
@@ -107,9 +106,7 @@ def member():
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = (
-        "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('wikipedia', 7)).hexdigest())"
-    )
+    script = "import hashlib; from webarena_gym.sites.world import build, load_site; print(hashlib.sha256(build('wikipedia', 7)).hexdigest())"
     found = {
         subprocess.run(
             [sys.executable, "-c", script],

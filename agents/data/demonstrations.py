@@ -77,7 +77,7 @@ def draw_tasks(
     worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
 ) -> list[Task]:
     """Return tasks of the training split's templates, or of the named ones, drawn in each world."""
-    wanted = templates or [name for part in PARTS.values() for name in part.train]
+    wanted = templates or [name for part in PARTS.values() for name in part.names("train")]
     return [
         task for world in worlds for task in task_suite.draw(wanted, world_seed=world, count=per_template, variation=variation)
     ]

@@ -2,25 +2,11 @@
 
 import os
 from collections.abc import Mapping
-from typing import NamedTuple
 
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.catalogue import Account as Account
 
-class Account(NamedTuple):
-    """A name and a password. The password never shows in a `repr`."""
-
-    user: str
-    password: str
-
-    def __repr__(self) -> str:
-        return f"Account({self.user!r}, ...)"
-
-
-PUBLISHED: Mapping[str, Account] = {
-    "shopping": Account("emma.lopez@gmail.com", "Password.123"),
-    "shopping_admin": Account("admin", "admin1234"),
-    "reddit": Account("MarvelsGrantMan136", "test1234"),
-    "gitlab": Account("byteblaze", "hello1234"),
-}
+PUBLISHED: Mapping[str, Account] = {name: entry.account for name, entry in SITES.items() if entry.account}
 """What WebArena publishes for its own servers, by site."""
 
 

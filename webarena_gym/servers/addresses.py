@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from webarena_gym.errors import ServerError
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import HOSTS
 
 _PORTS = {"http": 80, "https": 443}
 

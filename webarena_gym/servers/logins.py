@@ -1,7 +1,6 @@
 """Signing in to web applications through a browser, and how that is seen."""
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 from lxml.cssselect import CSSSelector
 from lxml.html import HtmlElement
@@ -11,32 +10,12 @@ from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.catalogue import Login as Login
 
 _SHOWN = 200  # characters of a page that a message tells
 
-
-class Login(NamedTuple):
-    """How one signs in to an application.
-
-    `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
-    of a page that only those who are signed in see: others are led elsewhere, are asked for the password there, or, where there
-    is a `word`, do not find it. "{user}" in the path stands for the account's name.
-    """
-
-    path: str
-    user: str
-    password: str
-    proof: str
-    word: str = ""
-
-
-LOGINS: Mapping[str, Login] = {
-    "shopping": Login("/customer/account/login/", '[name="login[username]"]', '[name="login[password]"]', "/wishlist/"),
-    "shopping_admin": Login("", '[name="login[username]"]', '[name="login[password]"]', "/dashboard", "Dashboard"),
-    "reddit": Login("/login", '[name="_username"]', '[name="_password"]', "/user/{user}/account", "Delete"),
-    "gitlab": Login("/users/sign_in", '[name="user[login]"]', '[name="user[password]"]', "/-/profile"),
-}
+LOGINS: Mapping[str, Login] = {name: entry.login for name, entry in SITES.items() if entry.login}
 """Those of WebArena's applications, by site; the others need none."""
 
 

@@ -17,10 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from fnmatch import fnmatchcase
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from webarena_gym.changes import LABELS, Change
+from webarena_gym.sites.catalogue import schema
 
 _DECLARED = re.compile(r"^-- incidental: (\+?)([a-z_*]+)(?:\.([a-z_*]+))?(?: WHERE (.+?))?(?:  -- .*)?$", re.MULTILINE)
 _PAGE = 4096
@@ -45,11 +45,10 @@ class Incidental(NamedTuple):
 @cache
 def incidental(name: str) -> Incidental:
     """Return what the schema of a site declares to be incidental."""
-    schema = (Path(__file__).parent / name / "schema.sql").read_text(encoding="utf-8")
     tables: set[str] = set()
     columns: list[str] = []
     added: dict[str, str] = {}
-    for plus, table, column, condition in _DECLARED.findall(schema):
+    for plus, table, column, condition in _DECLARED.findall(schema(name)):
         if plus:
             added[table] = " OR ".join(filter(None, (added.get(table), f"({condition or 'TRUE'})")))
         elif column:
@@ -218,8 +217,8 @@ def _called(connection: sqlite3.Connection, table: str, key: Any) -> str:
     own = next((name for name, place in info if place), None)
     if label is None or own is None or key is None:
         return ""
-    for schema in ("main", "base"):
-        found = connection.execute(f"SELECT {label} FROM {schema}.{table} WHERE {own} = ?", (key,)).fetchone()
+    for side in ("main", "base"):
+        found = connection.execute(f"SELECT {label} FROM {side}.{table} WHERE {own} = ?", (key,)).fetchone()
         if found:
             return str(found[0])
     return ""

@@ -1,8 +1,8 @@
 """Worlds: everything that all sites show, drawn from one integer, built once and kept on disk.
 
 A world is a handful of SQLite files, as bytes, made and read only when something of their site is asked for. An episode works
-on copies in memory (`Databases`), so a world is never written to. The cache is keyed by the generators' own source, so a new
-generator never meets an old world.
+on copies in memory (`Databases`), so a world is never written to. The cache is keyed by the generators' sources
+(`sources`), so a new generator never meets an old world.
 """
 
 import hashlib
@@ -16,42 +16,21 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from webarena_gym import progress
 from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.network import Network, WSGIApplication
-from webarena_gym.sites.answers import Answers
+from webarena_gym.sites import sources
+from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes
-from webarena_gym.sites.database import Database, Snapshot
-from webarena_gym.sites.kit import Site
+from webarena_gym.sites.kit.cache import ResponseCache
+from webarena_gym.sites.kit.database import Database, Snapshot
+from webarena_gym.sites.kit.sessions import COOKIE
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import PLAIN, Layout
-
-HOSTS: Mapping[str, str] = {
-    "shopping": "shop.test",
-    "shopping_admin": "shop-admin.test",
-    "reddit": "forum.test",
-    "gitlab": "code.test",
-    "map": "map.test",
-    "wikipedia": "wiki.test",
-    "homepage": "home.test",
-}
-URLS: Mapping[str, str] = {
-    "__SHOPPING__": "http://shop.test",
-    "__SHOPPING_ADMIN__": "http://shop-admin.test/admin",
-    "__REDDIT__": "http://forum.test",
-    "__GITLAB__": "http://code.test",
-    "__MAP__": "http://map.test",
-    "__WIKIPEDIA__": "http://wiki.test",
-    "__HOMEPAGE__": "http://home.test",
-}
-"""Placeholders of task files and where they lead."""
-
-DATABASE_OF: Mapping[str, str] = {name: "shopping" if name == "shopping_admin" else name for name in HOSTS}
-"""The site whose folder holds the schema and the generator of a site's database."""
-
-DATABASES = tuple(dict.fromkeys(DATABASE_OF.values()))
 
 LARGEST_SEED = 999_999_999
 """Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
@@ -65,20 +44,20 @@ class World:
 
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.answers = Answers()
+        self.responses = ResponseCache()
         self.changes: OrderedDict[tuple[str, bytes], list[Change]] = OrderedDict()  # by database and the name of its state
         self._content: dict[str, bytes] = {}
 
     def content(self, site: str) -> bytes:
         """Return the database of a site as the bytes of a SQLite file. Raises WorldError."""
-        name = DATABASE_OF[site]
+        name = SITES[site].database
         if name not in self._content:
             self._content[name] = _load(name, self.seed)
         return self._content[name]
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
-        return {HOSTS[site]: {Site.cookie: session} for site in sites for session in self._sessions(DATABASE_OF[site], site)}
+        return {HOSTS[site]: {COOKIE: session} for site in sites for session in self._sessions(SITES[site].database, site)}
 
     def open(self) -> "Databases":
         """Return databases of one's own, good as new."""
@@ -102,20 +81,20 @@ class Databases(Mapping[str, Database]):
 
     def __init__(self, world: World) -> None:
         self._world = world
-        self.answers = world.answers
+        self.responses = world.responses
         self._open: dict[str, Database] = {}
 
     def __getitem__(self, site: str) -> Database:
-        name = DATABASE_OF[site]
+        name = SITES[site].database
         if name not in self._open:
             self._open[name] = Database(self._world.content(name))
         return self._open[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(DATABASE_OF)
+        return iter(SITES)
 
     def __len__(self) -> int:
-        return len(DATABASE_OF)
+        return len(SITES)
 
     def reset(self) -> None:
         """Bring everything back to the world's first state."""
@@ -159,8 +138,11 @@ class Databases(Mapping[str, Database]):
 
 
 def load_site(name: str) -> Site:
-    """Return a site by its key. Imported on demand, so that an import of the package stays light."""
-    site: Site = import_module(f"webarena_gym.sites.{name}").site
+    """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light."""
+    views = import_module(f"webarena_gym.sites.{name}.views")
+    for module in iter_modules(getattr(views, "__path__", ())):  # a site with few pages has one module of views
+        import_module(f"{views.__name__}.{module.name}")
+    site: Site = import_module(f"webarena_gym.sites.{name}.base").site
     return site
 
 
@@ -170,7 +152,7 @@ def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
 
 
 def _app(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
-    return load_site(name).app(databases[name], layout, databases.answers)
+    return load_site(name).app(databases[name], layout, databases.responses)
 
 
 def _on_demand(make: Callable[[], WSGIApplication]) -> WSGIApplication:
@@ -209,19 +191,13 @@ def cache_folder() -> Path:
 
 @cache
 def _version(name: str) -> str:
-    """A digest of all that decides what a generator makes: the sources and data of its site, and what the sites share."""
-    sites = Path(__file__).parent
-    digest = hashlib.sha256()
-    for file in (file for folder in ("common", name) for file in sorted((sites / folder).rglob("*"))):
-        if file.suffix in (".py", ".sql", ".json", ".txt"):
-            content = file.read_bytes()
-            digest.update(f"{file.relative_to(sites).as_posix()} {len(content)}\n".encode() + content)
-    return digest.hexdigest()[:16]
+    """Return what tells the generator of a database from those of other versions."""
+    return sources.digest(name)
 
 
 def generators() -> str:
-    """Return what tells the generators of all sites from those of other versions, which draw other worlds of the same seeds."""
-    return "-".join(_version(name) for name in dict.fromkeys(DATABASE_OF.values()))
+    """Return what tells the generators of all databases from those of other versions, which draw other worlds of the same seeds."""
+    return "-".join(_version(name) for name in DATABASES)
 
 
 def _load(name: str, seed: int) -> bytes:
@@ -267,8 +243,7 @@ def build(name: str, seed: int) -> bytes:
     """Draw a database from scratch and return it as the bytes of a SQLite file."""
     db = sqlite3.connect(":memory:")
     db.row_factory = sqlite3.Row
-    schema = (Path(__file__).parent / name / "schema.sql").read_text(encoding="utf-8")
-    db.executescript(schema)
+    db.executescript(schema(name))
     import_module(f"webarena_gym.sites.{name}.seed").seed(db, seed)
     db.commit()
     db.execute("VACUUM")

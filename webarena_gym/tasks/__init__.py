@@ -4,15 +4,19 @@ A task's id says where it comes from: `shopping.product_price/1000/0` is draw 0 
 every process. The suite's splits are such draws, in worlds of their own.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import cache
 from importlib import import_module
 from itertools import groupby
 from pathlib import Path
+from pkgutil import iter_modules
 from random import Random
 from typing import NamedTuple
 
 from webarena_gym.errors import TaskError
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
@@ -26,7 +30,6 @@ from webarena_gym.tasks.task import read_tasks as read_tasks
 from webarena_gym.tasks.template import NothingToDraw, Sampler, Template
 
 DATA = Path(__file__).parent / "data"
-_MODULES = ("shopping", "shopping_admin", "reddit", "gitlab", "map", "wikipedia", "several")
 _TRIES = 30  # draws in a row without a new task before a template is given up in a world
 
 
@@ -43,10 +46,12 @@ SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "validation": S
 
 @cache
 def templates() -> dict[str, Template]:
-    """Return all templates by name, in a fixed order."""
+    """Return all templates by name, in a fixed order: site by site, then those over several sites."""
+    package = import_module("webarena_gym.templates")  # imported here, because it is built on this package
+    folders = {module.name for module in iter_modules(package.__path__) if module.ispkg}
     known: dict[str, Template] = {}
-    for name in _MODULES:  # imported here, because they are built on this package
-        known.update(import_module(f"webarena_gym.tasks.{name}").TEMPLATES)
+    for folder in (*(site for site in SITES if site in folders), *sorted(folders - SITES.keys())):
+        known.update(import_module(f"{package.__name__}.{folder}").TEMPLATES)
     return known
 
 
@@ -68,19 +73,15 @@ def spread(
     total: int,
     variation: Variation = "content",
     longest: int | None = None,
-    first: int = 0,
 ) -> list[Task]:
     """Draw `total` different tasks in one world, evenly from the named templates (all by default).
 
-    Where a template has fewer than its share, the others give more. Solutions have at most `longest` steps. `first` turns the
-    order of the templates, so that what is left over does not always fall to the same ones. Raises TaskError for an unknown name,
-    for none, or for a negative number.
+    Where a template has fewer than its share, the others give more. Solutions have at most `longest` steps. Raises TaskError for an
+    unknown name, for none, or for a negative number.
     """
     wanted = named(names)
     if total < 0 or not wanted:
         raise TaskError(f"{total} tasks of {len(wanted)} templates; expected 0 or more of at least one")
-    turn = first * total % len(wanted)
-    wanted = wanted[turn:] + wanted[:turn]
     drawn: list[list[Task]] = [[] for _ in wanted]
     with _Sampling(world_seed, variation) as sampling:
         streams = {place: sampling.several(template, total, longest) for place, template in enumerate(wanted)}
@@ -116,26 +117,41 @@ def load(split: str, world_seed: int | None = None, variation: Variation = "cont
         raise TaskError(f"there is no split {split!r}; expected one of {', '.join(SPLITS)}")
     if world_seed is None:
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
-    return tuple(_drawn(split, (world_seed,), variation))
+    return tuple(_drawn(split, world_seed, variation))
 
 
 def generate(split: str) -> list[Task]:
-    """Draw a split of the suite anew, as it was drawn for the shipped file."""
-    return _drawn(split, SPLITS[split].worlds, "content")
+    """Draw a split of the suite anew, for the shipped file.
+
+    The tasks keep the templates, worlds and order that the shipped file has. A template that is new to it gives one task in each
+    world, behind all others, so that it changes no other task.
+    """
+    worlds, longest = SPLITS[split]
+    names = [name for part in PARTS.values() for name in part.names(split)]
+    shipped = [_parted(record["task_id"])[:2] for record in json.loads(_file(split).read_text(encoding="utf-8"))["tasks"]]
+    plan = [(name, world_seed) for name, world_seed in shipped if name in names and world_seed in worlds]
+    known = {name for name, _ in plan}
+    plan += [(name, world_seed) for name in names if name not in known for world_seed in worlds]
+    with ExitStack() as stack:
+        samplings = {world_seed: stack.enter_context(_Sampling(world_seed, "content")) for world_seed in worlds}
+        streams = {
+            (template.name, world_seed): samplings[world_seed].several(template, len(plan), longest)
+            for template in named(names)
+            for world_seed in worlds
+        }
+        drawn = [next(streams[place], None) for place in plan]
+    return [task for task in drawn if task is not None]
 
 
-def _drawn(split: str, worlds: Sequence[int], variation: Variation) -> list[Task]:
-    """Draw as many tasks as a split has, from all the worlds together, site by site."""
-    tasks: list[Task] = []
+def _file(split: str) -> Path:
+    return DATA / f"{split}.json"
+
+
+def _drawn(split: str, world_seed: int, variation: Variation) -> Iterator[Task]:
+    """Draw as many tasks in another world as a split has, site by site."""
     for part in PARTS.values():
-        names = part.test if split == "test" else part.train
-        total = part.train_tasks if split == "train" else len(names)
-        for place, world_seed in enumerate(worlds):
-            share = total // len(worlds) + (place < total % len(worlds))
-            tasks += spread(
-                names, world_seed=world_seed, total=share, longest=SPLITS[split].longest, first=place, variation=variation
-            )
-    return tasks
+        total, longest = part.total(split), SPLITS[split].longest
+        yield from spread(part.names(split), world_seed=world_seed, total=total, variation=variation, longest=longest)
 
 
 def find(task_id: str, variation: Variation = "content") -> Task:
@@ -169,7 +185,7 @@ def select(
 
 @cache
 def _shipped(split: str) -> tuple[Task, ...]:
-    return read_tasks(DATA / f"{split}.json")
+    return read_tasks(_file(split))
 
 
 @cache
@@ -216,8 +232,7 @@ class _Sampling:
         """Return draw `index` of a template. Raises NothingToDraw."""
         rng = Random(f"{template.name}/{self._world_seed}/{index}")
         sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
-        template_id = list(templates()).index(template.name)
-        return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed, template_id)
+        return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different intents and solutions of at most `longest` steps."""

@@ -17,15 +17,13 @@ class Part(NamedTuple):
     train_only: tuple[str, ...]
     train_tasks: int
 
-    @property
-    def test(self) -> tuple[str, ...]:
-        """The templates of the test split."""
-        return self.both + self.test_only
+    def names(self, split: str) -> tuple[str, ...]:
+        """Return the templates of a split; validation has those of training."""
+        return self.both + (self.test_only if split == "test" else self.train_only)
 
-    @property
-    def train(self) -> tuple[str, ...]:
-        """The templates of the training split."""
-        return self.both + self.train_only
+    def total(self, split: str) -> int:
+        """Return how many tasks they give together."""
+        return self.train_tasks if split == "train" else len(self.names(split))
 
 
 def _part(site: str, train_tasks: int, both: str, test_only: str = "", train_only: str = "") -> Part:

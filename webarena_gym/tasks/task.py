@@ -11,11 +11,11 @@ from typing import Any, Literal
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
-from webarena_gym.sites.world import HOSTS, LARGEST_SEED, is_seed
+from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 from webarena_gym.tasks.verified import is_verified, translate
 
-SITES = tuple(HOSTS)
 _NOTES = ("string_note", "annotation_note")  # belong into `eval`; one official task has its note beside it
 _REQUIRED = ("task_id", "sites", "start_url", "intent", "eval")
 _WEBRL = DIALECTS["webrl"]
@@ -114,7 +114,7 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
     _check_types(record, _TYPES, where)
     sites = record["sites"]
-    if not isinstance(sites, list) or not sites or any(site not in SITES for site in sites):
+    if not isinstance(sites, list) or not sites or any(not isinstance(site, str) or site not in SITES for site in sites):
         raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of some of {', '.join(SITES)}")
     seed = record.get("world_seed")
     if seed is not None and not is_seed(seed):

@@ -8,6 +8,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from random import Random
 from typing import Any
 
@@ -21,7 +22,7 @@ from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.observation.labels import MAX_LABEL
 from webarena_gym.observation.reading import clean
-from webarena_gym.sites.kit import Database
+from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
@@ -79,7 +80,12 @@ class Template:
     intent: str  # with slots in braces
     draw: Callable[[Sampler], Draw] = field(repr=False)
 
-    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int, template_id: int) -> Task:
+    @property
+    def number(self) -> int:
+        """What task files call `intent_template_id`: 31 bits that follow from the name alone."""
+        return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
+
+    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int) -> Task:
         """Draw one task. Raises NothingToDraw."""
         drawn = self.draw(sampler)
         return Task(
@@ -90,7 +96,7 @@ class Template:
             eval=_with_site(drawn.eval, self.sites[0]),
             intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
-            intent_template_id=template_id,
+            intent_template_id=self.number,
             template=self.name,
             world_seed=world_seed,
             solution=tuple(_in_layout(step, sampler.layout) for step in drawn.solution),

@@ -16,8 +16,9 @@ from webarena_gym import __version__, progress
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.errors import TaskError, WebArenaGymError
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import DATABASES, HOSTS, cache_folder, load_world
+from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
 

@@ -6,9 +6,10 @@ from typing import Any
 
 from werkzeug.serving import run_simple
 
-from webarena_gym.sites.kit import Site
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.world import HOSTS, load_site, load_world
+from webarena_gym.sites.world import load_site, load_world
 
 
 class Front:
@@ -21,7 +22,7 @@ class Front:
         world = load_world(world_seed)
         databases = world.open()
         self._sites = {_label(host): load_site(name).app(databases[name], layout) for name, host in HOSTS.items()}
-        self._sessions = {_label(host): cookies[Site.cookie] for host, cookies in world.cookies(HOSTS).items()}
+        self._sessions = {_label(host): cookies[COOKIE] for host, cookies in world.cookies(HOSTS).items()}
         self._lock = threading.Lock()
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -30,8 +31,8 @@ class Front:
             start_response("404 Not Found", [("Content-Type", "text/plain")])
             return [f"Open one of {', '.join(addresses(None).values())}, with this port.\n".encode()]
         answer = start_response
-        if label in self._sessions and f"{Site.cookie}=" not in environ.get("HTTP_COOKIE", ""):
-            session = f"{Site.cookie}={self._sessions[label]}"
+        if label in self._sessions and f"{COOKIE}=" not in environ.get("HTTP_COOKIE", ""):
+            session = f"{COOKIE}={self._sessions[label]}"
             environ["HTTP_COOKIE"] = session
 
             def answer(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:

@@ -8,9 +8,10 @@ from webarena_gym.browsers import Browser
 from webarena_gym.changes import Change
 from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.pages.network import Network
-from webarena_gym.sites.database import Snapshot as DatabaseSnapshot
+from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import URLS, Databases, World, connect, generators, load_world
+from webarena_gym.sites.world import Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.venues.starts import first_pages, opening
 

@@ -15,8 +15,8 @@ from webarena_gym.servers.addresses import hosts, placeholders
 from webarena_gym.servers.logins import LOGINS, Login
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.servers.sessions import KeepingBrowser, Sessions
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.tasks import Task
-from webarena_gym.tasks.task import SITES
 from webarena_gym.venues.starts import first_pages, opening
 
 

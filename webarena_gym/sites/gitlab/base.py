@@ -5,13 +5,14 @@ from datetime import date, datetime
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common import visits
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import amount
-from webarena_gym.sites.common.times import span
+from webarena_gym.sites.country.formats import span
+from webarena_gym.sites.country.texts import amount
 from webarena_gym.sites.gitlab import access, queries
 from webarena_gym.sites.gitlab.markdown import render_markdown
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import visits
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
 
 BRAND = "Codeyard"
 RESERVED = (

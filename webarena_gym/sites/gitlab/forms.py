@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from webarena_gym.sites.common import forms
+from webarena_gym.sites.kit import forms
 
 
 class Field(forms.Field):

@@ -3,12 +3,12 @@
 import sqlite3
 from typing import Any, NamedTuple
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.base import my_id
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 
 ORDERS = {
     "latest_activity_desc": ("Last updated", "p.last_activity_at DESC, p.project_id"),

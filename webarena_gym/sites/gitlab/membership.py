@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import clean, day
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.access import ROLES, group_role, project_role, rank
 from webarena_gym.sites.gitlab.base import my_id
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.forms import clean, day
+from webarena_gym.sites.kit.requests import Request
 
 MOST_INVITED = 50
 
@@ -152,7 +151,7 @@ def set_role(request: Request, place: Place, user_id: int, role: str, expires: s
     request.db.execute(
         f"""INSERT INTO {place.table} ({place.column}, user_id, role, expires_on, created_at) VALUES (?, ?, ?, ?, ?)
         ON CONFLICT DO UPDATE SET role = excluded.role, expires_on = excluded.expires_on""",
-        (place.row_id, user_id, role, expires, stamp(request)),
+        (place.row_id, user_id, role, expires, request.stamp),
     )
 
 

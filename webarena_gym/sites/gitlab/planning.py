@@ -11,9 +11,9 @@ from urllib.parse import urlencode
 
 from werkzeug.datastructures import MultiDict
 
-from webarena_gym.sites.common.formats import long_date
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.formats import long_date
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.forms import clean
 
 NONE = "None"
 """What the URL says for "without a milestone" and "assigned to nobody"."""

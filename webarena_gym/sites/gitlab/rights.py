@@ -12,7 +12,7 @@ from webarena_gym.sites.gitlab import items
 from webarena_gym.sites.gitlab.base import can, find_project, my_id
 from webarena_gym.sites.gitlab.merging import Change, conflict
 from webarena_gym.sites.gitlab.planning import ISSUE, Kind
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 
 
 def find_item(request: Request, kind: Kind, namespace: str, path: str, iid: int) -> tuple[sqlite3.Row, sqlite3.Row]:

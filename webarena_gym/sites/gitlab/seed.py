@@ -5,15 +5,15 @@ import sqlite3
 from datetime import datetime
 from typing import Any
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.world import extras
 from webarena_gym.sites.gitlab.world.people import ME, PASSWORD, Group, User, draw_groups, draw_strangers, draw_users
 from webarena_gym.sites.gitlab.world.planning import Item, Plan, draw_plans
 from webarena_gym.sites.gitlab.world.projects import Project, draw_projects
 from webarena_gym.sites.gitlab.world.repositories import Repository, draw_repositories
+from webarena_gym.sites.kit.sessions import sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int) -> None:

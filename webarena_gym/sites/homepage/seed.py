@@ -2,10 +2,10 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.people import population
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.kit.sessions import sign_in
 
 
 def seed(db: sqlite3.Connection, seed: int) -> None:

@@ -1,9 +1,8 @@
 """The pages: the sites, the accounts, the calculator and the scratchpad."""
 
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.homepage.arithmetic import OPERATIONS, calculate, read
 from webarena_gym.sites.homepage.base import doors, site
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 LONGEST_NOTE = 10_000  # characters
 _DROPPED = dict.fromkeys([*range(9), *range(11, 32), 127, *range(0xD800, 0xE000)])  # control characters but tab and newline
@@ -60,6 +59,6 @@ def save_note(request: Request) -> str | Response:
         return request.render("scratchpad.html", note=note, text=text, error=error)
     request.db.execute("DELETE FROM note")
     if text:
-        request.db.execute("INSERT INTO note VALUES (?, ?)", (text, stamp(request)))
+        request.db.execute("INSERT INTO note VALUES (?, ?)", (text, request.stamp))
     request.flash("The note was saved." if text else "The scratchpad was cleared.")
     return redirect("/scratchpad")

@@ -9,8 +9,8 @@ translated, is a way through these.
 from functools import cache, cached_property
 from typing import Literal
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.layout.shapes import Shape
 from webarena_gym.sites.layout.wording import Wording
 

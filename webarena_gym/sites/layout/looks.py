@@ -1,7 +1,7 @@
 """What pages look like in a layout: colours, type, corners and distances, laid over a site's own style sheet."""
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
 
 _FONTS = (
     "Georgia, 'Times New Roman', serif",

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser, builder, tostring
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.layout.looks import style_sheet
 from webarena_gym.sites.layout.parts import are_apart, enclose, has_text_behind, move_behind, names
 from webarena_gym.sites.layout.records import definitions_as_table, table_as_records

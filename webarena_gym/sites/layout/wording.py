@@ -10,8 +10,8 @@ import re
 from functools import cache
 from pathlib import Path
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import is_held_out, share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import is_held_out, share
 
 _TABLE = Path(__file__).parent / "wording.json"
 _DEEPEST = 4  # labels in each other; ours go two deep, what people write may go on and on

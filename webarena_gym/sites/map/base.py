@@ -3,9 +3,10 @@
 import sqlite3
 from urllib.parse import quote, urlencode
 
-from webarena_gym.sites.common import visits
-from webarena_gym.sites.common.forms import clean, line
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import visits
+from webarena_gym.sites.kit.forms import clean, line
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.units import coordinates, distance, duration

@@ -3,7 +3,7 @@
 from math import atan2, cos, degrees, hypot, radians
 from typing import NamedTuple
 
-from webarena_gym.sites.common.country import KM_PER_DEGREE
+from webarena_gym.sites.country.geography import KM_PER_DEGREE
 
 
 class Point(NamedTuple):

@@ -5,12 +5,12 @@ import json
 import sqlite3
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST, Country, country
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import population
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, country
+from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
 from webarena_gym.sites.map.world.roads import Board

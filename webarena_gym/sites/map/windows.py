@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.sites.common.country import EAST, NORTH, SOUTH, WEST
-from webarena_gym.sites.common.forms import whole_number
+from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
+from webarena_gym.sites.kit.forms import whole_number
 from webarena_gym.sites.map.base import url
 from webarena_gym.sites.map.drawing import LEAST_ZOOM, LOOKS, MOST_ZOOM, Window
 from webarena_gym.sites.map.geometry import Point

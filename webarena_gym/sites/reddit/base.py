@@ -2,10 +2,11 @@
 
 import sqlite3
 
-from webarena_gym.sites.common import visits
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import amount
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.country.texts import amount
+from webarena_gym.sites.kit import visits
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.texts import ago
 

@@ -3,7 +3,7 @@
 import re
 from typing import ClassVar
 
-from webarena_gym.sites.common import forms
+from webarena_gym.sites.kit import forms
 
 
 class Field(forms.Field):

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any
 
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.reddit.base import PER_PAGE, my_id
 from webarena_gym.sites.reddit.queries import CARD, DAYS, LISTED, ORDER_BY, PERIODS, WITH_PERIOD
 

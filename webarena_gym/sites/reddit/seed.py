@@ -4,10 +4,10 @@ import sqlite3
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world import forums, people, posts
 from webarena_gym.sites.reddit.world.forums import Forum, Voice

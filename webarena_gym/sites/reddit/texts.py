@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from webarena_gym.sites.common import texts
-from webarena_gym.sites.common.times import span
+from webarena_gym.sites.country import texts
+from webarena_gym.sites.country.formats import span
 
 _LONGEST_SLUG = 60
 

@@ -3,7 +3,7 @@
 import sqlite3
 from collections.abc import Mapping
 
-from webarena_gym.sites.common.forms import Field
+from webarena_gym.sites.kit.forms import Field
 from webarena_gym.sites.shopping.queries import marks
 
 ADDRESS = {

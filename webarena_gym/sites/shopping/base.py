@@ -2,9 +2,10 @@
 
 import sqlite3
 
-from webarena_gym.sites.common import visits
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import visits
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.shopping import carts, queries
 
 ID = "int(max=2147483647)"  # the converter for ids in routes: what SQLite could not hold is no address of ours

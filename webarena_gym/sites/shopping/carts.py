@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.shopping import pricing, queries
 from webarena_gym.sites.shopping.forms import RefusedError
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from webarena_gym.sites.common.formats import money
-from webarena_gym.sites.common.forms import whole_number
-from webarena_gym.sites.common.paging import Pager
+from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.kit.forms import whole_number
+from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.layout import PLAIN, Layout
 
 LIMITS = (12, 24, 36)  # products on one page, in the plain layout

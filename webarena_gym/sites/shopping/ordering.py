@@ -3,8 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.shopping import carts, pricing, queries
 from webarena_gym.sites.shopping.addressing import ADDRESS
 from webarena_gym.sites.shopping.carts import Line
@@ -53,7 +52,7 @@ def place(
             buyer["customer_id"] if buyer else None,
             email,
             f"{named['firstname']} {named['lastname']}",
-            stamp(request),
+            request.stamp,
             totals.subtotal_cents,
             totals.discount_cents,
             totals.coupon_code,

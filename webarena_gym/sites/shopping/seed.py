@@ -4,11 +4,11 @@ import json
 import sqlite3
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
-from webarena_gym.sites.common.texts import slug
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer

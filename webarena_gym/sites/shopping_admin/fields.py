@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import TypeVar
 
-from webarena_gym.sites.common import forms
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit import forms
+from webarena_gym.sites.kit.requests import Request
 
 _AMOUNT = re.compile(r"(-?)\$?([0-9]{1,9})?(?:\.([0-9]{1,2}))?")
 _Value = TypeVar("_Value")

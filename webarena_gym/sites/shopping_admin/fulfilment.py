@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from webarena_gym.errors import FormError
-from webarena_gym.sites.common.formats import money
+from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.queries import insert, next_number, one, update
 
 STATUSES = {

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from webarena_gym.sites.common.forms import clean, whole_number
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.kit import Request, Response, date_time, money, redirect
+from webarena_gym.sites.country.formats import date_time, money
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.forms import clean, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.shopping_admin.fields import parse_cents, parse_count, parse_date, written_cents
 

@@ -4,9 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common import visits
-from webarena_gym.sites.common.forms import clean, line
-from webarena_gym.sites.kit import Request, Site
+from webarena_gym.sites.kit import visits
+from webarena_gym.sites.kit.forms import clean, line
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.wikipedia import markup, queries
 
 NAME = "Lexandria"

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.texts import like
+from webarena_gym.sites.country.texts import like
 
 Row = sqlite3.Row
 _MOST_WORDS = 10

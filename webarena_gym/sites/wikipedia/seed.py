@@ -4,11 +4,11 @@ import sqlite3
 from collections import Counter
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.clock import moment
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import population
-from webarena_gym.sites.common.seeding import insert
-from webarena_gym.sites.common.sessions import sign_in
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.wikipedia.markup import links, sections, whole
 from webarena_gym.sites.wikipedia.world import encyclopedia
 from webarena_gym.sites.wikipedia.world.article import Article

@@ -19,8 +19,9 @@ from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.browsers.submission import URLENCODED, Entry, encode, entries, request_of
 from webarena_gym.pages.network import Network
+from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import Variation
-from webarena_gym.sites.world import HOSTS, URLS, load_site, load_world
+from webarena_gym.sites.world import load_site, load_world
 from webarena_gym.venues.embedded import EmbeddedVenue
 
 _LOADED_A_RULE = 8  # and more where pages of another kind lead to it

@@ -11,7 +11,8 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.episode.reference import follow
 from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import resolve
-from webarena_gym.sites.world import URLS, load_world
+from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tools.audit.deeds import Deed, Repertoire, visitor
 from webarena_gym.tools.audit.findings import Findings

@@ -4,12 +4,12 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 
 @site.get("/<namespace>/<path>/-/branches")

@@ -5,12 +5,12 @@ from itertools import groupby
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import git, merging, queries
 from webarena_gym.sites.gitlab.base import find_project, site
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 40
 

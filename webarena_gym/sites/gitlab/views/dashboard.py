@@ -5,7 +5,7 @@ import sqlite3
 from webarena_gym.sites.gitlab.base import current_user, members_only, site
 from webarena_gym.sites.gitlab.listing import list_projects
 from webarena_gym.sites.gitlab.views.explore import explore
-from webarena_gym.sites.kit import Request, Response
+from webarena_gym.sites.kit.requests import Request, Response
 
 _TABS = {
     "Yours": ("/dashboard/projects", "p.project_id IN (SELECT project_id FROM membership WHERE user_id = :me)"),

@@ -3,7 +3,7 @@
 from webarena_gym.sites.gitlab.base import my_id, site
 from webarena_gym.sites.gitlab.listing import list_projects
 from webarena_gym.sites.gitlab.views.groups import render_groups
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 
 TABS = (("/explore", "All projects"), ("/explore?sort=stars_desc", "Most starred"), ("/explore/groups", "All groups"))
 

@@ -5,17 +5,16 @@ from typing import Any
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import clean, complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.common.times import stamp
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, VISIBLE_GROUP, group_role, rank
 from webarena_gym.sites.gitlab.base import RESERVED, members_only, my_id, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.listing import list_projects
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 FIELDS = {
     "name": Field("Group name"),
@@ -113,7 +112,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
     values, errors = _read(request, None)
     if errors:
         return _form(request, values, errors)
-    now = stamp(request)
+    now = request.stamp
     group_id = request.db.execute(
         "INSERT INTO user_group (path, name, description, visibility, created_at) VALUES (?, ?, ?, ?, ?)",
         (values["path"], values["name"], values["description"], values["visibility"], now),

@@ -4,7 +4,7 @@ from webarena_gym.sites.gitlab.base import site
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.gitlab.rights import find_item
 from webarena_gym.sites.gitlab.views.notes import show_item
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 
 
 @site.get("/<namespace>/<path>/-/issues/<int:iid>")

@@ -4,7 +4,6 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 
-from webarena_gym.sites.common.forms import complaints, day, read, whole_number
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, site
 from webarena_gym.sites.gitlab.forms import Field
@@ -13,7 +12,8 @@ from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named, Plan
 from webarena_gym.sites.gitlab.rights import address, find_item, may_plan, require_edit, require_open
 from webarena_gym.sites.gitlab.views.notes import ITEM, KINDS
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, day, read, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 TEXTS = {"title": Field("Title"), "description": Field("Description", required=False, limit=20_000)}
 _MAX_ID = 10**9 - 1

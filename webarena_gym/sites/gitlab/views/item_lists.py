@@ -5,12 +5,12 @@ import sqlite3
 from typing import Any
 from urllib.parse import urlencode
 
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, NONE, Filters, Kind
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 
 PER_PAGE = 20
 COLUMNS = """t.*, p.namespace || '/' || p.path AS full_path, author.name AS author_name, author.username,

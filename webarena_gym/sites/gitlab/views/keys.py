@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, day, read
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, day, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PLACE = "/-/profile/keys"
 FIELDS = {
@@ -47,7 +46,7 @@ def add_key(request: Request, user: sqlite3.Row) -> str | Response:
         return _page(request, user, values, errors)
     request.db.execute(
         "INSERT INTO ssh_key (user_id, title, content, expires_on, created_at) VALUES (?, ?, ?, ?, ?)",
-        (user["user_id"], title[:255], values["content"], day(values["expires_on"]), stamp(request)),
+        (user["user_id"], title[:255], values["content"], day(values["expires_on"]), request.stamp),
     )
     request.flash(f"The SSH key {title[:255]} was added.")
     return redirect(PLACE)

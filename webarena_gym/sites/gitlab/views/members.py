@@ -2,14 +2,14 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import clean, whole_number
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import membership
 from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.base import find_project, members_only, my_id, require_role, site
 from webarena_gym.sites.gitlab.membership import Invitation, Place, grantable, of_group, of_project
 from webarena_gym.sites.gitlab.views.groups import find_group
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 _NO_INVITATION = Invitation("", "Guest", "", [], [], [])
 

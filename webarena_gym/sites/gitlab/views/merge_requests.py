@@ -4,8 +4,6 @@ import sqlite3
 
 from werkzeug.exceptions import Conflict
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import merging, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.gitlab.ledger import Ledger
@@ -13,7 +11,8 @@ from webarena_gym.sites.gitlab.planning import MERGE_REQUEST, Plan
 from webarena_gym.sites.gitlab.rights import address, find_item, merge_obstacle
 from webarena_gym.sites.gitlab.views.item_forms import Choices, read_plan, show_form
 from webarena_gym.sites.gitlab.views.notes import show_item
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 ONE = "/<namespace>/<path>/-/merge_requests/<int:iid>"
 
@@ -63,7 +62,7 @@ def merge(request: Request, user: sqlite3.Row, namespace: str, path: str, iid: i
     obstacle = merge_obstacle(request, project, item, changes)
     if obstacle:
         raise Conflict(obstacle)
-    merging.merge(request.db, item, user, stamp(request))
+    merging.merge(request.db, item, user, request.stamp)
     Ledger(request.db, user, request.now).move(MERGE_REQUEST, item, "merged")
     request.flash("The changes were merged.")
     return redirect(address(MERGE_REQUEST, project, iid))

@@ -1,18 +1,16 @@
 """Milestones: what a project wants to reach by when."""
 
 import sqlite3
-from collections.abc import Mapping, Sequence
 
-from werkzeug.exceptions import NotFound
-
-from webarena_gym.sites.common.forms import complaints, day, read
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
-from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, require_role, site
+from webarena_gym.sites.gitlab.base import can, find_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
+from webarena_gym.sites.gitlab.plan_parts import Part, Values, planned_project
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import day
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 20
 PLACE = "/<namespace>/<path>/-/milestones"
@@ -66,7 +64,7 @@ def _list(request: Request, where: str, project: sqlite3.Row | None) -> str:
 def milestone(request: Request, namespace: str, path: str, iid: int) -> str:
     """Show a milestone with what belongs to it."""
     project = find_project(request, namespace, path)
-    row = _find(request, project, iid)
+    row = MILESTONE.find(request, project, iid)
     bound = {"milestone_id": row["milestone_id"], "me": my_id(request)}
     items = {
         kind: request.db.execute(
@@ -84,107 +82,20 @@ def milestone(request: Request, namespace: str, path: str, iid: int) -> str:
     )
 
 
-@site.get(f"{PLACE}/new")
-@members_only
-def new_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str:
-    """Show the form for a new milestone."""
-    return _form(request, _planned_project(request, namespace, path), dict.fromkeys(FIELDS, ""))
-
-
-@site.post(PLACE)
-@members_only
-def create_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | Response:
-    """Store a new milestone."""
-    project = _planned_project(request, namespace, path)
-    values, errors = _read(request, project)
-    if errors:
-        return _form(request, project, values, errors)
-    query = "SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?"
-    (iid,) = request.db.execute(query, (project["project_id"],)).fetchone()
-    request.db.execute(
-        "INSERT INTO milestone (project_id, iid, title, description, starts_on, due_on) VALUES (?, ?, ?, ?, ?, ?)",
-        (
-            project["project_id"],
-            iid,
-            values["title"],
-            values["description"],
-            values["starts_on"] or None,
-            values["due_on"] or None,
-        ),
-    )
-    return redirect(f"/{project['full_path']}/-/milestones/{iid}")
-
-
-@site.get(f"{PLACE}/<int:iid>/edit")
-@members_only
-def edit_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, iid: int) -> str:
-    """Show the form of a milestone."""
-    project = _planned_project(request, namespace, path)
-    return _form(request, project, {name: value or "" for name, value in dict(_find(request, project, iid)).items()})
-
-
-@site.post(f"{PLACE}/<int:iid>/edit")
-@members_only
-def save_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, iid: int) -> str | Response:
-    """Change a milestone."""
-    project = _planned_project(request, namespace, path)
-    row = _find(request, project, iid)
-    values, errors = _read(request, project, row["milestone_id"])
-    if errors:
-        return _form(request, project, {**values, "iid": str(iid)}, errors)
-    request.db.execute(
-        "UPDATE milestone SET title = ?, description = ?, starts_on = ?, due_on = ? WHERE milestone_id = ?",
-        (values["title"], values["description"], values["starts_on"] or None, values["due_on"] or None, row["milestone_id"]),
-    )
-    return redirect(f"/{project['full_path']}/-/milestones/{iid}")
-
-
 @site.post(f"{PLACE}/<int:iid>/state")
 @members_only
 def move_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, iid: int) -> Response:
     """Close a milestone or open it again."""
-    project = _planned_project(request, namespace, path)
-    row = _find(request, project, iid)
+    project = planned_project(request, namespace, path)
+    row = MILESTONE.find(request, project, iid)
     state = "closed" if request.form.get("state") == "closed" else "active"
     request.db.execute("UPDATE milestone SET state = ? WHERE milestone_id = ?", (state, row["milestone_id"]))
     request.flash(f"The milestone was {'closed' if state == 'closed' else 'reopened'}.")
     return redirect(f"/{project['full_path']}/-/milestones/{iid}")
 
 
-@site.post(f"{PLACE}/<int:iid>/delete")
-@members_only
-def delete_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, iid: int) -> Response:
-    """Delete a milestone; what belonged to it stays without one."""
-    project = _planned_project(request, namespace, path)
-    row = _find(request, project, iid)
-    for table in ("issue", "merge_request"):
-        request.db.execute(f"UPDATE {table} SET milestone_id = NULL WHERE milestone_id = ?", (row["milestone_id"],))
-    request.db.execute("DELETE FROM milestone WHERE milestone_id = ?", (row["milestone_id"],))
-    request.flash(f"The milestone {row['title']} was deleted.")
-    return redirect(f"/{project['full_path']}/-/milestones")
-
-
-def _planned_project(request: Request, namespace: str, path: str) -> sqlite3.Row:
-    """Return the project of a URL, in which the visitor must be a reporter. Raises NotFound or Forbidden."""
-    project = find_project(request, namespace, path)
-    require_role(request, project, "Reporter")
-    return project
-
-
-def _find(request: Request, project: sqlite3.Row, iid: int) -> sqlite3.Row:
-    """Return a milestone of a project. Raises NotFound."""
-    query = "SELECT * FROM milestone WHERE project_id = ? AND iid = ?"
-    row: sqlite3.Row | None = request.db.execute(query, (project["project_id"], iid)).fetchone()
-    if row is None:
-        raise NotFound
-    return row
-
-
-def _read(request: Request, project: sqlite3.Row, milestone_id: int = 0) -> tuple[dict[str, str], list[str]]:
-    """Return what was posted, dates as they are stored, and what is wrong with it."""
-    values = read(request, FIELDS)
-    values["title"] = " ".join(values["title"].split())
-    errors = complaints(values, FIELDS)
+def _check(values: Values, errors: list[str]) -> None:
+    """Add what is wrong with dates, and write them as they are stored."""
     for name in ("starts_on", "due_on"):
         written = day(values[name])
         if values[name] and written is None:
@@ -192,11 +103,18 @@ def _read(request: Request, project: sqlite3.Row, milestone_id: int = 0) -> tupl
         values[name] = written or values[name]
     if not errors and values["due_on"] and values["starts_on"] > values["due_on"]:
         errors.append("Due date must be after the start date.")
-    query = "SELECT 1 FROM milestone WHERE project_id = ? AND title = ? AND milestone_id <> ?"
-    if request.db.execute(query, (project["project_id"], values["title"], milestone_id)).fetchone():
-        errors.append("Title has already been taken by another milestone of this project.")
-    return values, errors
 
 
-def _form(request: Request, project: sqlite3.Row, values: Mapping[str, object], errors: Sequence[str] = ()) -> str:
-    return request.render("milestone_form.html", project=project, values={"iid": "", **values}, errors=errors)
+MILESTONE = Part(
+    noun="milestone",
+    key="iid",
+    named_by="title",
+    fields=FIELDS,
+    blank=dict.fromkeys(FIELDS, ""),
+    nullable=frozenset({"starts_on", "due_on"}),
+    check=_check,
+    taken="Title has already been taken by another milestone of this project.",
+    forget=[f"UPDATE {table} SET milestone_id = NULL WHERE milestone_id = ?" for table in ("issue", "merge_request")],
+    has_page=True,
+)
+MILESTONE.register()

@@ -7,14 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.forms import clean, complaints, read
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, rank
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 NAME = Field("Project name")
 FIELDS = {
@@ -54,7 +53,7 @@ def path_complaint(db: sqlite3.Connection, namespace: str, path: str) -> str:
 
 def add_project(request: Request, user: sqlite3.Row, values: Mapping[str, Any]) -> int:
     """Add a project without a repository; who makes it in the own namespace owns it. Return its id."""
-    db, now = request.db, stamp(request)
+    db, now = request.db, request.stamp
     group = queries.group(db, values["namespace"])
     project_id = db.execute(
         """
@@ -132,7 +131,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
     if files:
         branch = git.create_branch(request.db, project_id, "main", None)
         request.db.execute("UPDATE branch SET is_protected = 1 WHERE branch_id = ?", (branch["branch_id"],))
-        git.commit(request.db, branch, user, "Initial commit", files, stamp(request))
+        git.commit(request.db, branch, user, "Initial commit", files, request.stamp)
     request.flash(f"Project '{values['name']}' was successfully created.")
     return redirect(f"/{values['namespace']}/{values['path']}")
 

@@ -4,8 +4,6 @@ import sqlite3
 
 from werkzeug.exceptions import Conflict, Forbidden
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import merging
 from webarena_gym.sites.gitlab.base import members_only, my_id, site
 from webarena_gym.sites.gitlab.forms import Field
@@ -13,7 +11,9 @@ from webarena_gym.sites.gitlab.items import plan_of
 from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named
 from webarena_gym.sites.gitlab.rights import address, find_item, may_edit, may_plan, merge_obstacle, require_edit, require_open
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 50
 KINDS = {kind.segment: kind for kind in (ISSUE, MERGE_REQUEST)}

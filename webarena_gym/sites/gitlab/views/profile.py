@@ -4,12 +4,12 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from webarena_gym.sites.common.forms import clean, complaints, read
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
 from webarena_gym.sites.gitlab.views.sessions import SHORTEST_PASSWORD
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 FIELDS = {
     "name": Field("Full name", limit=128),

@@ -4,14 +4,14 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.common.forms import clean, complaints, read
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.access import VISIBILITIES, rank
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, role_in, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.removal import delete_project
 from webarena_gym.sites.gitlab.views.new_project import path_complaint
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 FIELDS = {
     "name": Field("Project name"),

@@ -2,14 +2,13 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, my_id, site
 from webarena_gym.sites.gitlab.views.new_project import add_project, namespaces, path_complaint
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 
 
 @site.get("/<namespace>/<path>")
@@ -75,7 +74,7 @@ def folder_view(db: sqlite3.Connection, project: sqlite3.Row, branch: sqlite3.Ro
 def star(request: Request, user: sqlite3.Row, namespace: str, path: str) -> Response:
     """Star a project."""
     project = find_project(request, namespace, path)
-    request.db.execute("INSERT OR IGNORE INTO star VALUES (?, ?, ?)", (user["user_id"], project["project_id"], stamp(request)))
+    request.db.execute("INSERT OR IGNORE INTO star VALUES (?, ?, ?)", (user["user_id"], project["project_id"], request.stamp))
     return redirect(return_url(request, f"/{project['full_path']}"))
 
 

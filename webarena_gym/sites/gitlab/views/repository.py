@@ -5,13 +5,12 @@ from urllib.parse import quote
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import clean, tidy
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.gitlab.views.projects import folder_view
 from webarena_gym.sites.gitlab.world.pools import licenses
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, tidy
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 SHOWN = 40_000  # characters of a file that its page shows
 
@@ -142,7 +141,7 @@ def _save(
     branch = git.find_branch(request.db, project["project_id"], name)
     if branch is None:
         branch = git.create_branch(request.db, project["project_id"], name, source)
-    git.commit(request.db, branch, user, values["message"], changes, stamp(request))
+    git.commit(request.db, branch, user, values["message"], changes, request.stamp)
     request.flash("Your changes have been successfully committed.")
     return str(branch["name"])
 
@@ -216,6 +215,6 @@ def delete(request: Request, user: sqlite3.Row, namespace: str, path: str, addre
     branch, place = git.branch_and_path(request.db, project, address)
     git.find_file(request.db, branch["branch_id"], place)
     message = clean(request.form.get("message", ""))[:2000] or f"Delete {place.rpartition('/')[2]}"
-    git.commit(request.db, branch, user, message, {place: None}, stamp(request))
+    git.commit(request.db, branch, user, message, {place: None}, request.stamp)
     request.flash("The file has been successfully deleted.")
     return redirect(f"/{project['full_path']}/-/tree/{quote(branch['name'])}")

@@ -3,16 +3,16 @@
 from typing import Any
 from urllib.parse import urlencode
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
+from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import my_id, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
 from webarena_gym.sites.gitlab.views.item_lists import COLUMNS
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 
 PER_PAGE = 20
 _LIMIT, _WORDS = 200, 10  # characters of a search, and words of it

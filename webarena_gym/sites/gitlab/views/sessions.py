@@ -2,12 +2,11 @@
 
 import hashlib
 
-from webarena_gym.sites.common.forms import clean, complaints, is_email, read
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.base import current_user, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, is_email, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 FIELDS = {
     "name": Field("Full name", limit=128),
@@ -69,13 +68,13 @@ def sign_up(request: Request) -> str | Response:
             errors.append(f"Password is too short: {SHORTEST_PASSWORD} characters at least.")
     if errors:
         return request.render("sign_up.html", values=values, errors=errors)
-    token = hashlib.sha256(f"feed/{values['username']}/{stamp(request)}".encode()).hexdigest()[:20]
+    token = hashlib.sha256(f"feed/{values['username']}/{request.stamp}".encode()).hexdigest()[:20]
     request.session["user_id"] = request.db.execute(
         """
         INSERT INTO user (name, username, email, password, feed_token, created_at)
         VALUES (:name, :username, :email, :password, :token, :now)
         """,
-        {**values, "token": token, "now": stamp(request)},
+        {**values, "token": token, "now": request.stamp},
     ).lastrowid
     request.flash(f"Welcome, {values['name']}!")
     return redirect("/")

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import complaints, read, tidy
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.access import VISIBILITIES
 from webarena_gym.sites.gitlab.base import current_user, members_only, my_id, site
 from webarena_gym.sites.gitlab.forms import Field
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read, tidy
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 20
 FIELDS = {
@@ -67,7 +66,7 @@ def create_snippet(request: Request, user: sqlite3.Row) -> str | Response:
         INSERT INTO snippet (author_id, title, description, file_name, content, visibility, created_at, updated_at)
         VALUES (:author_id, :title, :description, :file_name, :content, :visibility, :now, :now)
         """,
-        {**values, "author_id": user["user_id"], "now": stamp(request)},
+        {**values, "author_id": user["user_id"], "now": request.stamp},
     ).lastrowid
     return redirect(f"/-/snippets/{snippet_id}")
 
@@ -99,7 +98,7 @@ def save_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> str | Res
         UPDATE snippet SET title = :title, description = :description, file_name = :file_name, content = :content,
             visibility = :visibility, updated_at = :now WHERE snippet_id = :snippet_id
         """,
-        {**values, "snippet_id": snippet_id, "now": stamp(request)},
+        {**values, "snippet_id": snippet_id, "now": request.stamp},
     )
     return redirect(f"/-/snippets/{snippet_id}")
 

@@ -4,12 +4,12 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PLACE = "/dashboard/todos"
 PER_PAGE = 20

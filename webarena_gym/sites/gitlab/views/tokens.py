@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, day, read
-from webarena_gym.sites.common.times import stamp
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, day, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PLACE = "/-/profile/personal_access_tokens"
 SCOPES = {
@@ -47,7 +46,7 @@ def create_token(request: Request, user: sqlite3.Row) -> str | Response:
     token = "cyat-" + hashlib.sha256(f"token/{user['feed_token']}/{count}".encode()).hexdigest()[:20]
     request.db.execute(
         "INSERT INTO access_token (user_id, name, scopes, token, expires_on, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (user["user_id"], values["name"], ", ".join(scopes), token, day(values["expires_on"]), stamp(request)),
+        (user["user_id"], values["name"], ", ".join(scopes), token, day(values["expires_on"]), request.stamp),
     )
     request.flash(f"Your new access token is {token}. Save it now: it will not be shown again.")
     return redirect(PLACE)

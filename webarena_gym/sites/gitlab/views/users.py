@@ -5,7 +5,6 @@ from typing import Any
 
 from werkzeug.exceptions import BadRequest, NotFound
 
-from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.gitlab import queries
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import members_only, my_id, site
@@ -13,7 +12,8 @@ from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.gitlab.views import groups
 from webarena_gym.sites.gitlab.views.snippets import VISIBLE_SNIPPET
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 PER_PAGE = 20
 TABS = {

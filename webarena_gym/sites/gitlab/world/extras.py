@@ -5,8 +5,8 @@ import sqlite3
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.gitlab.world.people import ME, User
 from webarena_gym.sites.gitlab.world.pools import pools
 

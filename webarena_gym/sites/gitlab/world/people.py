@@ -3,9 +3,9 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import Person, population
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.gitlab.world.pools import fill, pools
 
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up person

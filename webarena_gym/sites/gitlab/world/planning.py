@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.world.people import ME, Group, User
 from webarena_gym.sites.gitlab.world.pools import fill, pools

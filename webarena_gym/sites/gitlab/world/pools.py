@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 
 _SLOT = re.compile(r"@(\w+)@")
 

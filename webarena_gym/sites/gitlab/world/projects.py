@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.gitlab.world.people import FIRST_PROJECT_WORD, ME, Group, Membership, User, membership
 from webarena_gym.sites.gitlab.world.pools import fill, licenses, pools
 

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.world.people import Group, User
 from webarena_gym.sites.gitlab.world.pools import fill, licenses, pools

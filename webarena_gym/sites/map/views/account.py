@@ -1,8 +1,7 @@
 """Accounts: signing in and out, and making one."""
 
-from webarena_gym.sites.common.forms import EMAIL, Field, complaints, password_complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import EMAIL, Field, complaints, password_complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map.base import BRAND, current_user, site
 
 SIGN_IN = {"email": Field("Email"), "password": Field("Password")}
@@ -61,7 +60,7 @@ def signup(request: Request) -> str | Response:
         return request.render("signup.html", values=values, errors=errors)
     user_id = request.db.execute(
         "INSERT INTO user (name, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["name"], values["email"], values["password"], stamp(request)),
+        (values["name"], values["email"], values["password"], request.stamp),
     ).lastrowid
     assert user_id is not None
     request.flash(f"Welcome to {BRAND}, {values['name']}.")

@@ -5,8 +5,8 @@ from typing import Any
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.addresses import NUMBERS
 from webarena_gym.sites.map.base import site

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
 from webarena_gym.sites.map.finding import Found

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from webarena_gym.sites.kit import Request, Response
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
 from webarena_gym.sites.map.categories import CATEGORIES

@@ -4,10 +4,9 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import Field, complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map import finding
 from webarena_gym.sites.map.base import argument, members_only, site
 from webarena_gym.sites.map.geometry import Point
@@ -72,7 +71,7 @@ def new(request: Request, user: sqlite3.Row) -> str | Response:
             round(point.latitude, 5),
             round(point.longitude, 5),
             values["text"],
-            stamp(request),
+            request.stamp,
         ),
     ).lastrowid
     request.flash("Your note is on the map.")
@@ -96,7 +95,7 @@ def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response
         return _page(request, note, values["text"], errors)
     request.db.execute(
         "INSERT INTO note_comment (note_id, user_id, text, created_at) VALUES (?, ?, ?, ?)",
-        (note_id, user["user_id"], values["text"], stamp(request)),
+        (note_id, user["user_id"], values["text"], request.stamp),
     )
     request.flash("You commented on the note.")
     return redirect(f"/note/{note_id}")

@@ -4,7 +4,7 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.base import current_user, site
 from webarena_gym.sites.map.geometry import Point

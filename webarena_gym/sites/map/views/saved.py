@@ -2,11 +2,10 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import Field, complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.base import members_only, site
 from webarena_gym.sites.map.views.places import wanted_place
@@ -42,7 +41,7 @@ def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
         """
         INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note
         """,
-        (user["user_id"], place_id, values["note"], stamp(request)),
+        (user["user_id"], place_id, values["note"], request.stamp),
     )
     request.flash(f"{place['name']} is in your saved places.")
     return redirect(f"/place/{place_id}")

@@ -2,10 +2,10 @@
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import whole_number
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.forms import whole_number
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map import finding, queries
 from webarena_gym.sites.map.base import argument, site, url
 from webarena_gym.sites.map.categories import PLURALS, category_of

@@ -4,10 +4,9 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import Field, complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.map.base import members_only, site
 from webarena_gym.sites.map.views.places import wanted_place
 
@@ -41,7 +40,7 @@ def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Respons
         return request.render("suggestion_form.html", place=place, parts=PARTS, values=values, errors=errors)
     request.db.execute(
         "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
-        (user["user_id"], place_id, *(values[name] for name in FIELDS), stamp(request)),
+        (user["user_id"], place_id, *(values[name] for name in FIELDS), request.stamp),
     )
     request.flash("Thank you. The editors will look at your suggestion.")
     return redirect("/suggestions")

@@ -2,7 +2,7 @@
 
 from itertools import combinations
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.map.geometry import Point, along, metres_between, moved, offset
 from webarena_gym.sites.map.world.roads import Board
 from webarena_gym.sites.map.world.towns import Plan, toward

@@ -10,10 +10,10 @@ from math import hypot
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.country import Country, Landmark
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, Landmark
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of
 from webarena_gym.sites.map.geometry import Point, along, metres_between, moved, nearest_fraction, offset
 from webarena_gym.sites.map.world.roads import Board, Line

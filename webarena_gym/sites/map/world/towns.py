@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from math import cos, radians, sin
 
-from webarena_gym.sites.common.country import Landmark, Town
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Landmark, Town
 from webarena_gym.sites.map.geometry import Point, along, moved, offset
 from webarena_gym.sites.map.world.roads import Board, Line
 

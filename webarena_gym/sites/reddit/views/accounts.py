@@ -2,9 +2,8 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import NAME, current_user, site
 from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field
@@ -75,7 +74,7 @@ def registration(request: Request) -> str | Response:
         return request.render("registration.html", values=values, errors=errors)
     user_id = request.db.execute(
         "INSERT INTO user (username, email, password, created_at) VALUES (?, ?, ?, ?)",
-        (values["username"], values["email"], values["password"], stamp(request)),
+        (values["username"], values["email"], values["password"], request.stamp),
     ).lastrowid
     assert user_id is not None
     request.flash(f"Welcome to {NAME}, {values['username']}!")

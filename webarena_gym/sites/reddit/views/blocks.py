@@ -4,9 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.views.users import find_user
 
@@ -20,7 +19,7 @@ def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Re
         raise Forbidden("You cannot block yourself.")
     if change == "block":
         request.db.execute(
-            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], stamp(request))
+            "INSERT OR IGNORE INTO user_block VALUES (?, ?, ?)", (user["user_id"], other["user_id"], request.stamp)
         )
     else:
         request.db.execute("DELETE FROM user_block WHERE user_id = ? AND blocked_id = ?", (user["user_id"], other["user_id"]))

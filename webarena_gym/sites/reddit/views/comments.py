@@ -4,9 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, my_id, site
 from webarena_gym.sites.reddit.forms import Field
@@ -87,7 +86,7 @@ def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent
     """Store a comment, for which its author votes, and return to the thread."""
     comment_id = request.db.execute(
         "INSERT INTO comment (submission_id, parent_id, user_id, body, created_at) VALUES (?, ?, ?, ?, ?)",
-        (submission["submission_id"], parent_id, user["user_id"], body, stamp(request)),
+        (submission["submission_id"], parent_id, user["user_id"], body, request.stamp),
     ).lastrowid
     request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
     request.flash("Your comment was posted.")
@@ -112,7 +111,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, 
     if errors:
         return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors)
     request.db.execute(
-        "UPDATE comment SET body = ?, edited_at = ? WHERE comment_id = ?", (values["comment"], stamp(request), comment_id)
+        "UPDATE comment SET body = ?, edited_at = ? WHERE comment_id = ?", (values["comment"], request.stamp, comment_id)
     )
     request.flash("Your comment was edited.")
     return redirect(f"{queries.address(row)}#comment_{comment_id}")

@@ -2,10 +2,10 @@
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded, like
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.reddit.base import PER_PAGE, my_id, site
 from webarena_gym.sites.reddit.queries import FORUM
 

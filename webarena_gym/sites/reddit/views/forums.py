@@ -5,10 +5,9 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, my_id, site
 from webarena_gym.sites.reddit.forms import Field
@@ -103,10 +102,10 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
         return request.render("forum_form.html", forum=None, values=values, errors=errors)
     forum_id = request.db.execute(
         "INSERT INTO forum (name, title, description, sidebar, created_at) VALUES (:name, :title, :description, :sidebar, :now)",
-        {**values, "now": stamp(request)},
+        {**values, "now": request.stamp},
     ).lastrowid
     _write_tags(request, forum_id, values["tags"])
-    request.db.execute("INSERT INTO moderator VALUES (?, ?, ?)", (forum_id, user["user_id"], stamp(request)))
+    request.db.execute("INSERT INTO moderator VALUES (?, ?, ?)", (forum_id, user["user_id"], request.stamp))
     request.db.execute("INSERT INTO subscription VALUES (?, ?)", (forum_id, user["user_id"]))
     return redirect(f"/f/{values['name']}")
 

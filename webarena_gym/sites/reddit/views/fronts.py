@@ -1,6 +1,6 @@
 """The front page, and the lists that span several forums."""
 
-from webarena_gym.sites.kit import Request, Response
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.reddit.base import current_user, members_only, my_id, site
 from webarena_gym.sites.reddit.listing import Listing
 from webarena_gym.sites.reddit.queries import SORTS

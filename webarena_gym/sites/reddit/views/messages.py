@@ -4,10 +4,9 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import PER_PAGE, members_only, site
 from webarena_gym.sites.reddit.forms import Field
@@ -116,6 +115,6 @@ def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[
 def _send(request: Request, thread_id: int, user: sqlite3.Row, body: str) -> None:
     request.db.execute(
         "INSERT INTO message (thread_id, sender_id, body, created_at) VALUES (?, ?, ?, ?)",
-        (thread_id, user["user_id"], body, stamp(request)),
+        (thread_id, user["user_id"], body, request.stamp),
     )
     request.flash("Your message was sent.")

@@ -2,10 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.forms import Field
@@ -66,7 +65,7 @@ def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response
         errors.append("Username: there is no user of this name.")
     if errors or user is None:
         return _page(request, forum, values["username"], errors)
-    request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], stamp(request)))
+    request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], request.stamp))
     request.flash(f"{user['username']} is a moderator of {forum['name']}.")
     return redirect(f"/f/{forum['name']}/moderators")
 

@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.forms import EMAIL, Field
 from webarena_gym.sites.reddit.views.accounts import password_complaints

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import images, queries
 from webarena_gym.sites.reddit.base import PER_PAGE, members_only, my_id, site
 from webarena_gym.sites.reddit.forms import Field
@@ -113,7 +112,7 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
         return request.render("submission_edit.html", submission=row, body=values["body"], errors=errors)
     request.db.execute(
         "UPDATE submission SET body = ?, edited_at = ? WHERE submission_id = ?",
-        (values["body"], stamp(request), submission_id),
+        (values["body"], request.stamp, submission_id),
     )
     request.flash("Your submission was edited.")
     return redirect(queries.address(row))

@@ -3,9 +3,8 @@
 import re
 import sqlite3
 
-from webarena_gym.sites.common.forms import complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.forms import Field
 from webarena_gym.sites.reddit.texts import slug
@@ -70,7 +69,7 @@ def submit(request: Request, user: sqlite3.Row) -> str | Response:
         VALUES (?, ?, ?, ?, ?, ?, ?, ?)""",
         (
             *(forum["forum_id"], user["user_id"], values["title"], name),
-            *(None if image_id else values["url"] or None, image_id, values["body"], stamp(request)),
+            *(None if image_id else values["url"] or None, image_id, values["body"], request.stamp),
         ),
     ).lastrowid
     request.db.execute("INSERT INTO submission_vote VALUES (?, ?, 1)", (submission_id, user["user_id"]))

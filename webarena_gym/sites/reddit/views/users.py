@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import PER_PAGE, members_only, my_id, site
 from webarena_gym.sites.reddit.queries import CARD, REMARK

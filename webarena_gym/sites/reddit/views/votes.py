@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import BadRequest
 
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, my_id, site
 from webarena_gym.sites.reddit.views.comments import find_comment

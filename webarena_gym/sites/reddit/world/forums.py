@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.country import Country, country
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import Person, population
-from webarena_gym.sites.common.words import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, country
+from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
 
 TOWNS = 4
 _WORKS = 3  # invented names of each forum

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
-from webarena_gym.sites.common.people import Person, population
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.people import Person, population
 
 WRITERS = 90
 ME = 1  # the id of the user whom tasks speak of as "me"

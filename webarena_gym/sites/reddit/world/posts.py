@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, Forum, Voice, capitalised, pool
 from webarena_gym.sites.reddit.world.people import ME, User

@@ -2,9 +2,8 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import EMAIL, Field, complaints, password_complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import EMAIL, Field, complaints, password_complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
 from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
@@ -69,7 +68,7 @@ def create(request: Request) -> str | Response:
         return request.render("create_account.html", values=values, errors=errors)
     customer_id = request.db.execute(
         "INSERT INTO customer (email, firstname, lastname, password, created_at) VALUES (?, ?, ?, ?, ?)",
-        (values["email"], values["firstname"], values["lastname"], values["password"], stamp(request)),
+        (values["email"], values["firstname"], values["lastname"], values["password"], request.stamp),
     ).lastrowid
     assert customer_id is not None
     if request.form.get("is_subscribed") == "1":

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import complaints, read, whole_number
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import complaints, read, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.addressing import ADDRESS, save_address
 from webarena_gym.sites.shopping.base import ID, members_only, site

@@ -1,8 +1,8 @@
 """The cart: what is in it, changing it, coupons and an estimate of the shipping."""
 
-from webarena_gym.sites.common.forms import clean, whole_number
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.shopping import carts, pricing, queries
 from webarena_gym.sites.shopping.base import site
 from webarena_gym.sites.shopping.forms import RefusedError

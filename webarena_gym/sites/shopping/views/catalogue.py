@@ -4,7 +4,7 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit import Request, Response
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import images, queries
 from webarena_gym.sites.shopping.base import site
 from webarena_gym.sites.shopping.listing import Listing

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from webarena_gym.sites.common.forms import clean, complaints, is_email, read, whole_number
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, complaints, is_email, read, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, pricing, queries
 from webarena_gym.sites.shopping.addressing import ADDRESS, save_address
 from webarena_gym.sites.shopping.base import current_customer, site

@@ -1,8 +1,8 @@
 """Comparing products side by side; the list belongs to the session."""
 
-from webarena_gym.sites.common.forms import whole_number
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import site
 

@@ -2,10 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import clean, is_email
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, is_email
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
 
 
@@ -20,7 +19,7 @@ def subscribe(request: Request, email: str, customer_id: int | None) -> None:
     request.db.execute("DELETE FROM newsletter_subscriber WHERE email = ? COLLATE NOCASE", (email,))
     request.db.execute(
         "INSERT INTO newsletter_subscriber (email, customer_id, status, created_at) VALUES (?, ?, 'Subscribed', ?)",
-        (email, customer_id, stamp(request)),
+        (email, customer_id, request.stamp),
     )
 
 

@@ -5,9 +5,9 @@ from typing import Any
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import Field, complaints, read, whole_number
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import Field, complaints, read, whole_number
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import ID, members_only, site
 from webarena_gym.sites.shopping.forms import RefusedError

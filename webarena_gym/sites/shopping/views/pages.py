@@ -2,9 +2,8 @@
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import EMAIL, Field, complaints, read
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import EMAIL, Field, complaints, read
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping.base import current_customer, site
 
 CONTACT = {
@@ -34,7 +33,7 @@ def contact(request: Request) -> str | Response:
         return request.render("contact.html", values=values, errors=errors)
     request.db.execute(
         "INSERT INTO contact_message (name, email, telephone, comment, created_at) VALUES (?, ?, ?, ?, ?)",
-        (*values.values(), stamp(request)),
+        (*values.values(), request.stamp),
     )
     request.flash("Thanks for contacting us with your comments and questions. We will answer very soon.")
     return redirect("/contact/")

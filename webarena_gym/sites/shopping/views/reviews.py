@@ -5,10 +5,9 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import Field, complaints, read, whole_number
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import Field, complaints, read, whole_number
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import ID, current_customer, members_only, site
 
@@ -49,7 +48,7 @@ def write_review(request: Request, product_id: int) -> str | Response:
             "product_id": product_id,
             "customer_id": customer["customer_id"] if customer else None,
             "rating": rating,
-            "now": stamp(request),
+            "now": request.stamp,
         },
     )
     request.flash("You submitted your review for moderation.")

@@ -4,10 +4,9 @@ import difflib
 import re
 import sqlite3
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import folded, like
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import site
 from webarena_gym.sites.shopping.forms import cents
@@ -77,7 +76,7 @@ def suggestions(db: sqlite3.Connection, phrase: str, most: int = 3) -> list[str]
 
 def _record(request: Request, phrase: str, found: int) -> None:
     """Count one more use of a search term."""
-    values = (found, stamp(request), phrase)
+    values = (found, request.stamp, phrase)
     query = """
         UPDATE search_term SET uses = uses + 1, num_results = ?, updated_at = ? WHERE query_text = ? COLLATE NOCASE
     """

@@ -2,10 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.forms import clean, whole_number
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, whole_number
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
 from webarena_gym.sites.shopping.forms import RefusedError
@@ -48,7 +47,7 @@ def add(request: Request) -> Response:
         INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
         ON CONFLICT (customer_id, product_id) DO UPDATE SET quantity = quantity + 1
         """,
-        (customer["customer_id"], product["product_id"], stamp(request)),
+        (customer["customer_id"], product["product_id"], request.stamp),
     )
     request.flash(f"{product['name']} has been added to your Wish List.")
     return redirect(return_url(request, "/wishlist/"))

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.shopping.world.people import Address, Customer, Guest
 from webarena_gym.sites.shopping.world.products import Product
 from webarena_gym.sites.shopping.world.store import Rule, Store

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.country import Country, country
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import Person, population
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, country
+from webarena_gym.sites.country.people import Person, population
 
 CUSTOMERS = 72
 GUESTS = 169

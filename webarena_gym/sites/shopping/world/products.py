@@ -11,9 +11,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.texts import slug
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.country.words import invented
 
 LEAVES = 22
 BRANDS = 32

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Guest
 from webarena_gym.sites.shopping.world.products import Product

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from webarena_gym.sites.common.country import country
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.people import Person, population
-from webarena_gym.sites.common.texts import slug
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import country
+from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.shopping.world.people import Customer
 from webarena_gym.sites.shopping.world.products import Catalogue
 

@@ -4,11 +4,11 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import HOME, get, site
 from webarena_gym.sites.shopping_admin.grids import Link
-from webarena_gym.sites.shopping_admin.routing import HOME, get, site
 
 DASHBOARD = "/admin/admin/dashboard/"
 SECTIONS = {name.lower(): name for name in ("Sales", "Catalog", "Marketing", "Content", "Reports", "Stores")} | {

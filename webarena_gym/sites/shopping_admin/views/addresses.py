@@ -1,10 +1,10 @@
 """Addresses, of orders and of customers: one form for all."""
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.queries import insert, one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 from webarena_gym.sites.shopping_admin.views.orders import URL as ORDER_URL
 
 FIELDS = {

@@ -2,11 +2,11 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
 from webarena_gym.sites.shopping_admin.queries import update
-from webarena_gym.sites.shopping_admin.routing import get, post
 from webarena_gym.sites.shopping_admin.views.products import EDIT_URL, PRODUCTS_URL, STOCK, delete
 
 ATTRIBUTES_URL = "/admin/catalog/product_action_attribute/edit/"

@@ -3,12 +3,12 @@
 import sqlite3
 from typing import Any
 
-from webarena_gym.sites.common.texts import slug
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
 from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 PAGES_URL = "/admin/cms/page/"
 EDIT_URL = "/admin/cms/page/edit/page_id/{}/"

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
 from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 from webarena_gym.sites.shopping_admin.views.orders import GRID as ORDERS
 
 LIST_URL = "/admin/customer/index/"

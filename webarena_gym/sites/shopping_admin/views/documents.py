@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping_admin import fulfilment
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
 from webarena_gym.sites.shopping_admin.fulfilment import Order, OrderError, Quantities
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
 from webarena_gym.sites.shopping_admin.queries import insert, one
-from webarena_gym.sites.shopping_admin.routing import get, post
 from webarena_gym.sites.shopping_admin.views.orders import BILL_TO, SHIP_TO
 from webarena_gym.sites.shopping_admin.views.orders import URL as ORDER_URL
 

@@ -3,12 +3,12 @@
 import sqlite3
 from typing import Any
 
-from webarena_gym.sites.common.forms import clean
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents, written_date
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
 from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 RULES_URL = "/admin/sales_rule/promo_quote/"
 TERMS_URL = "/admin/search/term/index/"

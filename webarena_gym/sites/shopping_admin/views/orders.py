@@ -1,12 +1,12 @@
 """Orders: the list, one order, and everything that can be done with it."""
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping_admin import fulfilment
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES, OrderError
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
 from webarena_gym.sites.shopping_admin.queries import insert
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 URL = "/admin/sales/order/view/order_id/{}/"
 BILL_TO = "b.firstname || ' ' || b.lastname"

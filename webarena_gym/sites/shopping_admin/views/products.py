@@ -3,11 +3,11 @@
 import sqlite3
 from typing import Any
 
-from webarena_gym.sites.common.texts import slug
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
 from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 PRODUCTS_URL = "/admin/catalog/product/"
 EDIT_URL = "/admin/catalog/product/edit/id/{}/"

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit import Request, money
+from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.kit.requests import Request
+from webarena_gym.sites.shopping_admin.base import get
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
-from webarena_gym.sites.shopping_admin.routing import get
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
 _WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval

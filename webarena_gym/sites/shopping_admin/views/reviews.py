@@ -3,11 +3,11 @@
 import sqlite3
 from dataclasses import replace
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
 from webarena_gym.sites.shopping_admin.queries import one, update
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 LIST_URL = "/admin/review/product/index/"
 STATUSES = {name: name for name in ("Approved", "Pending", "Not Approved")}

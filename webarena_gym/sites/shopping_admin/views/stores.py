@@ -1,8 +1,8 @@
 """Stores: the shop's configuration, and the one store there is."""
 
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
-from webarena_gym.sites.shopping_admin.routing import get, post
 
 CONFIGURATION_URL = "/admin/admin/system_config/"
 

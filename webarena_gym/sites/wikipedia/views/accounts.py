@@ -3,9 +3,8 @@
 import re
 import sqlite3
 
-from webarena_gym.sites.common.forms import SHORTEST_PASSWORD, clean, is_email, line
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, clean, is_email, line
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia.base import current_user, members_only, site
 
 _USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
@@ -67,7 +66,7 @@ def create(request: Request) -> str | Response:
         return request.render("create_account.html", username=username, email=email, errors=errors)
     request.session["user_id"] = request.db.execute(
         "INSERT INTO user (username, password, real_name, email, created_at) VALUES (?, ?, '', ?, ?)",
-        (username, password, email, stamp(request)),
+        (username, password, email, request.stamp),
     ).lastrowid
     request.flash(f"Welcome, {username}.")
     return redirect(request.session.pop("after_login", "/"))

@@ -6,9 +6,9 @@ from functools import partial
 from markupsafe import Markup
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import whole_number
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import whole_number
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.base import article, current_user, site, title
 

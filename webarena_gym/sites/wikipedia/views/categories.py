@@ -2,8 +2,8 @@
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.kit import Request
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request
 from webarena_gym.sites.wikipedia import queries
 from webarena_gym.sites.wikipedia.base import site, title
 

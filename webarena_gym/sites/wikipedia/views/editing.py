@@ -4,10 +4,9 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.common.forms import clean, line, whole_number
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.times import stamp
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.forms import clean, line, whole_number
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.base import article, members_only, site
 from webarena_gym.sites.wikipedia.markup import Section
@@ -70,7 +69,7 @@ def _save(request: Request, article_id: int, user_id: int, text: str, summary: s
     """Write a new revision and the links of its text."""
     request.db.execute(
         "INSERT INTO revision (article_id, user_id, text, summary, created_at) VALUES (?, ?, ?, ?, ?)",
-        (article_id, user_id, text, summary, stamp(request)),
+        (article_id, user_id, text, summary, request.stamp),
     )
     targets = [*markup.links(text), *(fact["target"] for fact in queries.facts(request.db, article_id) if fact["target"])]
     request.db.execute("DELETE FROM link WHERE article_id = ?", (article_id,))

@@ -2,10 +2,10 @@
 
 import re
 
-from webarena_gym.sites.common.forms import line
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.texts import folded
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit.forms import line
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.base import site
 

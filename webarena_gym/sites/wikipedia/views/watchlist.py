@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.common.paging import Pager
-from webarena_gym.sites.common.visits import return_url
-from webarena_gym.sites.kit import Request, Response, redirect
+from webarena_gym.sites.kit.paging import Pager
+from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.wikipedia.base import article, members_only, site
 
 WATCHED_PER_PAGE = 50

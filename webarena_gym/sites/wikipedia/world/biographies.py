@@ -1,7 +1,7 @@
 """The articles on people."""
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.formats import long_date
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.formats import long_date
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.world.article import Article, Fact, bullets, link
 from webarena_gym.sites.wikipedia.world.lore import Lore

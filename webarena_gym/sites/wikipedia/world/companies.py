@@ -1,7 +1,7 @@
 """The articles on companies: the makers of the brands that everybody knows from the shops."""
 
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.world.article import Article, bullets, count, link, year
 from webarena_gym.sites.wikipedia.world.lore import Lore

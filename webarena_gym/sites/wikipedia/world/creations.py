@@ -1,6 +1,6 @@
 """The articles on films, novels and albums, and the list of films of each director."""
 
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.world.article import Article, Fact, bullets, count, link, table, year
 from webarena_gym.sites.wikipedia.world.lore import Lore

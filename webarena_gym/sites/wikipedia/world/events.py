@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from webarena_gym.sites.common.country import Country, Town
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, Town
 
 _FORMS = (
     ("battle", "Battle of {town}", 1745, 1815),

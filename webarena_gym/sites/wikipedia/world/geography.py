@@ -1,7 +1,7 @@
 """The articles on the country, its states and its towns."""
 
-from webarena_gym.sites.common.country import State, Town
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import State, Town
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.world.article import Article, Fact, bullets, count, link, year
 from webarena_gym.sites.wikipedia.world.lore import Lore

@@ -1,8 +1,8 @@
 """The articles on events, prizes and teams."""
 
-from webarena_gym.sites.common.country import Team
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.formats import long_date
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.formats import long_date
+from webarena_gym.sites.country.geography import Team
 from webarena_gym.sites.wikipedia.markup import Section
 from webarena_gym.sites.wikipedia.world.article import Article, Fact, bullets, link, table, year
 from webarena_gym.sites.wikipedia.world.events import Event

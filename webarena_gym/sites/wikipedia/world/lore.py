@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import date
 
-from webarena_gym.sites.common.country import Country, Team, country
-from webarena_gym.sites.common.dice import Dice
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, Team, country
 from webarena_gym.sites.wikipedia.world import events, people, works
 from webarena_gym.sites.wikipedia.world.events import Event
 from webarena_gym.sites.wikipedia.world.people import Person, Prize

@@ -3,11 +3,11 @@
 import dataclasses
 from datetime import date, timedelta
 
-from webarena_gym.sites.common.country import Country, Town
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.holdout import share
-from webarena_gym.sites.common.people import FIRST_NAMES, LAST_NAMES, population
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, Town
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.people import FIRST_NAMES, LAST_NAMES, population
+from webarena_gym.sites.country.words import invented
 
 CALLINGS = {
     "scientist": 36, "writer": 20, "film director": 12, "actor": 20, "politician": 20, "athlete": 20, "musician": 12,

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from webarena_gym.sites.common.country import Country, Landmark, Town
-from webarena_gym.sites.common.dice import Dice
-from webarena_gym.sites.common.words import invented
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.geography import Country, Landmark, Town
+from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.wikipedia.world.events import Event
 from webarena_gym.sites.wikipedia.world.people import Person
 

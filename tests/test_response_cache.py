@@ -1,0 +1,169 @@
+"""Equal requests to equal databases are answered from memory, and nothing else ever is."""
+
+import sqlite3
+
+import pytest
+
+from webarena_gym.pages.network import Network
+from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.requests import Response
+from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.layout import Layout
+
+SCHEMA = """
+CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE session (session_id TEXT PRIMARY KEY, data TEXT) WITHOUT ROWID;
+CREATE TABLE note (text TEXT);
+INSERT INTO world VALUES ('seed', '7'), ('now', '2023-03-05 10:00:00');
+INSERT INTO session VALUES ('me', '{}');
+"""
+COOKIE = {"Cookie": "sid=me"}
+site = Site("counted", __file__)
+rendered: list[str] = []
+
+
+@site.get("/")
+def notes(request):
+    rendered.append(request.url)
+    texts = " ".join(row["text"] for row in request.db.execute("SELECT text FROM note"))
+    return f"<p>{texts}</p><i>{request.form_key}</i><b>{request.cookies.get('mood', '')}</b>"
+
+
+@site.post("/write")
+def write(request):
+    request.db.execute("INSERT INTO note VALUES (?)", (request.form["text"],))
+    return "ok"
+
+
+@site.get("/file")
+def file(request):
+    rendered.append(request.url)
+    return Response("plain", content_type="text/plain")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_rendered():
+    rendered.clear()
+
+
+@pytest.fixture
+def base():
+    db = sqlite3.connect(":memory:")
+    db.executescript(SCHEMA)
+    return db.serialize()
+
+
+@pytest.fixture
+def episodes(base):
+    """Two episodes in one world."""
+    responses = ResponseCache()
+    databases = [Database(base), Database(base)]
+    return [(database, Network({"notes.test": site.app(database, responses=responses)})) for database in databases]
+
+
+def get(network, path="/", **headers):
+    return network.request("GET", f"http://notes.test{path}", {**COOKIE, **headers}).body.decode()
+
+
+def post(network, text):
+    key = get(network).partition("<i>")[2].partition("</i>")[0]
+    headers = {**COOKIE, "Content-Type": "application/x-www-form-urlencoded"}
+    assert network.request("POST", "http://notes.test/write", headers, f"form_key={key}&text={text}".encode()).status == 200
+
+
+def test_a_page_is_rendered_once_for_all_episodes_of_a_world(episodes):
+    pages = {get(network) for _, network in episodes for _ in range(3)}
+    assert len(pages) == len(rendered) == 1
+
+
+def test_what_is_written_is_seen_and_equal_histories_share_what_follows(episodes):
+    (_, first), (_, second) = episodes
+    post(first, "lamp")
+    seen = get(first)
+    assert "<p>lamp</p>" in seen
+    assert "<p></p>" in get(second)
+    before = len(rendered)
+    post(second, "lamp")
+    assert get(second) == seen
+    assert len(rendered) == before
+    post(second, "mug")
+    assert "<p>lamp mug</p>" in get(second)
+    assert get(first) == seen
+
+
+def test_the_order_and_the_content_of_what_was_sent_matter(episodes):
+    (_, first), (_, second) = episodes
+    for text in ("a", "b"):
+        post(first, text)
+    for text in ("b", "a"):
+        post(second, text)
+    assert ("<p>a b</p>" in get(first), "<p>b a</p>" in get(second)) == (True, True)
+
+
+def test_rows_that_others_write_are_never_hidden(episodes):
+    database, network = episodes[0]
+    get(network)
+    database.connection.execute("INSERT INTO note VALUES ('by hand')")
+    assert database.state is None
+    assert "by hand" in get(network)
+    assert "by hand" in get(network)
+    post(network, "more")
+    assert database.state is None
+    assert "by hand more" in get(network)
+    assert "by hand" not in get(episodes[1][1])
+    database.reset()
+    assert "<p></p>" in get(network)
+
+
+def test_a_restored_database_is_known_by_its_content(episodes):
+    (database, network), (other, elsewhere) = episodes
+    post(network, "lamp")
+    snapshot = database.snapshot()
+    post(network, "mug")
+    for one, net in ((database, network), (other, elsewhere)):
+        one.restore(snapshot)
+        assert "<p>lamp</p>" in get(net)
+    assert database.state == other.state is not None
+    post(network, "pen")
+    assert "<p>lamp pen</p>" in get(network)
+    assert "<p>lamp</p>" in get(elsewhere)
+
+
+@pytest.mark.parametrize(
+    "headers", [{"Cookie": "sid=me; mood=good"}, {"Referer": "http://notes.test/x"}, {"Host": "other.test"}]
+)
+def test_whoever_asks_otherwise_gets_an_answer_of_their_own(episodes, headers):
+    _, network = episodes[0]
+    get(network)
+    get(network, **headers)
+    assert len(rendered) == 2
+
+
+def test_layouts_and_worlds_share_nothing(base):
+    responses = ResponseCache()
+    for layout in (Layout(1), Layout(2)):
+        get(Network({"notes.test": site.app(Database(base), layout, responses)}))
+    assert len(rendered) == 2
+    get(Network({"notes.test": site.app(Database(base), Layout(1))}))
+    assert len(rendered) == 3
+
+
+def test_new_sessions_and_files_are_made_anew(episodes):
+    _, network = episodes[0]
+    cookies = {network.request("GET", "http://notes.test/").header("Set-Cookie") for _ in range(2)}
+    assert len(cookies) == 2
+    for _ in range(2):
+        get(network, "/file")
+    assert len(rendered) == 4
+
+
+def test_the_least_recently_used_responses_are_given_up_first():
+    responses = ResponseCache(room=30)
+    for key in "abc":
+        responses.keep(key, CachedResponse("200 OK", [], b"x" * 10))
+    assert responses.get("a")
+    responses.keep("d", CachedResponse("200 OK", [], b"x" * 10))
+    assert [bool(responses.get(key)) for key in "abcd"] == [True, False, True, True]
+    responses.keep("e", CachedResponse("200 OK", [], b"x" * 31))
+    assert not any(responses.get(key) for key in "abcde")

@@ -1,0 +1,113 @@
+"""What is drawn anew when a file changes: the worlds of the sites whose generator reads it, and no others."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import webarena_gym
+from webarena_gym.sites import sources, world
+from webarena_gym.sites.catalogue import DATABASES
+
+PACKAGE = Path(webarena_gym.__file__).parent
+
+
+@pytest.fixture
+def package(tmp_path):
+    """A copy of the sites that can be changed."""
+    copy = tmp_path / "webarena_gym"
+    shutil.copytree(PACKAGE / "sites", copy / "sites", ignore=shutil.ignore_patterns("__pycache__"))
+    for file in PACKAGE.glob("*.py"):
+        shutil.copy(file, copy)
+    return copy
+
+
+def digests(package):
+    sources.references.cache_clear()
+    return {name: sources.digest(name, package) for name in DATABASES}
+
+
+def changed(package, path, addition):
+    """Return the databases whose key another ending of a file changes."""
+    before, file = digests(package), package / "sites" / path
+    content = file.read_text(encoding="utf-8")
+    file.write_text(content + addition, encoding="utf-8")
+    after = digests(package)
+    file.write_text(content, encoding="utf-8")
+    assert digests(package) == before
+    return {name for name in DATABASES if before[name] != after[name]}
+
+
+def test_keys_are_those_of_this_package(package):
+    assert digests(package) == {name: world._version(name) for name in DATABASES}
+    assert len(set(digests(package).values())) == len(DATABASES)
+
+
+PAGES = [
+    *(path for folder in ("views", "templates", "static") for path in sorted((PACKAGE / "sites").glob(f"*/{folder}/*.*"))),
+    *sorted((PACKAGE / "sites").glob("*/base.py")),
+    *sorted((PACKAGE / "sites").glob("*/views.py")),
+    *(PACKAGE / "sites" / "layout").glob("*.*"),
+    *(path for path in sorted((PACKAGE / "sites" / "kit").glob("*.py")) if path.name != "sessions.py"),
+    *(path for path in sorted((PACKAGE / "sites").glob("*.py"))),
+]
+
+
+def test_no_world_follows_from_what_only_pages_are_made_of():
+    used = {file for name in DATABASES for file in sources.sources(name)}
+    assert len(PAGES) > 200
+    assert not used.intersection(PAGES)
+
+
+@pytest.mark.parametrize("path", ["gitlab/views/issues.py", "gitlab/templates/issue.html", "kit/site.py", "layout/shapes.py"])
+def test_a_comment_in_a_view_changes_no_key(package, path):
+    assert changed(package, path, "\n# a comment\n") == set()
+
+
+@pytest.mark.parametrize(
+    ("path", "databases"),
+    [
+        ("gitlab/seed.py", {"gitlab"}),
+        ("gitlab/schema.sql", {"gitlab"}),
+        ("gitlab/access.py", {"gitlab"}),  # which a module of the generator imports
+        ("gitlab/world/pools.json", {"gitlab"}),
+        ("map/geometry.py", {"map"}),
+        ("country/dice.py", set(DATABASES)),
+        ("country/geography.py", {"shopping", "reddit", "map", "wikipedia"}),
+    ],
+)
+def test_a_change_of_what_a_generator_reads_changes_its_key(package, path, databases):
+    assert changed(package, path, "\n") == databases
+
+
+def test_what_a_generator_begins_to_import_is_followed(package):
+    seed, view = (package / "sites" / "gitlab" / name for name in ("seed.py", "views/issues.py"))
+    seed.write_text(
+        seed.read_text(encoding="utf-8") + "\nfrom webarena_gym.sites.gitlab.views import issues\n", encoding="utf-8"
+    )
+    assert view in sources.sources("gitlab", package)
+    assert changed(package, "gitlab/views/issues.py", "\n# a comment\n") == {"gitlab"}
+
+
+READ = """
+import sys
+from pathlib import Path
+from webarena_gym.sites.world import build
+
+before, opened = set(sys.modules), set()
+sys.addaudithook(lambda event, arguments: opened.add(str(arguments[0])) if event == "open" else None)
+build(sys.argv[1], 5)
+imported = {module.__file__ for name, module in sys.modules.items() if name not in before and module.__file__}
+print("\\n".join(imported | {name for name in opened if name.endswith((".json", ".sql", ".txt"))}))
+"""
+
+
+@pytest.mark.parametrize("name", DATABASES)
+def test_all_that_building_a_world_reads_of_this_package_counts(name):
+    done = subprocess.run([sys.executable, "-c", READ, name], capture_output=True, text=True, check=True)
+    read = {Path(line) for line in done.stdout.splitlines() if Path(line).is_relative_to(PACKAGE)}
+    read = {file for file in read if file.name != "__init__.py"}
+    assert len(read) > 3
+    assert read <= set(sources.sources(name))

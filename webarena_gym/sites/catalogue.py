@@ -1,0 +1,141 @@
+"""The table of the sites: one entry for each, from which everything else that needs a list of them derives.
+
+What a site shows and does is in the package of its name beside this module: `schema.sql` (also the changes that are incidental,
+see `changes`), `seed.py`, `base.py`, `views`, `templates` and `static`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Account(NamedTuple):
+    """A name and a password. The password never shows in a `repr`."""
+
+    user: str
+    password: str
+
+    def __repr__(self) -> str:
+        return f"Account({self.user!r}, ...)"
+
+
+class Login(NamedTuple):
+    """How one signs in to an application.
+
+    `path` leads to the form, from the site's base URL; `user` and `password` are CSS selectors of its fields. `proof` is the path
+    of a page that only those who are signed in see: others are led elsewhere, are asked for the password there, or, where there
+    is a `word`, do not find it. "{user}" in the path stands for the account's name.
+    """
+
+    path: str
+    user: str
+    password: str
+    proof: str
+    word: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """What is known of a site besides its pages.
+
+    `name` stands in task files and names the package. `login` and `account` are those that WebArena publishes for its own servers
+    of that name; a site without them needs none.
+    """
+
+    name: str
+    host: str  # of the embedded site
+    title: str
+    about: str = ""  # what the start page says; "" for the start page
+    signs_in_with: str = ""  # what the start page says one signs in with
+    path: str = ""  # where the site begins, behind the host
+    works_on: str = ""  # the site whose database this one works on; "" for its own
+    login: Login | None = None
+    account: Account | None = None
+
+    @property
+    def placeholder(self) -> str:
+        """What stands for the site's address in task files."""
+        return f"__{self.name.upper()}__"
+
+    @property
+    def url(self) -> str:
+        """The address at which the embedded site begins, without a last slash."""
+        return f"http://{self.host}{self.path}"
+
+    @property
+    def database(self) -> str:
+        """The site whose package holds the schema and the generator of this site's database."""
+        return self.works_on or self.name
+
+
+_ENTRIES = (
+    Entry(
+        name="shopping",
+        host="shop.test",
+        title="Shop",
+        about="Buy things for the house and for leisure, and read what others think of them.",
+        signs_in_with="email address",
+        login=Login("/customer/account/login/", '[name="login[username]"]', '[name="login[password]"]', "/wishlist/"),
+        account=Account("emma.lopez@gmail.com", "Password.123"),
+    ),
+    Entry(
+        name="shopping_admin",
+        host="shop-admin.test",
+        title="Shop admin",
+        about="Look after the shop: orders, products, customers and reports.",
+        signs_in_with="the administrator's name",
+        path="/admin",
+        works_on="shopping",
+        login=Login("", '[name="login[username]"]', '[name="login[password]"]', "/dashboard", "Dashboard"),
+        account=Account("admin", "admin1234"),
+    ),
+    Entry(
+        name="reddit",
+        host="forum.test",
+        title="Forum",
+        about="Post, comment and vote in forums about everything.",
+        signs_in_with="username",
+        login=Login("/login", '[name="_username"]', '[name="_password"]', "/user/{user}/account", "Delete"),
+        account=Account("MarvelsGrantMan136", "test1234"),
+    ),
+    Entry(
+        name="gitlab",
+        host="code.test",
+        title="Code",
+        about="Host projects, follow issues and review changes.",
+        signs_in_with="username or email address",
+        login=Login("/users/sign_in", '[name="user[login]"]', '[name="user[password]"]', "/-/profile"),
+        account=Account("byteblaze", "hello1234"),
+    ),
+    Entry(
+        name="map",
+        host="map.test",
+        title="Map",
+        about="Find places and the ways between them, by car, by bicycle or on foot.",
+        signs_in_with="email address",
+    ),
+    Entry(
+        name="wikipedia",
+        host="wiki.test",
+        title="Encyclopedia",
+        about="Read about towns, landmarks, people, works and events.",
+        signs_in_with="username or email address",
+    ),
+    Entry(name="homepage", host="home.test", title="Home"),
+)
+
+SITES: Mapping[str, Entry] = {entry.name: entry for entry in _ENTRIES}
+"""The sites by name, in the order in which every list shows them."""
+
+HOSTS: Mapping[str, str] = {name: entry.host for name, entry in SITES.items()}
+URLS: Mapping[str, str] = {entry.placeholder: entry.url for entry in _ENTRIES}
+"""Placeholders of task files and where they lead."""
+
+DATABASES = tuple(dict.fromkeys(entry.database for entry in _ENTRIES))
+"""The sites that have databases of their own."""
+
+
+def schema(database: str) -> str:
+    """Return the `schema.sql` of a database."""
+    return (Path(__file__).parent / database / "schema.sql").read_text(encoding="utf-8")

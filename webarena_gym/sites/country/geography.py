@@ -1,0 +1,233 @@
+"""The country of a world: states, towns with their streets, and the places and teams that everybody knows.
+
+The map lays it out on a road graph, the encyclopedia writes about it, the shop's customers live in it. Coordinates are
+degrees north and east; the country lies in the middle of the Atlantic.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import cos, hypot, radians
+
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.people import LAST_NAMES
+from webarena_gym.sites.country.words import invented
+
+KM_PER_DEGREE = 111.195
+SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0
+_STATES = 4
+_TOWN_SIZES = ((3, 160_000, 700_000, 34), (7, 24_000, 110_000, 16), (14, 1_500, 14_000, 7))
+"""How many towns of each size, their least and greatest number of people, and their streets."""
+
+_STREET_NAMES = (
+    "Maple", "Oak", "Cedar", "Elm", "Pine", "Birch", "Lakeview", "Hillcrest", "Park", "River", "Sunset", "Mill", "Church",
+    "Highland", "Orchard", "Meadow", "Washington", "Franklin", "Spring", "Harbor", "Chestnut", "Valley", "Quarry", "Station",
+    "Market", "Bridge", "Garden", "Forest", "Prospect", "Linden", "Walnut", "College", "Union", "Willow", "Summit", "Beacon",
+    "Canal", "Castle", "Copper", "Crescent", "Dover", "Fairview", "Granite", "Juniper", "King", "Laurel", "Magnolia", "Oxford",
+)  # fmt: skip
+_STREET_KINDS = ("Street", "Street", "Avenue", "Road", "Lane", "Drive", "Boulevard", "Court")
+
+
+@dataclass(frozen=True)
+class State:
+    """A part of the country."""
+
+    name: str
+    abbreviation: str  # two letters
+    capital: str  # the name of a town
+
+
+@dataclass(frozen=True)
+class Town:
+    """A town; the first one is the largest. No two have the same name, postcode prefix or telephone area code."""
+
+    name: str
+    state: str
+    latitude: float
+    longitude: float
+    population: int
+    postcode: str  # the first three digits of five
+    area_code: str  # three digits
+    streets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A place that has its own article and its own place on the map."""
+
+    name: str
+    kind: str  # a key of KINDS
+    town: str  # the town where it is, for a national park the nearest
+    state: str
+    latitude: float
+    longitude: float
+    opened: int  # the year
+
+
+@dataclass(frozen=True)
+class Team:
+    """A sports team, and the name of the stadium where it plays at home."""
+
+    name: str
+    sport: str
+    town: str
+    stadium: str
+
+
+@dataclass(frozen=True)
+class Country:
+    """All of it."""
+
+    name: str
+    states: tuple[State, ...]
+    towns: tuple[Town, ...]
+    landmarks: tuple[Landmark, ...]
+    teams: tuple[Team, ...]
+
+    def town(self, name: str) -> Town:
+        """Return a town by its name."""
+        return next(town for town in self.towns if town.name == name)
+
+
+KINDS = {
+    "university": 6, "museum": 6, "national park": 5, "stadium": 4, "airport": 3, "concert hall": 3, "hospital": 4,
+    "library": 3, "monument": 4, "bridge": 3, "zoo": 2, "theater": 3,
+}  # fmt: skip
+"""The kinds of landmarks, and how many there are of each."""
+
+_SPORTS = ("basketball", "basketball", "ice hockey", "baseball")
+_MASCOTS = (
+    "Falcons", "Bears", "Wolves", "Comets", "Pilots", "Foxes", "Sailors", "Herons", "Miners", "Ravens", "Rangers", "Otters",
+)  # fmt: skip
+
+
+def distance_km(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
+    """Return how far two points are apart as the crow flies, on a plane that fits the country to a tenth of a percent.
+
+    >>> round(distance_km(42.0, -29.0, 42.0, -28.0), 1)
+    82.6
+    """
+    middle = radians((latitude + other_latitude) / 2)
+    return KM_PER_DEGREE * hypot(latitude - other_latitude, (longitude - other_longitude) * cos(middle))
+
+
+@lru_cache(maxsize=4)
+def country(seed: int) -> Country:
+    """Return the country of a world."""
+    dice = Dice(f"country/{seed}")
+    names = iter([invented(seed, index, "place") for index in range(128)])
+    name = next(names)
+    spots = _spots(dice)
+    state_names = [next(names) for _ in range(_STATES)]
+    postcodes, areas = dice.some(range(100, 990), len(spots)), dice.some(range(201, 990), len(spots))
+    towns = []
+    sizes = [size for size in _TOWN_SIZES for _ in range(size[0])]
+    for index, (latitude, longitude) in enumerate(spots):
+        _, least, most, streets = sizes[index]
+        towns.append(
+            Town(
+                name=next(names),
+                state=state_names[_quarter(latitude, longitude)],
+                latitude=latitude,
+                longitude=longitude,
+                population=dice.between(least, most) if index else 712_000 + dice.below(400_000),
+                postcode=str(postcodes[index]),
+                area_code=str(areas[index]),
+                streets=_streets(dice, streets),
+            )
+        )
+    states = tuple(
+        State(each, letters, max((town for town in towns if town.state == each), key=lambda town: town.population).name)
+        for each, letters in zip(state_names, _abbreviations(state_names), strict=True)
+    )
+    landmarks = [
+        _landmark(dice, kind, next(names), seed, towns, index) for kind, count in KINDS.items() for index in range(count)
+    ]
+    stadiums = [landmark for landmark in landmarks if landmark.kind == "stadium"]
+    mascots = dice.some(share(_MASCOTS, seed), len(stadiums))
+    teams = tuple(
+        Team(f"{stadium.town} {mascot}", sport, stadium.town, stadium.name)
+        for stadium, mascot, sport in zip(stadiums, mascots, dice.some(_SPORTS, len(stadiums)), strict=True)
+    )
+    return Country(name, states, tuple(towns), tuple(landmarks), teams)
+
+
+def _abbreviations(names: list[str]) -> list[str]:
+    """Return two letters for each name, its first and the first other one that tells them all apart."""
+    used: list[str] = []
+    for name in names:
+        pairs = [name[0] + letter.upper() for letter in name[1:]]
+        used.append(next(pair for pair in [*pairs, *(name[0] + letter for letter in "XYZ")] if pair not in used))
+    return used
+
+
+def _spots(dice: Dice) -> list[tuple[float, float]]:
+    """Return where the towns are: no two within 22 km, and at least three in each quarter of the country."""
+    count = sum(size[0] for size in _TOWN_SIZES)
+    spots: list[tuple[float, float]] = []
+    while len(spots) < count:
+        quarter = len(spots) % _STATES
+        latitude = round((SOUTH if quarter < 2 else (SOUTH + NORTH) / 2) + dice.below(10_000) / 10_000 * (NORTH - SOUTH) / 2, 5)
+        longitude = round(
+            (WEST if quarter % 2 == 0 else (WEST + EAST) / 2) + dice.below(10_000) / 10_000 * (EAST - WEST) / 2, 5
+        )
+        if all(distance_km(latitude, longitude, *spot) > 22 for spot in spots):
+            spots.append((latitude, longitude))
+    return spots
+
+
+def _quarter(latitude: float, longitude: float) -> int:
+    return 2 * (latitude >= (SOUTH + NORTH) / 2) + (longitude >= (WEST + EAST) / 2)
+
+
+def _streets(dice: Dice, count: int) -> tuple[str, ...]:
+    return tuple(f"{name} {dice.pick(_STREET_KINDS)}" for name in dice.some(_STREET_NAMES, count))
+
+
+def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int) -> Landmark:
+    """Place one landmark: airports outside of the three cities, stadiums in different towns, parks in the open country."""
+    if kind in ("airport", "stadium"):
+        town = towns[index]
+    elif kind == "national park":
+        town = dice.pick(towns[3:])
+    else:
+        town = dice.weigh(towns[:10], (6, 5, 5, 2, 2, 2, 2, 1, 1, 1))
+    reach = {"airport": (5.0, 8.0), "national park": (8.0, 10.0)}.get(kind, (0.15, 1.6 if town.population > 150_000 else 0.7))
+    north, east = _offset(dice, *reach)
+    return Landmark(
+        name=_name(dice, kind, word, seed, town),
+        kind=kind,
+        town=town.name,
+        state=town.state,
+        latitude=round(town.latitude + north / KM_PER_DEGREE, 5),
+        longitude=round(town.longitude + east / (KM_PER_DEGREE * cos(radians(town.latitude))), 5),
+        opened=dice.between(1820, 1990),
+    )
+
+
+def _offset(dice: Dice, least_km: float, most_km: float) -> tuple[float, float]:
+    """Return kilometres to the north and east, of a length within bounds."""
+    while True:
+        north, east = ((dice.below(20_001) / 10_000 - 1) * most_km for _ in range(2))
+        if least_km <= hypot(north, east) <= most_km:
+            return north, east
+
+
+def _name(dice: Dice, kind: str, word: str, seed: int, town: Town) -> str:
+    """Name a landmark; every name holds a word that no other world has."""
+    last = dice.pick(share(LAST_NAMES, seed))
+    forms = {
+        "university": (f"{word} University", f"{word} Institute of Technology", f"{last} {word} College"),
+        "museum": (f"{word} Museum of Art", f"{word} Museum of Natural History", f"{word} Science Center"),
+        "national park": (f"{word} National Park",),
+        "stadium": (f"{word} Arena", f"{word} Field", f"{word} Stadium"),
+        "airport": (f"{town.name} International Airport",),
+        "concert hall": (f"{word} Music Hall",),
+        "hospital": (f"{word} General Hospital", f"{word} Children's Hospital"),
+        "library": (f"{word} Public Library", f"{word} Memorial Library"),
+        "monument": (f"{word} Monument", f"{last} {word} Memorial"),
+        "bridge": (f"{word} Bridge",),
+        "zoo": (f"{word} Zoo",),
+        "theater": (f"{word} Theater", f"{word} Playhouse"),
+    }
+    return dice.pick(forms[kind])

@@ -1,0 +1,130 @@
+"""Reading what people typed: nothing here trusts its input, and everything wrong becomes a message."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import ClassVar
+
+from webarena_gym.sites.kit.requests import Request
+
+SHORTEST_PASSWORD = 8  # characters
+_DROPPED = dict.fromkeys(
+    [*range(9), 11, 12, *range(14, 32), 127, *range(0xD800, 0xE000)]
+)  # control characters, halves of pairs
+_EMAIL = re.compile(r"[^\s@<>\"',;]+@[^\s@<>\"',;]+\.[^\s@<>\"',;.]+")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_DAY = re.compile(r"(?P<year>[0-9]{4})-(?P<month>[0-9]{1,2})-(?P<day>[0-9]{1,2})")
+_SLASHED_DAY = re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[0-9]{4})")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One text field of a form; `pattern` is what the whole text must look like, and `hint` says so in words.
+
+    A site that complains in other words has a subclass.
+    """
+
+    label: str
+    required: bool = True
+    limit: int = 255
+    pattern: re.Pattern[str] | None = None
+    hint: str = ""
+
+    missing: ClassVar[str] = "{label} is a required field."
+    too_long: ClassVar[str] = "{label} is too long: {length} characters, {limit} at most."
+
+    def fits(self, value: str) -> bool:
+        """Say whether the value looks as the field's pattern wants it."""
+        return self.pattern is None or self.pattern.fullmatch(value) is not None
+
+    def complaint(self, value: str) -> str:
+        """Return what is wrong with the value, or nothing."""
+        if not value:
+            return self.missing.format(label=self.label) if self.required else ""
+        if len(value) > self.limit:
+            return self.too_long.format(label=self.label, length=len(value), limit=self.limit)
+        if not self.fits(value):
+            return f"{self.label}: {self.hint}"
+        return ""
+
+
+EMAIL = Field("Email", pattern=_EMAIL, hint="please enter a valid email address, for example name@domain.com.")
+
+
+def clean(value: str | None) -> str:
+    r"""Return the text without surrounding blanks and control characters, lines ended by one newline.
+
+    >>> clean(" a\r\nb\x00 ")
+    'a\nb'
+    """
+    return tidy(value or "").strip()
+
+
+def tidy(value: str) -> str:
+    r"""Return the text without control characters, lines ended by one newline; blanks around it stay, as in a file.
+
+    >>> tidy("  a\r\n")
+    '  a\n'
+    """
+    return value.replace("\r\n", "\n").replace("\r", "\n").translate(_DROPPED)
+
+
+def line(value: str | None, longest: int = 255) -> str:
+    r"""Return the text of a field of one line, cut when it is too long.
+
+    >>> line(" two \n words "), line("three words", longest=5)
+    ('two words', 'three')
+    """
+    return " ".join(clean(value).split())[:longest]
+
+
+def read(request: Request, fields: Mapping[str, Field]) -> dict[str, str]:
+    """Return the posted text of each field, cleaned."""
+    return {name: clean(request.form.get(name)) for name in fields}
+
+
+def complaints(values: Mapping[str, str], fields: Mapping[str, Field]) -> list[str]:
+    """Return what is wrong with the values, in the order of the fields."""
+    return [complaint for name, field in fields.items() if (complaint := field.complaint(values[name]))]
+
+
+def password_complaints(values: Mapping[str, str]) -> list[str]:
+    """Return what is wrong with a new `password` and its `password_confirmation`."""
+    if len(values["password"]) < SHORTEST_PASSWORD:
+        return [f"A password needs {SHORTEST_PASSWORD} characters or more."]
+    return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
+
+
+def is_email(value: str) -> bool:
+    """Tell whether the text has the shape of an email address.
+
+    >>> is_email("ann@mail.test"), is_email("ann@mail")
+    (True, False)
+    """
+    return bool(value) and not EMAIL.complaint(value)
+
+
+def whole_number(value: str | None, low: int, high: int) -> int | None:
+    """Return the number from `low` to `high` that was typed, or None.
+
+    >>> whole_number(" 12 ", 1, 99), whole_number("-1", 1, 99), whole_number("1e9", 1, 99)
+    (12, None, None)
+    """
+    text = (value or "").strip()
+    number = int(text) if _NUMBER.fullmatch(text) else None
+    return number if number is not None and low <= number <= high else None
+
+
+def day(value: str | None) -> str | None:
+    """Return the date that was typed as YYYY-MM-DD, written so or as month/day/year; None for anything else.
+
+    >>> day("2023-02-05"), day("2/5/2023"), day("2023-02-30"), day("")
+    ('2023-02-05', '2023-02-05', None, None)
+    """
+    text = (value or "").strip()
+    typed = _DAY.fullmatch(text) or _SLASHED_DAY.fullmatch(text)
+    try:
+        return str(date(int(typed["year"]), int(typed["month"]), int(typed["day"]))) if typed else None
+    except ValueError:
+        return None

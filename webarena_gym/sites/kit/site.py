@@ -1,0 +1,179 @@
+"""A site as a whole: its routes and templates, and the WSGI application that it is over one episode's database.
+
+A `Site` is written once, at module level, and holds no state: routes, templates, a schema. `Site.app(database)` binds it to
+one episode's database and is a plain WSGI application. Views take a `Request` and return text (HTML) or a response; what a view
+writes is taken back when it fails or refuses.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from werkzeug.exceptions import BadRequest, HTTPException, InternalServerError
+from werkzeug.routing import IntegerConverter, Map, Rule
+from werkzeug.utils import send_from_directory
+
+from webarena_gym.sites.country.formats import FILTERS
+from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
+from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.requests import Request, Response, Route
+from webarena_gym.sites.layout import PLAIN, Layout
+
+_ASKED = (
+    "REQUEST_METHOD", "wsgi.url_scheme", "HTTP_HOST", "SCRIPT_NAME", "PATH_INFO", "QUERY_STRING", "HTTP_COOKIE", "HTTP_REFERER",
+    "HTTP_ORIGIN", "CONTENT_TYPE", "CONTENT_LENGTH",
+)  # fmt: skip
+"""All that a page may depend on of a request, but its body."""
+
+_SHARED_TEMPLATES = Path(__file__).parent / "templates"
+
+View = Callable[..., "str | Response"]
+
+
+class _RowId(IntegerConverter):
+    """The `<int:...>` of a rule: of at most 15 digits, so that whatever matches fits an integer of SQLite's."""
+
+    regex = "[0-9]{1,15}"
+
+
+class _Templates(jinja2.Environment):
+    """Looks in the columns of a row first, since that is most of what templates ask for, and an attribute that is missing costs more."""
+
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        if type(obj) is sqlite3.Row:
+            with suppress(IndexError):
+                return obj[attribute]
+        return super().getattr(obj, attribute)
+
+
+class Site:
+    """The routes and templates of one kind of site. Used as `@site.get("/path/<int:id>")` and `@site.post(...)`."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self.name = name
+        self._folder = Path(file).parent
+        self._rules = Map(strict_slashes=False, merge_slashes=True, converters={"int": _RowId})
+        self._views: dict[tuple[str, str], View] = {}
+        self.get("/static/<path:name>")(self._static)
+
+    def _static(self, request: Request, name: str) -> Response:
+        """Serve a file of the site's own folder `static`."""
+        return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
+
+    @cached_property
+    def templates(self) -> jinja2.Environment:
+        """The site's templates and those that sites share, escaped always; an undefined name is an error."""
+        environment = _Templates(
+            loader=jinja2.FileSystemLoader([self._folder / "templates", _SHARED_TEMPLATES]),
+            autoescape=True,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            undefined=jinja2.StrictUndefined,
+            auto_reload=False,
+        )
+        environment.filters.update(FILTERS)
+        return environment
+
+    def get(self, rule: str) -> Callable[[View], View]:
+        """Register a view for GET (and HEAD) requests; the rule is Werkzeug's."""
+        return self._register(rule, "GET")
+
+    def post(self, rule: str) -> Callable[[View], View]:
+        """Register a view for POST requests; the form key is checked before it runs."""
+        return self._register(rule, "POST")
+
+    def _register(self, rule: str, method: str) -> Callable[[View], View]:
+        def decorate(view: View) -> View:
+            endpoint = (method, rule)
+            self._rules.add(Rule(rule, endpoint=endpoint, methods=[method]))
+            self._views[endpoint] = view
+            return view
+
+        return decorate
+
+    def rule(self, method: str, path: str) -> str:
+        """Return the rule that answers a request, "" when none does."""
+        try:
+            (_, rule), _ = self._rules.bind("").match(path, method)
+        except HTTPException:
+            return ""
+        return str(rule)
+
+    def app(self, database: Database, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
+        """Return the WSGI application of one episode. `responses` is shared with others whose databases have the same base."""
+        return App(self, database, layout, responses or ResponseCache())
+
+    def answer(self, request: Request) -> Response:
+        """Route one request to its view. Raises werkzeug's HTTPException."""
+        adapter = self._rules.bind_to_environ(request.environ)
+        endpoint, arguments = adapter.match()
+        request.route = Route(adapter, endpoint, arguments)
+        if request.method == "POST" and request.form.get("form_key") != request.form_key:
+            raise BadRequest("Invalid Form Key. Please refresh the page.")
+        result = self._views[endpoint](request, **arguments)
+        return result if isinstance(result, Response) else Response(result, content_type="text/html; charset=utf-8")
+
+
+class App:
+    """A site bound to one episode's database, in one layout: a WSGI application."""
+
+    def __init__(self, site: Site, database: Database, layout: Layout, responses: ResponseCache) -> None:
+        self.site = site
+        self.database = database
+        self.layout = layout
+        self._responses = responses
+
+    def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
+        asked, before = tuple(environ.get(name, "") for name in _ASKED), self.database.state
+        key = (self.site.name, self.layout.seed, before, asked)
+        answer = None if before is None else self._responses.get(key)
+        if answer is None:
+            request = Request(environ, self.database, self.layout, self.site.templates)
+            answer = self._answer(request)
+            if self.database.state is None:
+                self.database.follows(before, repr((*key, request.body)).encode())
+            elif asked[0] == "GET" and answer.is_page:
+                self._responses.keep(key, answer)
+        start_response(answer.status, list(answer.headers))
+        return [answer.body]
+
+    def _answer(self, request: Request) -> CachedResponse:
+        """Answer a request anew. What a view wrote before it failed is taken back."""
+        request.db.execute("SAVEPOINT request")
+        try:
+            with self._respond(request) as response:
+                chunks, status, headers = response.get_wsgi_response(request.environ)
+                return CachedResponse(status, headers, b"".join(chunks))
+        except BaseException:
+            request.undo()
+            raise
+        finally:
+            request.db.execute("RELEASE request")
+
+    def _respond(self, request: Request) -> Response:
+        try:
+            if request.method == "POST":
+                request.body = request.get_data()  # before a form takes it
+            response = self.site.answer(request)
+        except HTTPException as error:
+            if isinstance(error, InternalServerError):
+                raise
+            response = self._refusal(request, error)
+        if self.layout.seed is not None and response.mimetype == "text/html":
+            response.set_data(self.layout.rebuild(response.get_data(as_text=True)))
+        request.save_session()
+        request.give_cookie(response)
+        return response
+
+    def _refusal(self, request: Request, error: HTTPException) -> Response:
+        """A redirect as it is; every other refusal as the site's own error page, after which nothing that was written stays."""
+        if error.code is None or error.code < 400:
+            return Response.force_type(error.get_response(), request.environ)
+        request.undo()
+        request.route = None
+        html = request.render("error.html", code=error.code, name=error.name, description=error.description)
+        return Response(html, status=error.code, content_type="text/html; charset=utf-8")

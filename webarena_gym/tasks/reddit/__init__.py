@@ -1,8 +1,0 @@
-"""The forum's templates: things to post and to answer, votes, changes to what is mine, questions, and places to open."""
-
-from webarena_gym.tasks.reddit import answering, communities, mine, people, places, posting, questions, votes
-from webarena_gym.tasks.template import Templates
-
-TEMPLATES = Templates("reddit")
-for _part in (posting, answering, votes, mine, communities, people, questions, places):
-    TEMPLATES.update(_part.TEMPLATES)

@@ -1,8 +1,0 @@
-"""The templates over two sites. A task opens one tab for each of them, in the order of its sites."""
-
-from webarena_gym.tasks.several import colleges, customers, landmarks, links, makers, posts, projects
-from webarena_gym.tasks.template import Templates
-
-TEMPLATES = Templates("several")
-for _part in (colleges, landmarks, customers, makers, projects, links, posts):
-    TEMPLATES.update(_part.TEMPLATES)

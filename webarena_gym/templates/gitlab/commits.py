@@ -1,0 +1,261 @@
+"""Questions about who made which commits."""
+
+from datetime import date
+
+from webarena_gym.tasks.grounds import number_of, sum_of
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.template import (
+    Draw,
+    NothingToDraw,
+    Row,
+    Sampler,
+    Templates,
+    answer,
+    at_url,
+    choose,
+    click,
+    leave,
+    search,
+)
+from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
+from webarena_gym.templates.ways import turn_pages
+
+TEMPLATES = Templates("gitlab")
+
+MADE = (
+    PROJECTS.rstrip()
+    + """, made AS (
+    SELECT s.*, c.commit_id, c.sha, c.title, c.author_name, c.author_email, c.created_at AS moment,
+        date(c.created_at) AS day, substr(c.created_at, 1, 7) AS month,
+        substr(c.created_at, 1, 4) AS year,
+        c.commit_id IN (SELECT commit_id FROM commit_branch r WHERE r.branch_id = s.trunk_id) AS is_trunk
+    FROM seen s JOIN git_commit c USING (project_id)
+) """
+)
+"""The commits to projects that I can see; is_trunk: the default branch has it."""
+
+
+def filtered(world: Sampler, row: Row) -> list[Row]:
+    """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
+    return world.rows(
+        MADE
+        + """SELECT * FROM made WHERE project_id = ? AND author_name = ? AND is_trunk
+        ORDER BY moment DESC, commit_id DESC""",
+        row["project_id"],
+        row["author_name"],
+    )
+
+
+def open_commits_of(row: Row) -> list[Step]:
+    """Return the steps to the commits of the author of a row."""
+    return [*open_project(row, "Commits"), choose("Author", row["author_name"]), click("Filter commits")]
+
+
+def _count(world: Sampler, row: Row, column: str, slot: dict[str, str]) -> Draw:
+    """Return the draw that asks how many commits the author of a row made in its day or month."""
+    commits = filtered(world, row)
+    last = max(place for place, commit in enumerate(commits) if commit[column] == row[column])
+    count = str(row["found"])
+    return Draw(
+        slots={"person": row["author_name"], "project": row["name"], **slot},
+        grounds={count: number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column]))},
+        eval=answer(fuzzy_match=count),
+        solution=[
+            *open_commits_of(row),
+            *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page."),
+            leave(count, f"{count} of the {len(commits)} commits fit."),
+        ],
+        wrong_answers=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
+    )
+
+
+@TEMPLATES.define("How many commits did {person} make to {project} on {day}?")
+def commits_on_day(world: Sampler) -> Draw:
+    """Count the commits of somebody on a day, often several."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, day
+        HAVING min(is_trunk) AND (found > 1 OR commit_id % 5 = 0) ORDER BY project_id, author_name, day"""
+    )
+    return _count(world, row, "day", {"day": slashed(row["day"])})
+
+
+@TEMPLATES.define("How many commits did {person} make to {project} in {month}?")
+def commits_in_month(world: Sampler) -> Draw:
+    """Count the commits of somebody in a month."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, author_name, month
+        HAVING min(is_trunk) AND found > 1 ORDER BY project_id, author_name, month"""
+    )
+    return _count(world, row, "month", {"month": f"{date.fromisoformat(row['day']):%B %Y}"})
+
+
+@TEMPLATES.define("How many commits did {person} make to {project} during {year}?")
+def commits_in_year(world: Sampler) -> Draw:
+    """Count the commits of somebody in a year, where there are others in another year."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found, (
+            SELECT count(*) FROM made o WHERE o.project_id = m.project_id AND o.author_name = m.author_name
+        ) AS total FROM made m GROUP BY project_id, author_name, year
+        HAVING min(is_trunk) AND found < total ORDER BY project_id, author_name, year"""
+    )
+    return _count(world, row, "year", {"year": row["year"]})
+
+
+@TEMPLATES.define("How many commits did {first} and {second} make to {project} in {month}? Give the sum.")
+def commits_of_two_in_month(world: Sampler) -> Draw:
+    """Add up the commits of two people in a month."""
+    row = world.pick(
+        MADE
+        + """SELECT *, count(*) AS found FROM made GROUP BY project_id, month
+        HAVING min(is_trunk) AND count(DISTINCT author_name) > 1 AND count(DISTINCT author_name) < found
+        ORDER BY project_id, month"""
+    )
+    names = world.rows(
+        MADE + "SELECT DISTINCT author_name AS name FROM made WHERE project_id = ? AND month = ? AND is_trunk ORDER BY name",
+        row["project_id"],
+        row["month"],
+    )
+    first, second = (name["name"] for name in world.rng.sample(names, 2))
+    commits = world.rows(
+        MADE + "SELECT * FROM made WHERE project_id = ? AND is_trunk ORDER BY moment DESC, commit_id DESC", row["project_id"]
+    )
+    places = [place for place, commit in enumerate(commits) if commit["month"] == row["month"]]
+    counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
+    total = str(sum(counts))
+    return Draw(
+        slots={
+            "first": first,
+            "second": second,
+            "project": row["name"],
+            "month": f"{date.fromisoformat(row['day']):%B %Y}",
+        },
+        grounds={
+            total: number_of(
+                *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
+            )
+        },
+        eval=answer(fuzzy_match=total),
+        solution=[
+            *open_project(row, "Commits"),
+            *turn_pages(world, places[-1], COMMITS_PER_PAGE, "That month goes on on the next page."),
+            leave(total, f"{counts[0]} and {counts[1]}."),
+        ],
+        wrong_answers=[str(counts[0]), str(sum(counts) + 1)],
+    )
+
+
+@TEMPLATES.define("How many commits did {first} and {second} make together to the default branch of {project}?")
+def commits_of_two(world: Sampler) -> Draw:
+    """Add up the commits of two contributors."""
+    rows = ranked(world, 3)
+    first, second = world.rng.sample(rows, 2)
+    total = first["found"] + second["found"]
+    return Draw(
+        slots={"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
+        grounds={str(total): sum_of(str(first["found"]), str(second["found"]))},
+        eval=answer(fuzzy_match=str(total)),
+        solution=[*open_project(first, "Contributors"), leave(str(total), f"{first['found']} and {second['found']}.")],
+        wrong_answers=[str(first["found"]), str(total + 1)],
+    )
+
+
+def ranked(world: Sampler, least: int) -> list[Row]:
+    """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
+    project = world.pick(
+        MADE
+        + """SELECT project_id FROM made WHERE is_trunk GROUP BY project_id
+        HAVING count(DISTINCT author_email) >= ? AND count(DISTINCT author_name) = count(DISTINCT author_email)
+        ORDER BY project_id""",
+        least,
+    )
+    return world.rows(
+        MADE
+        + """SELECT *, count(*) AS found, max(moment) AS last FROM made WHERE is_trunk AND project_id = ?
+        GROUP BY author_email ORDER BY found DESC, author_name""",
+        project["project_id"],
+    )
+
+
+def _top(world: Sampler, count: int) -> list[Row]:
+    """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
+    rows = ranked(world, count + 1)
+    numbers = [row["found"] for row in rows[: count + 1]]
+    if len(numbers) != len({*numbers}):
+        raise NothingToDraw("a project whose most active contributors have different numbers of commits")
+    return rows
+
+
+@TEMPLATES.define("Who has made the most commits to {project}? Tell me the full name.")
+def top_contributor(world: Sampler) -> Draw:
+    """Ask for the most active contributor."""
+    rows = _top(world, 1)
+    return Draw(
+        slots={"project": rows[0]["name"]},
+        eval=answer(fuzzy_match=rows[0]["author_name"]),
+        solution=[*open_project(rows[0], "Contributors"), leave(rows[0]["author_name"], f"{rows[0]['found']} commits.")],
+        wrong_answers=[rows[1]["author_name"]],
+    )
+
+
+@TEMPLATES.define("List the full names of the top {count} contributors to {project} by number of commits, separated by commas.")
+def top_contributors(world: Sampler) -> Draw:
+    """Ask for the two or three most active contributors."""
+    count = world.rng.choice((2, 3))
+    rows = _top(world, count)
+    names = [row["author_name"] for row in rows]
+    return Draw(
+        slots={"count": count, "project": rows[0]["name"]},
+        eval=answer(fuzzy_match=", ".join(names[:count])),
+        solution=[*open_project(rows[0], "Contributors"), leave(", ".join(names[:count]), "The list is in that order.")],
+        wrong_answers=[", ".join(names[1 : count + 1])],
+    )
+
+
+@TEMPLATES.define("What is the email address of the person with the most commits to the branch {branch} of {project}?")
+def top_email(world: Sampler) -> Draw:
+    """Ask for the address of the most active contributor."""
+    rows = _top(world, 1)
+    return Draw(
+        slots={"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
+        eval=answer(fuzzy_match=rows[0]["author_email"]),
+        solution=[
+            *open_project(rows[0], "Contributors"),
+            leave(rows[0]["author_email"], f"{rows[0]['author_name']} made {rows[0]['found']} commits."),
+        ],
+        wrong_answers=[rows[1]["author_email"]],
+    )
+
+
+@TEMPLATES.define("On which date did {person} last commit to the default branch of {project}?")
+def last_commit_date(world: Sampler) -> Draw:
+    """Ask for the day of somebody's last commit."""
+    rows = ranked(world, 2)
+    row = world.rng.choice(rows)
+    others = [other["last"][:10] for other in rows if other["last"][:10] != row["last"][:10]]
+    if not others:
+        raise NothingToDraw("contributors who stopped on different days")
+    return Draw(
+        slots={"person": row["author_name"], "project": row["name"]},
+        eval=answer(fuzzy_match=row["last"][:10]),
+        solution=[*open_project(row, "Contributors"), leave(slashed(row["last"]), "It stands in the last column.")],
+        wrong_answers=[slashed(others[0])],
+    )
+
+
+@TEMPLATES.define('Show me what {person} changed in {project} with the commit "{title}".')
+def commit_place(world: Sampler) -> Draw:
+    """Open the page of a commit, found by its title."""
+    row = world.pick(
+        MADE
+        + """SELECT * FROM made a WHERE is_trunk AND title != 'Initial commit' AND 1 = (
+            SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
+        ) ORDER BY project_id, commit_id"""
+    )
+    return Draw(
+        slots={"person": row["author_name"], "project": row["name"], "title": row["title"]},
+        eval=at_url(f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}"),
+        solution=[*open_project(row, "Commits"), search("Search by message", row["title"]), click(row["title"]), leave()],
+    )

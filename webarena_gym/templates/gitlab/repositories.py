@@ -1,0 +1,172 @@
+"""Branches and what is in repositories: questions, pages to open, and branches to make and remove."""
+
+from typing import Any
+
+from webarena_gym.sites.country.words import invented
+from webarena_gym.tasks.grounds import lacks
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.template import (
+    Draw,
+    Row,
+    Sampler,
+    Templates,
+    answer,
+    at_url,
+    choose,
+    click,
+    leave,
+    not_achievable,
+    state,
+    type_text,
+)
+from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
+from webarena_gym.templates.ways import turn_pages
+
+TEMPLATES = Templates("gitlab")
+BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
+    (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
+MAY_WRITE = f"""s.project_id IN (
+    SELECT project_id FROM membership WHERE user_id = {ME} AND role IN ('Developer', 'Maintainer', 'Owner')
+) AND NOT s.is_archived"""
+"""Holds for a project s whose files I may change."""
+
+
+def branches_of(world: Sampler, project_id: int) -> list[list[Any]]:
+    """Return the branches of a project with their numbers of commits and files, by name."""
+    return [list(row) for row in world.rows(BRANCHES, project_id)]
+
+
+def pick_branch(world: Sampler, condition: str) -> Row:
+    """Return a branch that is not the default one, with its project, of the projects that fulfil a condition."""
+    return world.pick(
+        PROJECTS
+        + f"""SELECT s.*, b.name AS branch, b.branch_id, c.title, (
+            SELECT count(*) FROM branch o WHERE o.project_id = s.project_id AND (o.name < b.name OR o.name = s.default_branch)
+        ) AS place FROM seen s JOIN branch b USING (project_id) JOIN git_commit c ON c.commit_id = b.head_id
+        WHERE b.name != s.default_branch AND ({condition}) ORDER BY b.branch_id"""
+    )
+
+
+def _open_branches(world: Sampler, row: Row) -> list[Step]:
+    """Return the steps to the page of the list of branches where the branch of a row stands."""
+    thought = f"{row['branch']} is not on this page."
+    return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
+
+
+@TEMPLATES.define("How many branches does {project} have?")
+def branch_count(world: Sampler) -> Draw:
+    """Ask for the number of branches."""
+    row = world.pick(
+        PROJECTS
+        + """SELECT s.*, count(*) AS found FROM seen s JOIN branch USING (project_id) GROUP BY project_id
+        HAVING found > 1 ORDER BY project_id"""
+    )
+    found = str(row["found"])
+    return Draw(
+        slots={"project": row["name"]},
+        eval=answer(fuzzy_match=found),
+        solution=[*open_project(row, "Branches"), leave(found, f"There are {found}.")],
+        wrong_answers=[str(row["found"] - 1)],
+    )
+
+
+@TEMPLATES.define("What is the title of the latest commit on the branch {branch} of {project}?")
+def branch_head(world: Sampler) -> Draw:
+    """Ask for the newest commit of a branch."""
+    row = pick_branch(world, "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id"
+                      " WHERE t.branch_id = s.trunk_id)")  # fmt: skip
+    trunk = world.value("SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"])
+    return Draw(
+        slots={"branch": row["branch"], "project": row["name"]},
+        eval=answer(fuzzy_match=row["title"]),
+        solution=[*_open_branches(world, row), leave(row["title"], f"It is below {row['branch']}.")],
+        wrong_answers=[trunk],
+    )
+
+
+@TEMPLATES.define("Under which license is {project} published? Give its name as the site shows it.")
+def license_name(world: Sampler) -> Draw:
+    """Ask for the license."""
+    row = world.pick(PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id")
+    other = world.value("SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"])
+    return Draw(
+        slots={"project": row["name"]},
+        eval=answer(fuzzy_match=row["license"]),
+        solution=[*open_project(row), leave(row["license"], "It stands above the files.")],
+        wrong_answers=[other],
+    )
+
+
+@TEMPLATES.define(
+    "How many commits is the branch {branch} of {project} ahead of the default branch? Answer N/A if there is no such branch."
+)
+def branch_missing(world: Sampler) -> Draw:
+    """Ask for a branch that does not exist."""
+    row = world.pick(PROJECTS + "SELECT * FROM seen ORDER BY project_id")
+    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
+    branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+    return Draw(
+        slots={"branch": branch, "project": row["name"]},
+        grounds={"N/A": lacks([row["default_branch"]], [branch])},
+        eval=not_achievable(),
+        solution=[*open_project(row, "Branches"), leave("N/A", f"There is no {branch}.")],
+        wrong_answers=["0", "1"],
+    )
+
+
+@TEMPLATES.define("Show me the file {path} as it is on the branch {branch} of {project}.")
+def file_place(world: Sampler) -> Draw:
+    """Open a file on another branch."""
+    row = pick_branch(world, "1")
+    file = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["branch_id"])
+    return Draw(
+        slots={"path": file["path"], "branch": row["branch"], "project": row["name"]},
+        eval=at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}"),
+        solution=[
+            *open_project(row),
+            choose("Branch", row["branch"]),
+            click("Switch branch"),
+            *(click(part) for part in file["path"].split("/")),
+            leave(),
+        ],
+    )
+
+
+@TEMPLATES.define("Create a branch called {branch} in {project}, starting from {source}.")
+def branch_new(world: Sampler) -> Draw:
+    """Make a branch."""
+    row = world.pick(
+        PROJECTS
+        + f"SELECT s.*, b.name AS source FROM seen s JOIN branch b USING (project_id) WHERE {MAY_WRITE} ORDER BY branch_id"
+    )
+    seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
+    branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
+    before = branches_of(world, row["project_id"])
+    source = next(entry for entry in before if entry[0] == row["source"])
+    return Draw(
+        slots={"branch": branch, "project": row["name"], "source": row["source"]},
+        eval=state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
+        solution=[
+            *open_project(row, "Branches", "New branch"),
+            type_text("Branch name", branch),
+            choose("Create from", row["source"]),
+            click("Create branch"),
+            leave("", "The branch is in the list."),
+        ],
+    )
+
+
+@TEMPLATES.define("Delete the branch {branch} of {project}.")
+def branch_delete(world: Sampler) -> Draw:
+    """Remove a branch."""
+    row = pick_branch(world, MAY_WRITE)
+    before = branches_of(world, row["project_id"])
+    return Draw(
+        slots={"branch": row["branch"], "project": row["name"]},
+        eval=state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
+        solution=[
+            *_open_branches(world, row),
+            click(f"Delete branch {row['branch']}"),
+            leave("", "The branch is gone."),
+        ],
+    )

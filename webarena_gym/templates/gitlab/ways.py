@@ -1,0 +1,133 @@
+"""The ways to issues, merge requests and people on the code host, and the queries that find them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from webarena_gym.observation.labels import MAX_LABEL
+from webarena_gym.observation.reading import clean
+from webarena_gym.sites.gitlab.access import ROLES, VISIBLE
+from webarena_gym.sites.gitlab.base import BRAND
+from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
+from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind
+from webarena_gym.sites.gitlab.world.pools import pools
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search, state
+from webarena_gym.templates.gitlab.routes import ME, project_label
+from webarena_gym.templates.ways import turn_pages
+
+SEARCH_BOX = f"Search {BRAND}"
+PER_PAGE = 20  # issues or merge requests on one page of the plain layout
+GUEST, REPORTER, DEVELOPER, MAINTAINER, OWNER = range(1, len(ROLES) + 1)
+
+_RANK = " ".join(f"WHEN '{role}' THEN {place}" for place, role in enumerate(ROLES, 1))
+PLANNING = f"""
+WITH place AS (
+    SELECT p.*, p.namespace || '/' || p.path AS full_path,
+        coalesce((SELECT name FROM user_group g WHERE g.group_id = p.group_id),
+            (SELECT name FROM user WHERE user_id = p.owner_id)) AS namespace_name,
+        coalesce((SELECT max(CASE role {_RANK} END) FROM membership m
+            WHERE m.project_id = p.project_id AND m.user_id = :me), 0) AS rank
+    FROM project p WHERE {VISIBLE}
+), problem AS (
+    SELECT t.*, place.full_path, place.path, place.name, place.namespace_name, place.rank, place.is_archived, u.name AS author
+    FROM issue t JOIN place USING (project_id) JOIN user u ON u.user_id = t.author_id WHERE {VISIBLE_ITEM[ISSUE]}
+), request AS (
+    SELECT t.*, place.full_path, place.path, place.name, place.namespace_name, place.rank, place.is_archived,
+        u.name AS author, u.username AS author_username
+    FROM merge_request t JOIN place USING (project_id) JOIN user u ON u.user_id = t.author_id
+) """.replace(":me", str(ME))
+"""The projects (`place`), issues (`problem`) and merge requests (`request`) that I can see; `rank` says what I may do there."""
+
+_VIEWS = {ISSUE: "problem", MERGE_REQUEST: "request"}
+_TABS = {"opened": "Open", "merged": "Merged", "closed": "Closed"}
+
+
+def entry(text: str) -> str:
+    """Return the label of a link with that text: long ones are cut."""
+    return clean(text, MAX_LABEL)
+
+
+def open_project(row: Row) -> list[Step]:
+    """Return the steps to a project, from a row with its path, name and namespace_name."""
+    return [search(SEARCH_BOX, row["path"]), click(entry(project_label(row)))]
+
+
+def open_list(kind: Kind, row: Row) -> list[Step]:
+    """Return the steps to the open issues or merge requests of a row's project."""
+    return [*open_project(row), click("Issues" if kind is ISSUE else "Merge requests")]
+
+
+def open_item(world: Sampler, kind: Kind, row: Row, thought: str = "") -> list[Step]:
+    """Return the steps to the page of a row of PLANNING's issues or merge requests."""
+    state_tab = [] if row["state"] == "opened" else [click(_TABS[row["state"]], "It is not among the open ones.")]
+    others = world.rows(
+        PLANNING
+        + f"""SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
+        ORDER BY created_at DESC, item_id DESC""",
+        row["project_id"],
+        row["state"],
+    )
+    place = [other["item_id"] for other in others].index(row[kind.key])
+    turns = turn_pages(world, place, PER_PAGE, "It is not on this page.")
+    return [*open_list(kind, row), *state_tab, *turns, click(entry(row["title"]), thought)]
+
+
+def open_person(name: str) -> list[Step]:
+    """Return the steps to somebody's profile."""
+    return [search(SEARCH_BOX, name), click("Users"), click(name)]
+
+
+def open_settings(*labels: str) -> list[Step]:
+    """Return the steps to a page of my settings."""
+    return [click("Preferences"), *map(click, labels)]
+
+
+def item_url(kind: Kind, row: Row, iid: int | None = None) -> str:
+    """Return where an item of a row's project is; by default the row's own."""
+    return f"__GITLAB__/{row['full_path']}/-/{kind.segment}/{row['iid'] if iid is None else iid}"
+
+
+def next_iid(world: Sampler, table: str, project_id: int) -> int:
+    """Return the number that the next row of a project will get."""
+    return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
+
+
+def find_topic(world: Sampler, kind: Kind, rows: Sequence[Row]) -> tuple[Row, str]:
+    """Return one of some items and what it is about, which no other item of its project mentions. Raises NothingToDraw."""
+    known = pools()
+    topics = {f"the {word}": word for word in known["components"]}
+    topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
+    for row in world.rng.sample(rows, len(rows)):
+        others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
+        titles = [item["title"].lower() for item in others]
+        own = [topic for topic, word in topics.items() if word in row["title"].lower()]
+        single = [topic for topic in own if sum(topics[topic] in title for title in titles) == 1]
+        if single:
+            return row, world.rng.choice(single)
+    raise NothingToDraw("an item that is the only one of its project about something")
+
+
+def people_of(world: Sampler, project_id: int) -> list[Row]:
+    """Return the members of a project but me, by name."""
+    return world.rows(
+        f"""SELECT user_id, username, name FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?)
+        AND user_id != {ME} ORDER BY name""",
+        project_id,
+    )
+
+
+def option(person: Row) -> str:
+    """Return how lists of people to choose from call somebody."""
+    return f"{person['name']} (@{person['username']})"
+
+
+SPOKEN = "NOT is_system"
+"""The condition of notes that people wrote; the site's own say what was done, also what was done and undone."""
+
+
+def new_rows(world: Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
+    """The rows that were added to a table since the start, and of which the condition holds, must be these."""
+    key = f"{table}_id"
+    last = world.value(f"SELECT coalesce(max({key}), 0) FROM {table}")
+    query = f"SELECT {columns} FROM {table} t WHERE {key} > ? AND {condition} ORDER BY {key}"
+    return state(query, last, expected=expected)

@@ -1,0 +1,126 @@
+"""Threads to answer in."""
+
+from typing import Any
+
+from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
+
+TEMPLATES = Templates("reddit")
+OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
+REMARKS = (
+    "???",
+    "Thanks, {word} was a great tip.",
+    "I saw the same thing in {word}.",
+    "Sounds like what my aunt from {word} used to say.",
+    "Could you tell us more about {word}?",
+    "Agreed, and {word} proves it.",
+    "I would not trust anybody from {word} on this.",
+)
+
+
+def remark(world: Sampler) -> str:
+    """Return something to say."""
+    return str(world.rng.choice(REMARKS).format(word=word(world)))
+
+
+def answered(world: Sampler, row: Row, parent_id: int | None, text: str) -> dict[str, Any]:
+    """Exactly one new comment must be there, and the episode must end at its thread."""
+    return all_of(
+        at_url(thread_url(row)),
+        state(
+            "SELECT submission_id, parent_id, user_id, body FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY 1",
+            world.value("SELECT max(comment_id) FROM comment"),
+            expected=[[row["submission_id"], parent_id, ME, text]],
+        ),
+    )
+
+
+@TEMPLATES.define('Comment on this post with "{text}"')
+def comment_here(world: Sampler) -> Draw:
+    """Comment on the post that is open."""
+    row, text = world.pick(OPEN_POSTS + "ORDER BY submission_id"), remark(world)
+    return Draw(
+        start_url=thread_url(row),
+        slots={"text": text},
+        eval=answered(world, row, None, text),
+        solution=[type_text("Comment", text), click("Post"), leave("", "The comment stands below the post.")],
+    )
+
+
+@TEMPLATES.define('Comment on the {place} post in the forum {forum} with "{text}"')
+def comment_in_forum(world: Sampler) -> Draw:
+    """Comment on a post that must be found by its place in a list."""
+    place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
+    row = world.pick(
+        OPEN_POSTS
+        + f"""AND {rank} = 1 AND (SELECT count(*) FROM posts other WHERE other.forum_id = posts.forum_id
+            AND other.score = posts.score) = 1 ORDER BY submission_id"""
+    )
+    text = remark(world)
+    slots = {"place": place, "forum": row["forum"], "text": text}
+    return Draw(
+        slots=slots,
+        eval=answered(world, row, None, text),
+        solution=[
+            *open_forum(row["forum"], *orders),
+            click(row["title"], "It stands first."),
+            type_text("Comment", text),
+            click("Post"),
+            leave("", "The comment is there."),
+        ],
+    )
+
+
+@TEMPLATES.define('Answer what {author} says on this page with "{text}"')
+def answer_comment(world: Sampler) -> Draw:
+    """Answer a comment of the thread that is open."""
+    row = world.pick(
+        POSTS
+        + f"""SELECT p.*, c.comment_id, u.username AS speaker FROM posts p JOIN comment c USING (submission_id)
+        JOIN user u ON u.user_id = c.user_id
+        WHERE NOT p.is_locked AND c.state = 'visible' AND c.user_id NOT IN ({ME}, p.user_id) AND p.comments BETWEEN 2 AND ?
+        GROUP BY submission_id, c.user_id HAVING count(*) = 1 ORDER BY c.comment_id""",
+        PER_PAGE // 3,  # so few that every layout shows them on one page
+    )
+    text = remark(world)
+    return Draw(
+        start_url=thread_url(row),
+        slots={"author": row["speaker"], "text": text},
+        eval=answered(world, row, row["comment_id"], text),
+        solution=[
+            click(f"Reply to {row['speaker']}"),
+            type_text(f"Reply to {row['speaker']}'s comment", text),
+            click("Post"),
+            leave("", "The answer stands below the comment."),
+        ],
+    )
+
+
+@TEMPLATES.define(
+    'Open the thread of the post with the most points of all time in the forum "{forum}", and subscribe to that forum.'
+)
+def open_and_subscribe(world: Sampler) -> Draw:
+    """End at a thread, as a new subscriber of its forum."""
+    row = world.pick(
+        POSTS
+        + f"""SELECT * FROM posts p WHERE best = 1 AND forum_id NOT IN (SELECT forum_id FROM subscription WHERE user_id = {ME})
+        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
+        ORDER BY submission_id"""
+    )
+    mine = [item[0] for item in world.rows(f"SELECT forum_id FROM subscription WHERE user_id = {ME}")]
+    return Draw(
+        slots={"forum": row["forum"]},
+        eval=all_of(
+            at_url(thread_url(row)),
+            state(
+                f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id",
+                expected=[[forum_id] for forum_id in sorted([*mine, row["forum_id"]])],
+            ),
+        ),
+        solution=[
+            *open_best(row["forum"]),
+            click(row["title"], f"{row['score']} points are the most."),
+            click(f"Subscribe to {row['forum']}"),
+            leave("", "This is the thread."),
+        ],
+    )

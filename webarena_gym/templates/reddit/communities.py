@@ -1,0 +1,165 @@
+"""Forums to make, to subscribe to and to look after."""
+
+from typing import Any
+
+from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, all_of, click, leave, state, type_text
+from webarena_gym.templates.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
+
+TEMPLATES = Templates("reddit")
+SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
+OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
+TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
+DESCRIPTIONS = (
+    "A place for friends of {word}",
+    "Everything about {word}",
+    "{word} for beginners",
+    "Welcome to the world of {word}",
+)
+
+
+def subscribed_to(world: Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
+    """My subscriptions must be what they were, but for these forums."""
+    forums = {row[0] for row in world.rows(SUBSCRIPTIONS)}
+    return state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
+
+
+@TEMPLATES.define(
+    'Make a new forum called {name}, with the title "{title}" and the description "{description}", '
+    "and name {topics} in its sidebar."
+)
+def create_forum(world: Sampler) -> Draw:
+    """Make a forum."""
+    subject = word(world)
+    topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
+    name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
+    description = world.rng.choice(DESCRIPTIONS).format(word=subject)
+    conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
+    return Draw(
+        slots={"name": name, "title": title, "description": description, "topics": comma_list(topics)},
+        eval=state(
+            f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
+            *(f"%{topic}%" for topic in topics),
+            world.value("SELECT max(forum_id) FROM forum"),
+            expected=[[name, title, description, 1]],
+        ),
+        solution=[
+            click("Create forum"),
+            type_text("Name", name),
+            type_text("Title", title),
+            type_text("Description", description),
+            type_text("Sidebar", "\n".join(topics)),
+            click("Create forum"),
+            leave("", "The forum is there."),
+        ],
+    )
+
+
+@TEMPLATES.define("{change} the forum {forum}.")
+def subscription(world: Sampler) -> Draw:
+    """Subscribe to a forum, or unsubscribe from it."""
+    row = world.pick(
+        f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id"
+    )
+    change = "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"
+    changes = {"removed" if row["is_mine"] else "added": (row["forum_id"],)}
+    return Draw(
+        slots={"change": change, "forum": row["name"]},
+        eval=subscribed_to(world, **changes),
+        solution=[
+            *open_forum(row["name"]),
+            click(f"{change.replace(' me', '')} {row['name']}"),
+            leave("", "That is done."),
+        ],
+    )
+
+
+@TEMPLATES.define("Subscribe me to all forums with the tag {tag}.")
+def subscribe_to_tag(world: Sampler) -> Draw:
+    """Subscribe to several forums, to some of which I may be subscribed already."""
+    row = world.pick("SELECT tag FROM forum_tag GROUP BY tag HAVING count(*) BETWEEN 2 AND 6 ORDER BY tag")
+    mine = [item[0] for item in world.rows(SUBSCRIPTIONS)]
+    forums = world.rows(
+        "SELECT f.* FROM forum f JOIN forum_tag USING (forum_id) WHERE tag = ? ORDER BY title COLLATE NOCASE", row["tag"]
+    )
+    missing = [forum for forum in forums if forum["forum_id"] not in mine]
+    if not missing:
+        raise NothingToDraw(row["tag"])
+    return Draw(
+        slots={"tag": row["tag"]},
+        eval=subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
+        solution=[
+            click("Tags"),
+            click(row["tag"]),
+            *(click(f"Subscribe to {forum['name']}") for forum in missing),
+            leave("", f"These are all {len(forums)}."),
+        ],
+    )
+
+
+@TEMPLATES.define('Change the {part} of the forum that I moderate to "{text}"')
+def edit_forum(world: Sampler) -> Draw:
+    """Change a text of my own forum."""
+    row = world.pick(OWN)
+    part = world.rng.choice(("title", "description", "sidebar"))
+    text = world.rng.choice(DESCRIPTIONS).format(word=word(world))
+    query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
+    old = dict(world.rows(query, row["forum_id"])[0])
+    return Draw(
+        slots={"part": part, "text": text},
+        eval=state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
+        solution=[
+            *open_forum(row["name"]),
+            click("Edit forum"),
+            type_text(part.capitalize(), text),
+            click("Save changes"),
+            leave("", "The forum has changed."),
+        ],
+    )
+
+
+@TEMPLATES.define("Make {user} a moderator of the forum that I moderate.")
+def add_moderator(world: Sampler) -> Draw:
+    """Name another moderator of my own forum."""
+    row = world.pick(OWN)
+    query = "SELECT user_id FROM moderator WHERE forum_id = ? ORDER BY user_id"
+    present = [item[0] for item in world.rows(query, row["forum_id"])]
+    users = world.rows("SELECT user_id, username FROM user WHERE user_id IN (SELECT user_id FROM submission) ORDER BY user_id")
+    user = world.rng.choice([user for user in users if user["user_id"] not in present])
+    return Draw(
+        slots={"user": user["username"]},
+        eval=state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
+        solution=[
+            *open_forum(row["name"]),
+            click("Moderators"),
+            type_text("Username", user["username"]),
+            click("Add moderator"),
+            leave("", "There is one more moderator."),
+        ],
+    )
+
+
+@TEMPLATES.define('{change} the post "{title}" in the forum that I moderate.')
+def moderate(world: Sampler) -> Draw:
+    """Lock, pin or remove a post of my own forum."""
+    forum = world.pick(OWN)
+    row = world.pick(
+        POSTS + f"SELECT * FROM posts WHERE forum_id = ? AND user_id != {ME} AND NOT is_locked AND NOT is_sticky ORDER BY 1",
+        forum["forum_id"],
+    )
+    change, column, value, label = world.rng.choice(
+        (
+            ("Lock", "is_locked", 1, "Lock"),
+            ("Remove", "state", "removed", "Remove"),
+            ("Make sticky", "is_sticky", 1, "Make sticky"),
+        )
+    )
+    query = "SELECT submission_id, state, is_locked, is_sticky FROM submission WHERE forum_id = ? ORDER BY submission_id"
+    expected = [
+        list({**dict(post), column: value}.values()) if post["submission_id"] == row["submission_id"] else list(post)
+        for post in world.rows(query, forum["forum_id"])
+    ]
+    return Draw(
+        slots={"change": change, "title": row["title"]},
+        eval=all_of(state(query, forum["forum_id"], expected=expected)),
+        solution=[*open_post(row["title"]), click(label), leave("", "That is done.")],
+    )

@@ -1,0 +1,139 @@
+"""Votes to give and to take back."""
+
+from typing import Any
+
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, all_of, click, leave, state
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
+from webarena_gym.templates.ways import turn_pages
+
+TEMPLATES = Templates("reddit")
+ORDINALS = ("first", "second", "third", "fourth", "fifth")
+CHOICES = {1: "Upvote", -1: "Downvote"}
+UNVOTED = f"""user_id != {ME}
+    AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
+
+
+def votes_are(world: Sampler, changes: dict[int, int]) -> dict[str, Any]:
+    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. Those on comments must be untouched.
+
+    What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
+    """
+    on_posts, on_comments = (
+        f"""SELECT {what}_id, choice FROM {what}_vote JOIN {what} USING ({what}_id)
+        WHERE {what}_vote.user_id = {ME} AND state != 'deleted' ORDER BY {what}_id"""
+        for what in ("submission", "comment")
+    )
+    votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
+    return all_of(
+        state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
+        state(on_comments, expected=[list(row) for row in world.rows(on_comments)]),
+    )
+
+
+@TEMPLATES.define("{choice} the newest post in the forum {forum}.")
+def vote_newest(world: Sampler) -> Draw:
+    """Vote on the latest post of a forum."""
+    choice = world.rng.choice(list(CHOICES))
+    row = world.pick(POSTS + f"SELECT * FROM posts WHERE newest = 1 AND {UNVOTED} ORDER BY submission_id")
+    return Draw(
+        slots={"choice": CHOICES[choice], "forum": row["forum"]},
+        eval=votes_are(world, {row["submission_id"]: choice}),
+        solution=[
+            *open_forum(row["forum"], "New"),
+            click(f"{CHOICES[choice]} {row['title']}", "It stands first."),
+            leave("", "The vote is counted."),
+        ],
+    )
+
+
+@TEMPLATES.define("{choice} the post with the {place} most points of all time in the forum {forum}.")
+def vote_best(world: Sampler) -> Draw:
+    """Vote on one of the best posts of a forum."""
+    choice = world.rng.choice(list(CHOICES))
+    row = world.pick(
+        POSTS
+        + f"""SELECT * FROM posts p WHERE best <= 5 AND {UNVOTED}
+        AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
+        ORDER BY submission_id"""
+    )
+    return Draw(
+        slots={"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
+        eval=votes_are(world, {row["submission_id"]: choice}),
+        solution=[
+            *open_best(row["forum"]),
+            click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}."),
+            leave("", "The vote is counted."),
+        ],
+    )
+
+
+def vote_on_all(world: Sampler, choice: int) -> Draw:
+    """Vote on everything that somebody has posted to a forum."""
+    picked = world.pick(
+        POSTS
+        + f"""SELECT user_id, author, forum_id, forum FROM posts WHERE user_id != {ME}
+        GROUP BY user_id, forum_id HAVING count(*) BETWEEN 2 AND 5 ORDER BY user_id, forum_id"""
+    )
+    written = world.rows(
+        """SELECT s.*, v.choice, row_number() OVER (ORDER BY s.created_at DESC, s.submission_id DESC) - 1 AS place
+        FROM submission s LEFT JOIN submission_vote v ON v.submission_id = s.submission_id AND v.user_id = ?
+        WHERE s.user_id = ? AND s.state = 'visible' ORDER BY place""",
+        ME,
+        picked["user_id"],
+    )
+    rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
+    if len(rows) < 2:
+        raise NothingToDraw(picked["author"])
+    return Draw(
+        slots={"author": picked["author"], "forum": picked["forum"]},
+        eval=votes_are(world, {row["submission_id"]: choice for row in rows}),
+        solution=[
+            *open_user(picked["author"]),
+            click(f"Submissions ({len(written)})"),
+            *_votes(world, rows, CHOICES[choice]),
+            leave("", f"These are all {len(rows)}."),
+        ],
+    )
+
+
+def _votes(world: Sampler, rows: list[Row], label: str) -> list[Step]:
+    """Return the steps that vote on rows of a list, from its first page on."""
+    steps: list[Step] = []
+    turned = 0
+    for row in rows:
+        turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
+        steps += [*turns[turned:], click(f"{label} {row['title']}")]
+        turned = len(turns)
+    return steps
+
+
+@TEMPLATES.define("Like all submissions of {author} to the forum {forum}.")
+def like_all(world: Sampler) -> Draw:
+    """Vote for everything that somebody has posted to a forum."""
+    return vote_on_all(world, 1)
+
+
+@TEMPLATES.define("Dislike all submissions of {author} to the forum {forum}.")
+def dislike_all(world: Sampler) -> Draw:
+    """Vote against everything that somebody has posted to a forum."""
+    return vote_on_all(world, -1)
+
+
+@TEMPLATES.define('Take back my vote on "{title}".')
+def retract(world: Sampler) -> Draw:
+    """Undo a vote."""
+    row = world.pick(
+        POSTS
+        + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
+        WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id"""
+    )
+    return Draw(
+        slots={"title": row["title"]},
+        eval=votes_are(world, {row["submission_id"]: 0}),
+        solution=[
+            *open_post(row["title"]),
+            click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}"),
+            leave("", "The vote is gone."),
+        ],
+    )

@@ -1,0 +1,258 @@
+"""Questions about single facts, and about facts that one article leads to in another."""
+
+from webarena_gym.tasks.grounds import lacks
+from webarena_gym.tasks.template import (
+    Draw,
+    NothingToDraw,
+    Sampler,
+    Templates,
+    answer,
+    click,
+    leave,
+    not_achievable,
+    told,
+)
+from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
+
+TEMPLATES = Templates("wikipedia")
+
+QUESTIONS = {
+    ("town", "Founded"): "in which year was {} founded?",
+    ("town", "Population"): "how many people live in {}?",
+    ("town", "Elevation"): "how many meters above the sea does {} lie?",
+    ("town", "Area"): "what is the area of the town of {} in square kilometers?",
+    ("university", "Students"): "how many students does {} have?",
+    ("museum", "Visitors"): "how many people visit the {} a year?",
+    ("national park", "Area"): "how large is {} in square kilometers?",
+    ("national park", "Highest point"): "how many meters high is the highest point of {}?",
+    ("stadium", "Capacity"): "how many spectators can {} hold?",
+    ("bridge", "Length"): "how many meters long is the {}?",
+    ("monument", "Height"): "how many meters tall is the {}?",
+    ("library", "Volumes"): "how many volumes does the {} hold?",
+    ("film", "Running time"): "how many minutes does the film {} run?",
+    ("novel", "Pages"): "how many pages does the novel {} have?",
+    ("album", "Released"): "in which year was the album {} released?",
+    ("company", "Employees"): "how many employees does {} have?",
+    ("disaster", "Deaths"): "how many people died in the {}?",
+}
+"""What can be asked of an article, by its kind and the label of the fact."""
+
+
+@TEMPLATES.define("Look it up in the encyclopedia: {question} Answer with the number.")
+def fact_number(world: Sampler) -> Draw:
+    """Ask for a number in an infobox."""
+    kind, label = world.rng.choice(list(QUESTIONS))
+    row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
+    number = str(int(row["number"]))
+    return Draw(
+        slots={"question": QUESTIONS[kind, label].format(row["title"])},
+        eval=answer(fuzzy_match=number),
+        solution=[*open_article(row["title"]), leave(number, f"{label}: {row['text']}.")],
+        wrong_answers=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
+    )
+
+
+@TEMPLATES.define("On what date was {person} born?")
+def birthday(world: Sampler) -> Draw:
+    """Ask for a date of birth."""
+    row = world.pick(FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id")
+    return Draw(
+        slots={"person": row["title"]},
+        eval=answer(fuzzy_match=row["text"]),
+        solution=[*open_article(row["title"]), leave(row["text"], f"Born: {row['text']}.")],
+        wrong_answers=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
+    )
+
+
+@TEMPLATES.define("In which town was the {maker} of the {kind} {title} born?")
+def birthplace_of_maker(world: Sampler) -> Draw:
+    """Ask for a fact of the person whom the article of a work names."""
+    label, maker, kind = world.rng.choice(
+        (("Directed by", "director", "film"), ("Author", "author", "novel"), ("Artist", "musician", "album"))
+    )
+    row = world.pick(
+        FACTS
+        + """SELECT w.title, w.target AS maker, b.target AS town FROM facts w JOIN facts b ON b.title = w.target
+        WHERE w.label = ? AND b.label = 'Birthplace' ORDER BY w.article_id""",
+        label,
+    )
+    other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
+    return Draw(
+        slots={"maker": maker, "kind": kind, "title": row["title"]},
+        eval=told(answer(fuzzy_match=row["town"]), about=[row["maker"]]),
+        solution=[
+            *open_article(row["title"]),
+            click(row["maker"], f"It is by {row['maker']}."),
+            leave(row["town"], f"{row['maker']} was born in {row['town']}."),
+        ],
+        wrong_answers=[other, row["maker"]],
+    )
+
+
+@TEMPLATES.define("Who was born first, {one} or {other}?")
+def older_person(world: Sampler) -> Draw:
+    """Compare two dates of birth."""
+    row = world.pick(
+        FACTS
+        + """SELECT a.title AS first, b.title AS second, a.number AS year FROM facts a JOIN facts b ON b.number > a.number
+        AND b.number < a.number + 15 AND b.kind = a.kind WHERE a.label = 'Born' AND b.label = 'Born' ORDER BY 1, 2"""
+    )
+    shown = [row["first"], row["second"]]
+    world.rng.shuffle(shown)
+    return Draw(
+        slots={"one": shown[0], "other": shown[1]},
+        eval=answer(fuzzy_match=row["first"]),
+        solution=[
+            *open_article(shown[0]),
+            *open_article(shown[1], "I know when this one was born, now the other."),
+            leave(row["first"], f"{row['first']} was born in {int(row['year'])}, before {row['second']}."),
+        ],
+        wrong_answers=[row["second"]],
+    )
+
+
+@TEMPLATES.define("Who won the {prize} in {year}?")
+def prize_winner(world: Sampler) -> Draw:
+    """Ask for the winner of a prize in a year."""
+    row = world.pick(
+        FACTS
+        + """SELECT target AS prize, CAST(number AS INTEGER) AS year, title FROM facts
+        WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2"""
+    )
+    other = world.value("SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"])
+    return Draw(
+        slots={"prize": row["prize"], "year": row["year"]},
+        eval=answer(fuzzy_match=row["title"]),
+        solution=[*open_article(row["prize"]), leave(row["title"], f"In {row['year']} it went to {row['title']}.")],
+        wrong_answers=[other],
+    )
+
+
+@TEMPLATES.define("Who was given the {prize} in {year}?")
+def prize_without_winner(world: Sampler) -> Draw:
+    """Ask for a winner in a year in which there was none."""
+    prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
+    years = [
+        int(row["number"])
+        for row in world.rows(FACTS + "SELECT number FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
+    ]
+    free = [year for year in range(min(years), max(years)) if year not in years]
+    if not free:
+        raise NothingToDraw("a year without a winner")
+    year = world.rng.choice(free)
+    return Draw(
+        slots={"prize": prize, "year": year},
+        grounds={"N/A": lacks([str(number) for number in years], [])},
+        eval=not_achievable(),
+        solution=[*open_article(prize), leave("N/A", f"The table of winners has no line for {year}.")],
+        wrong_answers=[
+            world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
+        ],
+    )
+
+
+@TEMPLATES.define("At which stadium did the {team} play at home in the {decade}s?")
+def home_in_decade(world: Sampler) -> Draw:
+    """Ask for the home of a team in a decade of the past."""
+    row = world.pick(
+        FACTS
+        + """, homes AS (SELECT title, target, number AS since, lead(number) OVER (PARTITION BY title ORDER BY number) AS until
+        FROM facts WHERE label IN ('Home stadium', 'Former stadium'))
+        SELECT *, (SELECT h.target FROM homes h WHERE h.title = o.title AND h.until IS NULL) AS now FROM homes o
+        WHERE until IS NOT NULL AND target != now ORDER BY title, since"""
+    )
+    decade = world.rng.choice(range(int(row["since"]), int(row["until"]), 10))
+    return Draw(
+        slots={"team": row["title"], "decade": decade},
+        eval=answer(fuzzy_match=row["target"]),
+        solution=[*open_article(row["title"]), leave(row["target"], f"From {decade} on they played at {row['target']}.")],
+        wrong_answers=[row["now"]],
+    )
+
+
+@TEMPLATES.define(
+    "Which user made the latest change to the article on {title}, and how many times was the article edited in all? Answer with the name and the number, separated by a comma."
+)
+def latest_editor(world: Sampler) -> Draw:
+    """Ask for the last line of a page's history, and its length."""
+    row = world.pick(
+        """SELECT p.title, u.username, (SELECT count(*) FROM revision c WHERE c.article_id = p.article_id) AS edits
+        FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
+    )
+    shown = f"{row['username']}, {row['edits']}"
+    return Draw(
+        slots={"title": row["title"]},
+        eval=answer(fuzzy_match=shown),
+        solution=[
+            *open_article(row["title"]),
+            click("View history"),
+            leave(shown, f"The first line is by {row['username']}, and there are {row['edits']}."),
+        ],
+        wrong_answers=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
+    )
+
+
+@TEMPLATES.define("Which of these was opened or founded first: {places}?")
+def first_of_several(world: Sampler) -> Draw:
+    """Compare the first years of landmarks of different kinds, each on a page of its own."""
+    rows = world.rows(
+        FACTS
+        + """SELECT title, CAST(number AS INTEGER) AS year FROM facts
+        WHERE label IN ('Opened', 'Founded', 'Established', 'Unveiled') AND kind NOT IN ('town', 'team', 'company') ORDER BY title"""
+    )
+    chosen = world.rng.sample(rows, 3)
+    first, second = sorted(chosen, key=lambda row: row["year"])[:2]
+    if first["year"] == second["year"]:
+        raise NothingToDraw("one that is older than the others")
+    titles = [row["title"] for row in chosen]
+    return Draw(
+        slots={"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
+        eval=answer(fuzzy_match=first["title"]),
+        solution=[
+            *(step for row in chosen for step in open_article(row["title"])),
+            leave(first["title"], "It is from {year}, and the others are younger.".format(year=first["year"])),
+        ],
+        wrong_answers=[second["title"]],
+    )
+
+
+@TEMPLATES.define(
+    "Who is the {office} of {place}, and where did this person study? Answer with the name and the university, separated by a semicolon."
+)
+def office_holder(world: Sampler) -> Draw:
+    """Ask for the holder of an office and one fact about this person."""
+    row = world.pick(
+        FACTS
+        + """SELECT o.title, o.label, o.target AS holder, s.target AS university FROM facts o
+        JOIN facts s ON s.title = o.target AND s.label = 'Alma mater'
+        WHERE o.label IN ('President', 'Governor', 'Mayor') ORDER BY o.article_id"""
+    )
+    other = world.value("SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"])
+    shown = f"{row['holder']}; {row['university']}"
+    return Draw(
+        slots={"office": row["label"].lower(), "place": row["title"]},
+        eval=answer(fuzzy_match=shown),
+        solution=[
+            *open_article(row["title"]),
+            click(row["holder"]),
+            leave(shown, f"{row['holder']} studied at {row['university']}."),
+        ],
+        wrong_answers=[f"{row['holder']}; {other}", row["holder"]],
+    )
+
+
+@TEMPLATES.define("How many of the {people} in the encyclopedia studied at {university}?")
+def alumni_count(world: Sampler) -> Draw:
+    """Count people of one calling in the list of their calling, or on the page of the university."""
+    row = world.pick(
+        FACTS
+        + """SELECT target AS university, kind, count(*) AS found FROM facts WHERE label = 'Alma mater'
+        GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2"""
+    )
+    people = f"{row['kind']}s"
+    return Draw(
+        slots={"people": people, "university": row["university"]},
+        eval=answer(fuzzy_match=str(row["found"])),
+        solution=[*open_list(world, people), leave(str(row["found"]), f"{row['university']} stands in {row['found']} rows.")],
+        wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
+    )

@@ -1,0 +1,85 @@
+"""Pages to open."""
+
+from webarena_gym.sites.country.formats import date_time
+from webarena_gym.sites.wikipedia.markup import path
+from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
+from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_article, open_category, url
+
+TEMPLATES = Templates("wikipedia")
+
+
+@TEMPLATES.define("Open the article on {title}.")
+def article_place(world: Sampler) -> Draw:
+    """Open an article by its title."""
+    row = world.pick("SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation', 'country') ORDER BY article_id")
+    return Draw(slots={"title": row["title"]}, eval=at_url(url(row["title"])), solution=[*open_article(row["title"]), leave()])
+
+
+@TEMPLATES.define("Show me the category {category}.")
+def category_place(world: Sampler) -> Draw:
+    """Open a category."""
+    name = world.pick("SELECT DISTINCT name FROM category ORDER BY name")["name"]
+    return Draw(
+        slots={"category": name},
+        eval=at_url(f"__WIKIPEDIA__{path('Category:' + name)}"),
+        solution=[*open_category(world, name), leave()],
+    )
+
+
+@TEMPLATES.define("Bring me to the article on {extreme} in {country}.")
+def extreme_place(world: Sampler) -> Draw:
+    """Find the landmark at one end of a measure and open its article."""
+    end = draw_extreme(world)
+    return Draw(
+        slots={"extreme": end.words, "country": country(world)},
+        eval=at_url(url(end.row["title"])),
+        solution=[*end.way, click(end.row["title"], f"It has {end.shown}."), leave()],
+    )
+
+
+@TEMPLATES.define("Open the article on the novel on which the film {film} is based.")
+def source_place(world: Sampler) -> Draw:
+    """Go from a film to the book behind it."""
+    row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Based on' ORDER BY article_id")
+    return Draw(
+        slots={"film": row["title"]},
+        eval=at_url(url(row["target"])),
+        solution=[*open_article(row["title"]), click(row["target"], f"Based on: {row['target']}."), leave()],
+    )
+
+
+@TEMPLATES.define("Show me the page that lists everything that links to the article on {title}.")
+def links_place(world: Sampler) -> Draw:
+    """Open what links to an article."""
+    title = world.pick("SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation') ORDER BY article_id")["title"]
+    return Draw(
+        slots={"title": title},
+        eval=at_url(f"__WIKIPEDIA__{path(title).replace('/wiki/', '/links/', 1)}"),
+        solution=[*open_article(title), click("What links here"), leave()],
+    )
+
+
+@TEMPLATES.define("Show me the very first version of the article on {title}.")
+def first_revision_place(world: Sampler) -> Draw:
+    """Open the oldest revision of an article that has several."""
+    row = world.pick(
+        """SELECT title, min(revision_id) AS oldest, count(*) AS edits FROM revision JOIN article USING (article_id)
+        GROUP BY article_id HAVING edits > 1 ORDER BY article_id"""
+    )
+    stamp = date_time(world.value("SELECT created_at FROM revision WHERE revision_id = ?", row["oldest"]))
+    return Draw(
+        slots={"title": row["title"]},
+        eval=at_url(f"{url(row['title'])}?oldid={row['oldest']}"),
+        solution=[*open_article(row["title"]), click("View history"), click(stamp, "The last line is the oldest."), leave()],
+    )
+
+
+@TEMPLATES.define("Open the article on the university where {person} studied.")
+def university_place(world: Sampler) -> Draw:
+    """Go from a person to the university."""
+    row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id")
+    return Draw(
+        slots={"person": row["title"]},
+        eval=at_url(url(row["target"])),
+        solution=[*open_article(row["title"]), click(row["target"], f"Alma mater: {row['target']}."), leave()],
+    )
