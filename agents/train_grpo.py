@@ -18,7 +18,7 @@ import torch
 from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
-from agents.cluster.learners import Leader, fit, follow
+from agents.cluster.learners import RankZeroLearner, fit, run_worker
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.tokens import Ids
@@ -89,9 +89,9 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     if last:
         last.restore(own)
     if not ranks.leads:
-        follow(own, ranks)
+        run_worker(own, ranks)
         return settings.out
-    learner = Leader(own, ranks)
+    learner = RankZeroLearner(own, ranks)
     if tasks is None:
         tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     curriculum = Curriculum(tasks, seek_mixed=settings.seek_mixed, seed=settings.seed, rates=record["rates"])
@@ -128,7 +128,7 @@ def train(settings: GRPOSettings, tasks: Sequence[Task] | None = None) -> Path:
     stream = GroupStream(collector, curriculum.draw, load_weights, settings, begun=record["groups"])
     with closing(envs):
         path = play_and_learn(settings, players or policy, stream, learn, save, title="M-GRPO", update=update, record=record)
-    learner.dismiss()
+    learner.stop_workers()
     return path
 
 

@@ -5,14 +5,14 @@ import pytest
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Step, Trajectory
-from agents.rollouts.collector import Episode
+from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.forks import fork
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
 from webarena_gym.errors import BrowserError
 
 TASK = tiny.tasks(1)[0]
-EPISODE = Episode(TASK, seed=5)
+EPISODE = EpisodeSpec(TASK, seed=5)
 
 
 def play(envs, *, starts=(0, 1), continuations=4, policy=None, trajectory=None, **options):
@@ -127,6 +127,6 @@ def test_a_real_episode_is_continued_from_its_middle():
         trajectory = Trajectory(task.task_id, task.intent, tuple(steps), reward, "exited")
         last = len(steps) - 1
         leave = ScriptedPolicy(lambda _: steps[-1].reply)
-        forked = fork([env], leave, Episode(task, 0), trajectory, starts=[0, last], continuations=2)
+        forked = fork([env], leave, EpisodeSpec(task, 0), trajectory, starts=[0, last], continuations=2)
     assert reward == 1
     assert returns(forked) == [(0.0, 0.0), *[()] * (last - 1), (1.0, 1.0)]

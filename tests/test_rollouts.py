@@ -7,8 +7,8 @@ from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
 from agents.data.trajectories import grouped, read_trajectories, write_trajectories
 from agents.rollouts import envs as env_module
-from agents.rollouts.collector import Collector, Episode, group_episodes, sampling_seed
-from agents.rollouts.engines import Answer
+from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
+from agents.rollouts.engines import Completion
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy, Reply, ScriptedPolicy
 from tests import tiny
@@ -51,7 +51,7 @@ def collect(policy, episodes, **options):
 
 
 def one_each(tasks):
-    return [Episode(task, number, number, number) for number, task in enumerate(tasks)]
+    return [EpisodeSpec(task, number, number, number) for number, task in enumerate(tasks)]
 
 
 def groups(tasks, size):
@@ -105,9 +105,9 @@ def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_l
     assert sorted(seen) == list(range(12))
 
 
-def test_episodes_have_numbers_of_their_own():
-    with pytest.raises(ValueError, match="share a number"):
-        collect(Shuffled(), [Episode(task, 0) for task in tiny.tasks(2)])
+def test_episodes_have_unique_numbers():
+    with pytest.raises(ValueError, match="the same number"):
+        collect(Shuffled(), [EpisodeSpec(task, 0) for task in tiny.tasks(2)])
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -199,7 +199,7 @@ def test_a_prompt_that_is_too_long_ends_the_episode():
 def test_a_prompt_that_broke_in_the_engine_fails_its_episode():
     class Broken(InProcessEngine):
         def take(self, timeout_s=None):
-            return [Answer(answer.ticket, None, "out of order") for answer in super().take(timeout_s)]
+            return [Completion(answer.request_id, None, "out of order") for answer in super().take(timeout_s)]
 
     policy = language_model()
     policy.engine.__class__ = Broken
@@ -211,7 +211,7 @@ def test_the_time_of_all_envs_is_accounted_for():
     tasks = tiny.tasks(6)
     with collector(language_model(), tasks, num_envs=4) as playing:
         playing.collect(one_each(tasks)[:2])
-        shares = playing.take_shares()
+        shares = playing.take_time_fractions()
         assert sum(shares.values()) == pytest.approx(1)
         assert set(shares) == {"env", "generation", "queue", "idle"}
         assert shares["idle"] > 0.4  # two episodes in four envs
@@ -223,9 +223,9 @@ def test_what_is_under_way_while_nobody_plays_is_queued():
     with collector(Shuffled(), tasks) as playing:
         playing.begin(one_each(tasks))
         next(playing.play())
-        playing.take_shares()
+        playing.take_time_fractions()
         list(playing.play())
-        assert playing.take_shares()["queue"] > 0
+        assert playing.take_time_fractions()["queue"] > 0
 
 
 def test_playing_ends_when_it_is_told_to_stop():

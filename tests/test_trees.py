@@ -156,12 +156,12 @@ def test_gradients_are_the_same_with_checkpointing():
     [
         (lambda: Gemma3ForCausalLM(Gemma3TextConfig(**SIZES, sliding_window=8)), "sliding_attention"),
         (lambda: MistralForCausalLM(MistralConfig(**SIZES, sliding_window=8)), "sliding"),
-        (lambda: MambaForCausalLM(MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1)), "cannot be exchanged"),
+        (lambda: MambaForCausalLM(MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1)), "cannot be replaced"),
         (lambda: Qwen2ForCausalLM._from_config(Qwen2Config(**SIZES), attn_implementation="eager"), "'eager'"),
     ],
     ids=["gemma", "mistral", "mamba", "eager"],
 )
-def test_models_that_cannot_read_trees_say_why(made, reason):
+def test_models_that_do_not_support_trees_say_why(made, reason):
     model = made()
     assert reason in why_not(model)
     with pytest.raises(ValueError, match=reason):

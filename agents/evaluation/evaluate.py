@@ -17,7 +17,7 @@ from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
 from agents.rollouts.chat import ChatPolicy
-from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
@@ -129,8 +129,8 @@ def evaluate_policy(
     return summarise(tasks, [finished[number] for number in range(len(tasks))])
 
 
-def _episodes(tasks: Sequence[Task], seed: int) -> list[Episode]:
-    return [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
+def _episodes(tasks: Sequence[Task], seed: int) -> list[EpisodeSpec]:
+    return [EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
 
 
 def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env_arguments: dict[str, Any]) -> Player:
