@@ -11,6 +11,7 @@ from typing import Any, Literal, NamedTuple
 from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.envs import Envs, InProcessEnvs
 from agents.rollouts.policies import Policy, Reply, Request
+from agents.settings import EnvSettings
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
@@ -53,16 +54,18 @@ class _Playing:
 class Collector:
     """Plays episodes in envs with a policy; whichever env or reply is ready first is served first.
 
-    `seed` is the run's. With envs and engine in this process, equal runs give equal trajectories, bit by bit.
+    `seed` is the run's. With envs and engine in this process, equal runs give equal trajectories, bit by bit. `env` are the settings
+    that the envs were made with, which trajectories keep.
 
     An episode that fails for reasons other than the policy, in the env or in the engine, has the ending "failed". Any other error is
     a bug and stops the collection.
     """
 
-    def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0) -> None:
+    def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
         self._envs = envs
         self._policy = policy
         self._seed = seed
+        self._env = env
         self._waiting: deque[EpisodeSpec] = deque()
         self._playing: dict[int, _Playing] = {}  # by env
         self._over: deque[Played] = deque()
@@ -209,6 +212,7 @@ class Collector:
             policy_version=playing.policy_version or 0,
             verdicts=tuple(playing.info.get("verdicts", ())),
             failure=failure,
+            env=self._env,
         )
         self._over.append(Played(playing.episode, trajectory))
 

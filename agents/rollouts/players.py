@@ -23,6 +23,7 @@ from torch import nn
 from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy
+from agents.settings import EnvSettings
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
@@ -32,11 +33,15 @@ _WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
 
 
 class Player(NamedTuple):
-    """The envs and the policy of one process. `load` is called with the parameters of the learner's model and their version."""
+    """The envs and the policy of one process, and the settings of the envs, which trajectories keep.
+
+    `load` is called with the parameters of the learner's model and their version.
+    """
 
     envs: Envs
     policy: Policy
     load: Callable[[dict[str, torch.Tensor], int], None] | None = None
+    env: EnvSettings | None = None
 
 
 class PlayerError(Exception):
@@ -195,7 +200,7 @@ def _play(connection: Connection, make_player: bytes, seed: int) -> None:
             player: Player = cloudpickle.loads(make_player)()
             stack.enter_context(closing(player.envs))
             stack.enter_context(closing(player.policy))
-            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed))
+            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
     except (BrokenPipeError, ConnectionResetError):
         return
     except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
