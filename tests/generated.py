@@ -5,6 +5,10 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from functools import cache
+
+import pytest
 
 from webarena_gym.sites.world import build
 
@@ -13,12 +17,29 @@ _DIGEST = (
 )
 
 
-def opened(content):
-    """Return a connection to a copy of a database."""
+@cache
+def content(site, seed):
+    """Return a site's database in a world, as bytes."""
+    return build(site, seed)
+
+
+def opened(site, seed):
+    """Return a connection to a copy of a site's database."""
     connection = sqlite3.connect(":memory:")
-    connection.deserialize(content)
+    connection.deserialize(content(site, seed))
     connection.row_factory = sqlite3.Row
     return connection
+
+
+def worlds(site, seeds):
+    """Return a fixture: a connection to a site's database, in each of these worlds."""
+
+    @pytest.fixture(params=seeds)
+    def db(request):
+        with closing(opened(site, request.param)) as connection:
+            yield connection
+
+    return db
 
 
 def column(db, query, *values):
@@ -36,6 +57,15 @@ def none(db, query, *values):
     assert [tuple(row) for row in db.execute(query, values).fetchmany(3)] == []
 
 
+def assert_nothing_shared(site, seeds, query):
+    """Assert that no two worlds have a value of a query's first column in common."""
+    seen = {}
+    for seed in seeds:
+        with closing(opened(site, seed)) as db:
+            for found in column(db, query):
+                assert seen.setdefault(found, seed) == seed
+
+
 def assert_same_bytes_in_any_process(site, seed):
     """Build a site's database in processes whose string hashes differ, and compare with the one that is built here."""
     found = {
@@ -48,4 +78,4 @@ def assert_same_bytes_in_any_process(site, seed):
         ).stdout.strip()
         for hash_seed in ("1", "4711")
     }
-    assert found == {hashlib.sha256(build(site, seed)).hexdigest()}
+    assert found == {hashlib.sha256(content(site, seed)).hexdigest()}

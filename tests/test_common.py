@@ -1,17 +1,17 @@
 """What sites share: reading forms, pages of lists, visits, times and texts, and writing a new world."""
 
-import sqlite3
 from datetime import datetime
 
 import pytest
 from werkzeug.test import EnvironBuilder
 
+from tests.visitors import database_of
 from webarena_gym.sites.common import forms, texts, times, visits
 from webarena_gym.sites.common.forms import EMAIL, Field
 from webarena_gym.sites.common.paging import Pager
 from webarena_gym.sites.common.seeding import insert
 from webarena_gym.sites.gitlab.forms import Field as CodeField
-from webarena_gym.sites.kit import Database, Request, Site, redirect
+from webarena_gym.sites.kit import Request, Site, redirect
 from webarena_gym.sites.layout import PLAIN
 from webarena_gym.sites.reddit.forms import USERNAME
 
@@ -25,9 +25,7 @@ INSERT INTO world VALUES ('seed', '7'), ('now', '2023-03-05 10:00:00');
 
 @pytest.fixture
 def database():
-    db = sqlite3.connect(":memory:")
-    db.executescript(SCHEMA)
-    return Database(db.serialize())
+    return database_of(SCHEMA)
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ from agents.rollouts.engines.prefix_cache import BLOCK, KeyValues, PrefixCache
 from agents.rollouts.engines.testing import MAX_NEW_TOKENS, PROMPTS, STOP_IDS, EngineContract, logprob_gap, responses, train
 from tests.tiny import tiny_model
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TINY = {
     "vocab_size": 300,
     "hidden_size": 32,
@@ -78,15 +80,6 @@ class CountedModel:
 @pytest.fixture
 def model():
     return tiny_model()[0]
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    """Models this small lose by sharing their work, the more so on a busy machine."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 class TestInProcessEngine(EngineContract):

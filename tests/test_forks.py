@@ -9,6 +9,7 @@ from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.forks import fork
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
+from tests.odd_policies import Same
 from webarena_gym.errors import BrowserError
 
 TASK = tiny.tasks(1)[0]
@@ -87,18 +88,8 @@ def test_what_breaks_is_left_out_and_what_is_too_long_fails():
     assert 0 < len(first) < 20
     assert set(first) == {1.0}
 
-    class Mute:
-        def __init__(self, reply):
-            self.reply, self.slots = reply, []
-
-        def ask(self, requests):
-            self.slots = [request.slot for request in requests]
-
-        def replies(self, _timeout_s=None):
-            return [(slot, self.reply) for slot in self.slots]
-
-    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
-    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", failure="the engine is gone")))) == [(), ()]
+    assert returns(play([tiny.TinyShop()], policy=Same(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
+    assert returns(play([tiny.TinyShop()], policy=Same(Reply("", failure="the engine is gone")))) == [(), ()]
 
 
 def test_a_step_that_is_not_there_is_refused():

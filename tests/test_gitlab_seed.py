@@ -1,29 +1,15 @@
 """The code host's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-from functools import cache
-
-import pytest
-
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value
+from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value, worlds
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import RESERVED
 from webarena_gym.sites.gitlab.slugs import is_slug
-from webarena_gym.sites.world import build
 
 SEEDS = (0, 1, 7, 1000, 1003)
 
 
-@cache
-def content(seed):
-    return build("gitlab", seed)
-
-
-@pytest.fixture(params=SEEDS)
-def db(request):
-    connection = opened(content(request.param))
-    yield connection
-    connection.close()
+db = worlds("gitlab", SEEDS)
 
 
 def test_same_integer_same_bytes_in_any_process():
@@ -33,7 +19,7 @@ def test_same_integer_same_bytes_in_any_process():
 def test_worlds_share_no_project_no_group_and_held_out_ones_no_title():
     seen, titles = {}, {False: set(), True: set()}
     for seed in SEEDS:
-        connection = opened(content(seed))
+        connection = opened("gitlab", seed)
         names = column(connection, "SELECT DISTINCT name FROM project UNION SELECT path FROM user_group")
         assert [name for name in names if seen.setdefault(name, seed) != seed] == []
         titles[seed >= 1000] |= {*column(connection, "SELECT title FROM issue UNION SELECT title FROM merge_request")}

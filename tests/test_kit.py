@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, TemplateNotFound
 from werkzeug.exceptions import Forbidden
 
+from tests.visitors import database_of
 from webarena_gym.network import HostUnknownError, Network
 from webarena_gym.sites.kit import Database, Site, sign_in
 
@@ -45,9 +46,7 @@ def write(request):
 
 @pytest.fixture
 def database():
-    db = sqlite3.connect(":memory:")
-    db.executescript(SCHEMA)
-    return Database(db.serialize())
+    return database_of(SCHEMA)
 
 
 @pytest.fixture

@@ -1,33 +1,22 @@
 """The map's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-from functools import cache
 from itertools import pairwise
 
 import networkx
 import pytest
 
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, content, none, opened, worlds
 from webarena_gym.sites.common.country import KINDS, country
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of
 from webarena_gym.sites.map.categories import CATEGORIES
 from webarena_gym.sites.map.geometry import Point, metres_between
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
-from webarena_gym.sites.world import build
 
 SEEDS = (-1, 1, 2, 7, 1000)
 
 
-@cache
-def content(seed):
-    return build("map", seed)
-
-
-@pytest.fixture(params=SEEDS[1:5])
-def db(request):
-    connection = opened(content(request.param))
-    yield connection
-    connection.close()
+db = worlds("map", SEEDS[1:5])
 
 
 def land(db):
@@ -39,7 +28,7 @@ def test_same_integer_same_bytes_in_any_process():
 
 
 def test_size_and_foreign_keys(db):
-    assert len(content(1)) < 2_000_000
+    assert len(content("map", 1)) < 2_000_000
     none(db, "PRAGMA foreign_key_check")
     assert 880 <= column(db, "SELECT count(*) FROM place")[0] <= 960
     for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table'"):
@@ -136,17 +125,12 @@ def test_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
 
 
 def test_worlds_share_no_chain():
-    seen = {}
-    for seed in SEEDS:
-        connection = opened(content(seed))
-        for brand in column(connection, "SELECT DISTINCT brand FROM place WHERE brand != ''"):
-            assert seen.setdefault(brand, seed) == seed
-        connection.close()
+    assert_nothing_shared("map", SEEDS, "SELECT DISTINCT brand FROM place WHERE brand != ''")
 
 
 def test_training_and_held_out_worlds_share_no_invented_pair_of_words():
     def bakeries(seed):
-        connection = opened(content(seed))
+        connection = opened("map", seed)
         return set(column(connection, "SELECT name FROM place WHERE category IN ('bakery', 'bookshop', 'dentist')"))
 
     assert not {name.rpartition(" ")[0] for name in bakeries(1)} & {name.rpartition(" ")[0] for name in bakeries(1000)}

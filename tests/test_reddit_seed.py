@@ -1,29 +1,16 @@
 """The forum's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
 import json
-from functools import cache
 
-import pytest
-
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, opened, value, worlds
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, capitalised, pool
 from webarena_gym.sites.reddit.world.people import WRITERS
-from webarena_gym.sites.world import build
 
 SEEDS = (7, 1, 1003)
 
 
-@cache
-def content(seed):
-    return build("reddit", seed)
-
-
-@pytest.fixture(params=SEEDS[1:])
-def db(request):
-    connection = opened(content(request.param))
-    yield connection
-    connection.close()
+db = worlds("reddit", SEEDS[1:])
 
 
 def test_same_integer_same_bytes_in_any_process():
@@ -31,16 +18,11 @@ def test_same_integer_same_bytes_in_any_process():
 
 
 def test_worlds_share_no_title():
-    seen = {}
-    for seed in SEEDS:
-        db = opened(content(seed))
-        for title in column(db, "SELECT title FROM submission"):
-            assert seen.setdefault(title, seed) == seed
-        db.close()
+    assert_nothing_shared("reddit", SEEDS, "SELECT title FROM submission")
 
 
 def test_worlds_for_training_and_held_out_ones_share_no_user():
-    train, held_out = (set(column(opened(content(seed)), "SELECT lower(username) FROM user")) for seed in (1, 1003))
+    train, held_out = (set(column(opened("reddit", seed), "SELECT lower(username) FROM user")) for seed in (1, 1003))
     assert train.isdisjoint(held_out)
 
 

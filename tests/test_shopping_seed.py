@@ -2,29 +2,18 @@
 
 import json
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, value, worlds
 from webarena_gym.sites import shopping
 from webarena_gym.sites.shopping.views.search import find
-from webarena_gym.sites.world import build
 
 SEEDS = (0, 1, 2, 3, 5, 8, 13, -1, 2**40)
 
 
-@cache
-def content(seed):
-    return build("shopping", seed)
-
-
-@pytest.fixture(params=SEEDS[:5])
-def db(request):
-    connection = opened(content(request.param))
-    yield connection
-    connection.close()
+db = worlds("shopping", SEEDS[:5])
 
 
 def test_same_integer_same_bytes_in_any_process():
@@ -32,12 +21,7 @@ def test_same_integer_same_bytes_in_any_process():
 
 
 def test_worlds_share_no_product():
-    seen = {}
-    for seed in SEEDS:
-        connection = opened(content(seed))
-        for name in column(connection, "SELECT name FROM product"):
-            assert seen.setdefault(name, seed) == seed
-        connection.close()
+    assert_nothing_shared("shopping", SEEDS, "SELECT name FROM product")
 
 
 def test_size(db):

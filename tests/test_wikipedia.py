@@ -2,14 +2,12 @@
 
 import hashlib
 import re
-import sqlite3
 from contextlib import closing
-from functools import cache
 from urllib.parse import quote
 
 import pytest
 
-from tests.generated import assert_same_bytes_in_any_process, column, none, opened
+from tests.generated import assert_same_bytes_in_any_process, column, content, none, opened
 from tests.visitors import Visitor
 from webarena_gym.observation import observe
 from webarena_gym.sites import wikipedia
@@ -17,29 +15,22 @@ from webarena_gym.sites.common.country import country
 from webarena_gym.sites.common.people import population
 from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
 from webarena_gym.sites.wikipedia.views.search import snippet
-from webarena_gym.sites.world import build
 
 HOST = "http://wiki.test"
 SEEDS = (0, 1, 7, 1000, -1, 2**40)
 
 
-@cache
-def content(seed):
-    return build("wikipedia", seed)
-
-
 @pytest.fixture(params=SEEDS[:4])
 def world(request):
-    connection = opened(content(request.param))
-    yield connection, request.param
-    connection.close()
+    with closing(opened("wikipedia", request.param)) as db:
+        yield db, request.param
 
 
 class Reader(Visitor):
     """Somebody who reads the encyclopedia of world 1."""
 
     def __init__(self, *, signed_in=False):
-        super().__init__("wiki.test", wikipedia.create_app, content(1))
+        super().__init__("wiki.test", wikipedia.create_app, content("wikipedia", 1))
         if signed_in:
             self.use_session(self.value("SELECT session_id FROM session"))
 
@@ -65,9 +56,8 @@ def test_same_integer_same_bytes_in_any_process():
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_integer_makes_an_encyclopedia(seed):
-    db = sqlite3.connect(":memory:")
-    db.deserialize(content(seed))
-    assert len(content(seed)) < 5_000_000
+    db = opened("wikipedia", seed)
+    assert len(content("wikipedia", seed)) < 5_000_000
     assert 380 <= column(db, "SELECT count(*) FROM article")[0] <= 480
     db.close()
 
@@ -75,8 +65,7 @@ def test_every_integer_makes_an_encyclopedia(seed):
 def test_training_and_held_out_worlds_share_no_title():
     titles = []
     for seed in (1, 7, 1000, 1001):
-        db = sqlite3.connect(":memory:")
-        db.deserialize(content(seed))
+        db = opened("wikipedia", seed)
         titles.append(set(column(db, "SELECT title FROM article WHERE kind != 'disambiguation'")))
         db.close()
     assert (titles[0] | titles[1]).isdisjoint(titles[2] | titles[3])

@@ -26,6 +26,13 @@ def small_database(site: ModuleType, rows: Mapping[str, Sequence[Sequence[Any]]]
     return db
 
 
+def database_of(schema: str) -> Database:
+    """Return a site's database that a script of SQL makes."""
+    db = sqlite3.connect(":memory:")
+    db.executescript(schema)
+    return Database(db.serialize())
+
+
 class Visitor:
     """Somebody at a site, not signed in at first; `db` is the site's database."""
 
