@@ -48,7 +48,10 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--megabytes", type=float, default=10.0, help="the file's greatest size (default: 10)")
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     parser.add_argument(
-        "--window", type=int, default=12_000, help="the env's window in these episodes, to play them again (default: 12000)"
+        "--window",
+        type=int,
+        default=12_000,
+        help="the env's window in episode files of older versions, which do not say it (default: 12000)",
     )
     _write(parser, parser.parse_args(arguments))
 

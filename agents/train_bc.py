@@ -21,7 +21,7 @@ from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.thoughts import Thoughts
 from agents.data.tokens import Sample
 from agents.models import small
-from agents.models.batches import Batch, Sharing, batch_hidden, batch_logprobs, pack, repeats
+from agents.models.batches import PackedBatch, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint
 from agents.models.optimizers import Optimizer, OptimizerName, create_optimizer
 from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, given, parse_settings
@@ -325,7 +325,9 @@ def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tup
     return model, tokenizer
 
 
-def _losses(model: PreTrainedModel, batch: Batch, pad_id: int, *, with_copying: bool) -> tuple[torch.Tensor, torch.Tensor]:
+def _losses(
+    model: PreTrainedModel, batch: PackedBatch, pad_id: int, *, with_copying: bool
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
     hidden, head = batch_hidden(model, batch), model.get_output_embeddings()
     logprobs = batch_logprobs(model, batch, hidden=hidden)

@@ -21,7 +21,7 @@ from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
-from agents.cluster.learners import Leader, fit, follow
+from agents.cluster.learners import RankZeroLearner, fit, run_worker
 from agents.data.demonstrations import draw_tasks
 from agents.methods import METHODS
 from agents.methods.method import Method, MethodSettings, Resources
@@ -113,7 +113,7 @@ def _kind(method: str) -> Any:
 class Trainer:
     """What has a state beside the parameters of the policy. Ranks but the first have no method."""
 
-    learner: Learner | Leader
+    learner: Learner | RankZeroLearner
     method: Method | None = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -156,9 +156,9 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     if not ranks.is_main:
         if last:
             last.restore(Trainer(own_learner))
-        follow(own_learner, ranks)
+        run_worker(own_learner, ranks)
         return run.out
-    learner = Leader(own_learner, ranks)
+    learner = RankZeroLearner(own_learner, ranks)
 
     # The rollouts, in rank 0.
     if tasks is None:
@@ -239,7 +239,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             if update % run.save_every == 0 and progress < 1:
                 save()
         path = save()
-    learner.dismiss()
+    learner.stop_workers()
     return path
 
 

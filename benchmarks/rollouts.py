@@ -17,7 +17,7 @@ import torch
 
 from agents.data.prompts import PromptEncoder
 from agents.models.small import create_model, train_tokenizer
-from agents.rollouts.collector import Collector, Episode, group_episodes
+from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
@@ -126,7 +126,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
         for name, collector in collectors.items():
             engine.load(model, number)  # so that nobody finds what the other has read
             elapsed_s, taken = play(collector, episodes)
-            shares[name] = {place: round(share, 3) for place, share in collector.take_shares().items()}
+            shares[name] = {stage: round(share, 3) for stage, share in collector.take_time_fractions().items()}
             if number:  # the first brings worlds and workers up
                 rates[name].append(len(episodes) / elapsed_s)
                 steps[name].append(taken / elapsed_s)
@@ -143,9 +143,9 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
     return result | {"async_over_lockstep": round(statistics.median(ratios), 2)}
 
 
-def play(collector: Collector, episodes: Sequence[Episode]) -> tuple[float, int]:
+def play(collector: Collector, episodes: Sequence[EpisodeSpec]) -> tuple[float, int]:
     """Play episodes and return the time and the number of steps that it took. Raises RuntimeError for one that failed."""
-    collector.take_shares()
+    collector.take_time_fractions()
     started = time.perf_counter()
     trajectories = collector.collect(episodes)
     elapsed_s = time.perf_counter() - started

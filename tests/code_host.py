@@ -1,17 +1,8 @@
 """A small code host for tests of its planning and its people, and somebody who visits it."""
 
-import hashlib
-import sqlite3
+from functools import cache
 
-from werkzeug.test import Client
-
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
-from webarena_gym.sites.catalogue import schema
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.world import load_site
+from tests.visitors import Visitor, small_database
 
 HOST = "http://code.test"
 NOW = "2023-06-15 10:00:00"
@@ -97,78 +88,23 @@ ROWS = {
 # fmt: on
 
 
+@cache
 def small_host() -> bytes:
     """Return the database of a small code host."""
-    db = sqlite3.connect(":memory:")
-    db.executescript(schema("gitlab"))
-    for table, rows in ROWS.items():
-        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    db.commit()
-    return db.serialize()
+    return small_database("gitlab", ROWS).serialize()
 
 
-class Visitor:
-    """Somebody at the code host, Ann at first; `db` is what it keeps."""
+class Developer(Visitor):
+    """Somebody at the code host, Ann at first."""
 
     def __init__(self, base: bytes) -> None:
-        database = Database(base)
-        self.db = database.connection
-        self.app = load_site("gitlab").app(database)
-        self.browser = InProcessBrowser(Network({"code.test": self.app}))
+        super().__init__("code.test", "gitlab", base)
         self.become(ANN)
 
     def become(self, user_id):
-        self.sid = sign_in(self.db, **({"user_id": user_id} if user_id else {}))
-        self.browser.start([f"{HOST}/"], {"code.test": {"sid": self.sid}})
-        self.client = Client(self.app)
-        self.client.set_cookie("sid", self.sid, domain="code.test")
-        return self
-
-    def post(self, address, /, **fields):
-        """Post what no page may offer, with the right key."""
-        key = hashlib.sha256(f"form/{self.sid}".encode()).hexdigest()[:16]
-        return self.client.post(address, data={"form_key": key, **fields}, base_url=HOST)
-
-    def status(self, address, **query):
-        return self.client.get(address, query_string=query, base_url=HOST).status_code
-
-    def open(self, path):
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label):
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels):
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def fill(self, texts):
-        for label, text in texts.items():
-            self.browser.type(self.find(label), text)
-        return self
-
-    def choose(self, label, option):
-        self.browser.select(self.find(label), option)
-        return self
-
-    @property
-    def text(self):
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def path(self):
-        return self.browser.page().url.removeprefix(HOST)
+        return self.sign_in(**({"user_id": user_id} if user_id else {}))
 
     @property
     def titles(self):
         """The titles of a list's rows."""
         return [" ".join(item.text_content().split()) for item in self.browser.page().root.cssselect(".rows h2, .rows h3")]
-
-    def rows(self, query, *parameters):
-        return [tuple(row) for row in self.db.execute(query, parameters)]
-
-    def value(self, query, *parameters):
-        row = self.db.execute(query, parameters).fetchone()
-        return None if row is None else row[0]

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Torch's own threads wait for each other by spinning: on a machine that does other work as well, small models are ten times slower.
@@ -12,3 +13,26 @@ settings.register_profile("any_machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any_machine")
 
 collect_ignore = ["bookshop_urls.py"]  # needs the settings of the shop that imports it
+
+
+@pytest.fixture(scope="module")
+def one_chromium():
+    """Keep Chromium running between the tests of a module, if there is one."""
+    from tests import needs  # noqa: PLC0415 - few tests need it
+    from webarena_gym.browsers.chromium.driver import SHARED  # noqa: PLC0415
+
+    driver = SHARED.acquire(headless=True) if needs.has_chromium() else None
+    yield
+    if driver is not None:
+        SHARED.release(driver)
+
+
+@pytest.fixture(scope="module")
+def one_thread():
+    """Let torch compute in one thread: tiny models wait for threads longer than they compute."""
+    import torch  # noqa: PLC0415 - not everybody has it
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)

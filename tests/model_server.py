@@ -60,7 +60,7 @@ class ModelServer:
                 self.under_way -= 1
 
     def _complete(self, asked):
-        known = {"prompt", "seed", "max_tokens", "temperature", "stop_token_ids", "ignore_eos", "logit_bias", "logprobs", "top_p",
+        known = {"prompt", "seed", "max_tokens", "temperature", "stop_token_ids", "ignore_eos", "logprobs", "top_p",
                  "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "return_token_ids",
                  "return_weight_versions"}  # fmt: skip
         assert set(asked) == known
@@ -83,9 +83,6 @@ class ModelServer:
 
     @torch.no_grad()
     def _sample(self, asked):
-        bias = torch.zeros(self.model.config.vocab_size)
-        for token, value in asked["logit_bias"].items():
-            bias[int(token)] = value
         generator = torch.Generator().manual_seed(asked["seed"])
         prompt, ids, logprobs = tuple(asked["prompt"]), [], []
         while len(ids) < asked["max_tokens"] and not (ids and ids[-1] in asked["stop_token_ids"]):
@@ -95,7 +92,7 @@ class ModelServer:
                     self._cached[prompt] = logits
             else:
                 logits = self._cached[prompt]
-            values = ((logits + bias) / (asked["temperature"] or 1.0)).log_softmax(-1)
+            values = (logits / (asked["temperature"] or 1.0)).log_softmax(-1)
             drawn = torch.multinomial(values.exp(), 1, generator=generator) if asked["temperature"] else values.argmax()
             ids.append(int(drawn))
             logprobs.append(float(values[ids[-1]]))

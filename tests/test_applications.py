@@ -16,11 +16,10 @@ from tests.test_third_party import Late
 from tests.tracker import ANN, make_tracker
 from tests.tracker import LOGIN as TRACKER_LOGIN
 from webarena_gym.actions import Action, Kind
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
 
-pytestmark = needs.chromium
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 VISITOR = """
 Click: Login or register
@@ -285,13 +284,6 @@ def make(site, address, account, login, **options):
         "WebArenaLite-v0", browser="chromium", tasks=[task], sites={site: address}, elements="label", dialect="browsergym",
         max_steps=300, accounts={site: account} if account else None, logins={site: login}, **options,
     )  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
 
 
 @pytest.fixture(autouse=True)

@@ -8,20 +8,13 @@ from agents.data.tokens import Sample
 from agents.models.batches import Costs, batch_logprobs, pack
 from tests.tiny import tiny_model
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = {
     "vocab_size": 30, "hidden_size": 16, "intermediate_size": 32, "num_hidden_layers": 2,
     "num_attention_heads": 2, "num_key_value_heads": 1, "pad_token_id": 0,
 }  # fmt: skip
 MODES = ["auto", "rows", "tree"]
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tiny models wait for threads longer than they compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture(scope="module")

@@ -12,23 +12,15 @@ from tests import needs
 from tests.browser_site import HOME, OTHER, make_network
 from webarena_gym.browsers import Browser, strokes
 from webarena_gym.browsers.chromium import ChromiumBrowser
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError, BrowserError
+
+pytestmark = pytest.mark.usefixtures("one_chromium")
 
 BROWSERS: dict[str, Callable[[], Browser]] = {
     "inprocess": lambda: InProcessBrowser(make_network()),
     "chromium": lambda: ChromiumBrowser(make_network()),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium() -> Iterator[None]:
-    """Keep Chromium running between the tests."""
-    driver = SHARED.acquire(headless=True) if needs.has_chromium() else None
-    yield
-    if driver is not None:
-        SHARED.release(driver)
 
 
 @pytest.fixture(params=["inprocess", pytest.param("chromium", marks=needs.chromium)])

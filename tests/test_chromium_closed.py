@@ -13,21 +13,13 @@ from werkzeug.wrappers import Request, Response
 
 from tests import needs
 from webarena_gym.browsers.chromium import ChromiumBrowser
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import BrowserError
 from webarena_gym.pages.network import Network
 
-pytestmark = needs.chromium
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 TASK = {"task": "shopping.cart_add/1000/0"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
 
 
 class Elsewhere:

@@ -12,21 +12,13 @@ import webarena_gym
 from tests import needs
 from tests.serving import serving
 from webarena_gym import tasks as suite
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.evaluators import outcome as judged_outcome
 from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Expert, Task
 
-pytestmark = needs.chromium
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 SAMPLE = ("shopping.checkout", "shopping.product_price", "shopping.review_write", "shopping_admin.create_rule")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
 
 
 def make(**options):

@@ -14,7 +14,7 @@ from agents.cluster import ClusterSettings
 from agents.cluster.learners import fit
 from agents.data.prompts import PromptEncoder
 from agents.models.checkpoints import checkpoints, load_model
-from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ScriptedPolicy
 from agents.settings import build
@@ -59,7 +59,7 @@ def play_well(request):
 
 def play(envs, count, choose=play_well):
     """Return the trajectories of so many episodes."""
-    episodes = [Episode(task, 1, number) for number, task in enumerate(tiny.tasks(count))]
+    episodes = [EpisodeSpec(task, 1, number) for number, task in enumerate(tiny.tasks(count))]
     return Collector(envs, ScriptedPolicy(choose)).collect(episodes)
 
 

@@ -1,16 +1,15 @@
 """What sites share: reading forms, pages of lists, visits, times and texts, and writing a new world."""
 
-import sqlite3
 from datetime import datetime
 
 import pytest
 from werkzeug.test import EnvironBuilder
 
+from tests.visitors import database_of
 from webarena_gym.sites.country import formats, texts
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.forms import Field as CodeField
 from webarena_gym.sites.kit import forms, visits
-from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.forms import EMAIL, Field
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, redirect
@@ -28,9 +27,7 @@ INSERT INTO world VALUES ('seed', '7'), ('now', '2023-03-05 10:00:00');
 
 @pytest.fixture
 def database():
-    db = sqlite3.connect(":memory:")
-    db.executescript(SCHEMA)
-    return Database(db.serialize())
+    return database_of(SCHEMA)
 
 
 @pytest.fixture

@@ -6,13 +6,10 @@ import torch
 from agents.models.critics import Critic, CriticSettings, accuracy
 from tests import tiny
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 GOOD, BAD = 20, 30
 SETTINGS = CriticSettings(critic_learning_rate=3e-3, critic_minibatch=16)
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="module")

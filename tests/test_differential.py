@@ -6,20 +6,12 @@ import pytest
 
 from tests import needs
 from webarena_gym.browsers import inprocess
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.differential import STEPS, Walk, compare, plan, take
 
-pytestmark = needs.chromium
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 
 def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for():

@@ -1,11 +1,12 @@
 import json
 from collections import Counter
 from contextlib import closing
+from dataclasses import replace
 
 import pytest
 
 from agents import evaluate as command
-from agents.data.trajectories import Step, Trajectory, read_trajectories
+from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation import evaluate
 from agents.evaluation.evaluate import Evaluation, summarise
 from agents.evaluation.intervals import wilson
@@ -46,7 +47,23 @@ def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_pat
     record = json.loads(capsys.readouterr().out.splitlines()[-1])
     assert (record["success"], record["n"], record["policy"]) == (1.0, 6, "expert")
     assert 0.6 < record["low"] < record["high"] == 1.0
-    assert len(read_trajectories(saved)) == 6
+    episodes = read_trajectories(saved)
+    assert [episode.env for episode in episodes] == [EnvSettings()] * 6
+
+
+def test_episodes_keep_the_settings_of_their_env_and_older_files_have_none(tmp_path):
+    settings = EnvSettings(elements="id", window=2_000, max_steps=3, history="full")
+    policy = ScriptedPolicy(RandomReplies())
+    trajectories = evaluate.evaluate(policy, task_suite.load("test")[:2], settings, quiet=True).trajectories
+    saved, older = tmp_path / "episodes.jsonl", tmp_path / "older.jsonl"
+    write_trajectories(saved, trajectories)
+    assert read_trajectories(saved) == trajectories
+    assert {item.env for item in trajectories} == {settings}
+    records = [json.loads(line) for line in saved.read_text().splitlines()]
+    for record in records:
+        del record["env"]
+    older.write_text("".join(json.dumps(record) + "\n" for record in records))
+    assert read_trajectories(older) == [replace(item, env=None) for item in trajectories]
 
 
 def test_the_random_policy_does_what_pages_allow():
@@ -66,8 +83,8 @@ def test_the_random_policy_does_what_pages_allow():
 
 
 @pytest.mark.parametrize("policy", ["random", "expert"])
-def test_who_looks_behind_the_page_cannot_play_envs_in_other_processes(policy):
-    with pytest.raises(ValueError, match="lives in another process; this policy looks behind the page: expected workers=0"):
+def test_policies_that_read_the_env_itself_cannot_play_in_other_processes(policy):
+    with pytest.raises(ValueError, match="is in another process, but this policy reads the env itself: expected workers=0"):
         command.main(["--policy", policy, "--limit", "1", "--workers", "1"])
 
 

@@ -5,14 +5,15 @@ import pytest
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Step, Trajectory
-from agents.rollouts.collector import Episode
+from agents.rollouts.collector import EpisodeSpec
 from agents.rollouts.forks import fork
 from agents.rollouts.policies import ExpertReplies, Reply, Request, ScriptedPolicy
 from tests import tiny
+from tests.odd_policies import Same
 from webarena_gym.errors import BrowserError
 
 TASK = tiny.tasks(1)[0]
-EPISODE = Episode(TASK, seed=5)
+EPISODE = EpisodeSpec(TASK, seed=5)
 
 
 def play(envs, *, starts=(0, 1), continuations=4, policy=None, trajectory=None, **options):
@@ -87,18 +88,8 @@ def test_what_breaks_is_left_out_and_what_is_too_long_fails():
     assert 0 < len(first) < 20
     assert set(first) == {1.0}
 
-    class Mute:
-        def __init__(self, reply):
-            self.reply, self.slots = reply, []
-
-        def ask(self, requests):
-            self.slots = [request.slot for request in requests]
-
-        def replies(self, _timeout_s=None):
-            return [(slot, self.reply) for slot in self.slots]
-
-    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
-    assert returns(play([tiny.TinyShop()], policy=Mute(Reply("", failure="the engine is gone")))) == [(), ()]
+    assert returns(play([tiny.TinyShop()], policy=Same(Reply("", too_long=True)))) == [(0.0,) * 4] * 2
+    assert returns(play([tiny.TinyShop()], policy=Same(Reply("", failure="the engine is gone")))) == [(), ()]
 
 
 def test_a_step_that_is_not_there_is_refused():
@@ -127,6 +118,6 @@ def test_a_real_episode_is_continued_from_its_middle():
         trajectory = Trajectory(task.task_id, task.intent, tuple(steps), reward, "exited")
         last = len(steps) - 1
         leave = ScriptedPolicy(lambda _: steps[-1].reply)
-        forked = fork([env], leave, Episode(task, 0), trajectory, starts=[0, last], continuations=2)
+        forked = fork([env], leave, EpisodeSpec(task, 0), trajectory, starts=[0, last], continuations=2)
     assert reward == 1
     assert returns(forked) == [(0.0, 0.0), *[()] * (last - 1), (1.0, 1.0)]

@@ -1,8 +1,10 @@
 """People of the code host: accounts, profiles, settings, to-dos, snippets and the search, used by their labels."""
 
+from contextlib import closing
+
 import pytest
 
-from tests.code_host import ANN, BO, CY, NOW, Visitor, small_host
+from tests.code_host import ANN, BO, CY, NOW, Developer, small_host
 
 ODD = (
     "",
@@ -19,16 +21,10 @@ ODD = (
 TOKENS = "/-/profile/personal_access_tokens"
 
 
-@pytest.fixture(scope="module")
-def base():
-    return small_host()
-
-
 @pytest.fixture
-def visitor(base):
-    visitor = Visitor(base)
-    yield visitor
-    visitor.db.close()
+def visitor():
+    with closing(Developer(small_host())) as visitor:
+        yield visitor
 
 
 def me(visitor, columns):

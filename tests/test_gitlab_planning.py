@@ -1,8 +1,10 @@
 """Issues, merge requests, milestones and labels of the code host, used by their labels and judged by what is in the database."""
 
+from contextlib import closing
+
 import pytest
 
-from tests.code_host import ANN, BO, CY, DI, NOW, Visitor, small_host
+from tests.code_host import ANN, BO, CY, DI, NOW, Developer, small_host
 from webarena_gym.sites.gitlab.merging import Change, diff_lines
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Filters, Named, Plan, changes, mentions
 
@@ -22,16 +24,10 @@ ISSUES = "/ann/site/-/issues"
 REQUESTS = "/ann/site/-/merge_requests"
 
 
-@pytest.fixture(scope="module")
-def base():
-    return small_host()
-
-
 @pytest.fixture
-def visitor(base):
-    visitor = Visitor(base)
-    yield visitor
-    visitor.db.close()
+def visitor():
+    with closing(Developer(small_host())) as visitor:
+        yield visitor
 
 
 def notes(visitor, item="issue_id", item_id=1):

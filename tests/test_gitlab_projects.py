@@ -1,20 +1,15 @@
 """The code host's projects, repositories, members and groups, used by their labels and judged by what is in the database."""
 
-import hashlib
 from collections.abc import Iterator
+from contextlib import closing
 from functools import cache
 from typing import Any
 
 import pytest
 from lxml.html import document_fromstring
-from werkzeug.test import Client, TestResponse
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.world import build, load_site
+from tests.visitors import Visitor
+from webarena_gym.sites.world import build
 
 HOST = "http://code.test"
 ODD = (
@@ -37,79 +32,22 @@ def content() -> bytes:
     return build("gitlab", 1)
 
 
-class Visitor:
-    """Somebody at the code host; `db` is what it keeps."""
+class Developer(Visitor):
+    """Somebody at the code host, the first user at first."""
 
     def __init__(self) -> None:
-        database = Database(content())
-        self.db = database.connection
-        self.app = load_site("gitlab").app(database)
-        self.browser = InProcessBrowser(Network({"code.test": self.app}))
+        super().__init__("code.test", "gitlab", content())
         self.me = self.row("SELECT * FROM user WHERE user_id = 1")
         self.become(1)
 
-    def become(self, user_id: int | None) -> "Visitor":
-        self.sid = sign_in(self.db, **({"user_id": user_id} if user_id else {}))
-        self.browser.start([f"{HOST}/"], {"code.test": {"sid": self.sid}})
-        self.client = Client(self.app)
-        self.client.set_cookie("sid", self.sid, domain="code.test")
-        return self
-
-    def post(self, address: str, /, **fields: Any) -> TestResponse:
-        """Post what no page may offer, with the right key."""
-        key = hashlib.sha256(f"form/{self.sid}".encode()).hexdigest()[:16]
-        return self.client.post(address, data={"form_key": key, **fields}, base_url=HOST)
-
-    def open(self, path: str) -> "Visitor":
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label: str) -> Any:
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels: str) -> "Visitor":
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def fill(self, texts: dict[str, str]) -> "Visitor":
-        for label, text in texts.items():
-            self.browser.type(self.find(label), text)
-        return self
-
-    def choose(self, label: str, option: str) -> "Visitor":
-        self.browser.select(self.find(label), option)
-        return self
-
-    @property
-    def text(self) -> str:
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def title(self) -> str:
-        return self.browser.page().title
-
-    @property
-    def path(self) -> str:
-        return self.browser.page().url.removeprefix(HOST)
-
-    @property
-    def names(self) -> list[str]:
-        return [link.text_content().strip() for link in self.browser.page().root.find_class("name")]
-
-    def row(self, query: str, *parameters: object) -> dict[str, Any]:
-        return dict(self.db.execute(query, parameters).fetchone())
-
-    def value(self, query: str, *parameters: object) -> Any:
-        row = self.db.execute(query, parameters).fetchone()
-        return None if row is None else row[0]
+    def become(self, user_id: int | None) -> "Developer":
+        return self.sign_in(**({"user_id": user_id} if user_id else {}))
 
 
 @pytest.fixture
-def visitor() -> Iterator[Visitor]:
-    visitor = Visitor()
-    yield visitor
-    visitor.db.close()
+def visitor() -> Iterator[Developer]:
+    with closing(Developer()) as visitor:
+        yield visitor
 
 
 def project(

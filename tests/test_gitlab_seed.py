@@ -1,74 +1,25 @@
 """The code host's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-import hashlib
-import os
-import sqlite3
-import subprocess
-import sys
-from functools import cache
-
-import pytest
-
+from tests.generated import assert_same_bytes_in_any_process, column, none, opened, value, worlds
 from webarena_gym.sites.country.people import population
 from webarena_gym.sites.gitlab.access import VISIBLE
 from webarena_gym.sites.gitlab.base import RESERVED
 from webarena_gym.sites.gitlab.slugs import is_slug
-from webarena_gym.sites.world import build
 
 SEEDS = (0, 1, 7, 1000, 1003)
 
 
-@cache
-def content(seed):
-    return build("gitlab", seed)
-
-
-def opened(seed):
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(content(seed))
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
-@pytest.fixture(params=SEEDS)
-def db(request):
-    connection = opened(request.param)
-    yield connection
-    connection.close()
-
-
-def column(db, query, *values):
-    return [row[0] for row in db.execute(query, values)]
-
-
-def value(db, query, *values):
-    return column(db, query, *values)[0]
-
-
-def none(db, query, *values):
-    """Assert that a query for faults finds nothing."""
-    assert [tuple(row) for row in db.execute(query, values).fetchmany(3)] == []
+db = worlds("gitlab", SEEDS)
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('gitlab', 7)).hexdigest())"
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for hash_seed in ("1", "4711")
-    }
-    assert found == {hashlib.sha256(content(7)).hexdigest()}
+    assert_same_bytes_in_any_process("gitlab", 7)
 
 
 def test_worlds_share_no_project_no_group_and_held_out_ones_no_title():
     seen, titles = {}, {False: set(), True: set()}
     for seed in SEEDS:
-        connection = opened(seed)
+        connection = opened("gitlab", seed)
         names = column(connection, "SELECT DISTINCT name FROM project UNION SELECT path FROM user_group")
         assert [name for name in names if seen.setdefault(name, seed) != seed] == []
         titles[seed >= 1000] |= {*column(connection, "SELECT title FROM issue UNION SELECT title FROM merge_request")}

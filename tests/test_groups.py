@@ -8,34 +8,25 @@ from agents.rollouts.collector import Collector
 from agents.rollouts.groups import Group, GroupStream, RolloutError, RolloutSettings
 from agents.rollouts.policies import Reply
 from tests import tiny
+from tests.odd_policies import OneByOne
 
 TASKS = tiny.tasks(60)
 
 
-class Scripted:
-    """Replies as it is told, the newest request first if it is to; knows the version of its weights, as an engine does."""
+class Scripted(OneByOne):
+    """Replies with the texts of a function; knows the version of its parameters, as an engine does."""
 
     def __init__(self, choose=lambda request: tiny.reply_to(tiny.target_of(request)), *, newest_first=False):
-        self.choose, self.newest_first = choose, newest_first
-        self.asked, self.version, self.loads, self.most = [], 0, [], 0
+        super().__init__(self.respond, newest_first=newest_first)
+        self.choose, self.version, self.loads = choose, 0, []
 
     def load(self, version):
         self.version = version
         self.loads.append((version, get_ident()))
 
-    def ask(self, requests):
-        self.asked += requests
-        self.most = max(self.most, len(self.asked))
-
-    def replies(self, timeout_s=None):
-        if not self.asked:
-            return []
-        request = self.asked.pop(-1 if self.newest_first else 0)
+    def respond(self, request):
         reply = self.choose(request)
-        return [(request.slot, reply if isinstance(reply, Reply) else Reply(reply, policy_version=self.version))]
-
-    def close(self):
-        """Nothing to close."""
+        return reply if isinstance(reply, Reply) else Reply(reply, policy_version=self.version)
 
 
 def half(request):

@@ -1,56 +1,24 @@
 """The start page, used as a person would."""
 
 import re
+from contextlib import closing
 from decimal import Decimal
 
 import pytest
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from tests.visitors import Visitor
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.country.people import population
 from webarena_gym.sites.homepage.arithmetic import calculate, read
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.world import build, load_site
+from webarena_gym.sites.world import build
 
 HOST = "http://home.test"
 
 
-class Visitor:
-    """Somebody at the start page of world 1."""
-
-    def __init__(self):
-        database = Database(build("homepage", 1))
-        self.db = database.connection
-        self.browser = InProcessBrowser(Network({"home.test": load_site("homepage").app(database)}))
-        self.browser.start([f"{HOST}/"], {})
-
-    def open(self, path):
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label):
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, label):
-        self.browser.click(self.find(label))
-        return self
-
-    def fill(self, label, text):
-        self.browser.type(self.find(label), text)
-        return self
-
-    @property
-    def text(self):
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-
 @pytest.fixture
 def visitor():
-    visitor = Visitor()
-    yield visitor
-    visitor.db.close()
+    with closing(Visitor("home.test", "homepage", build("homepage", 1))) as visitor:
+        yield visitor
 
 
 def test_the_start_page_leads_to_every_site(visitor):
@@ -78,7 +46,7 @@ def test_accounts_name_the_user_but_no_password(visitor):
     ],
 )
 def test_the_calculator(visitor, first, operation, second, result):
-    visitor.click("Calculator").fill("First number", first).fill("Second number", second)
+    visitor.click("Calculator").fill({"First number": first}).fill({"Second number": second})
     visitor.browser.select(visitor.find("Operation"), operation)
     assert f"Result: {result}" in visitor.click("Calculate").text
 
@@ -111,17 +79,17 @@ def test_numbers_are_read_and_written_plainly():
 
 
 def test_the_scratchpad_keeps_one_note(visitor):
-    visitor.click("Scratchpad").fill("Note", "<milk> & eggs\nbread").click("Save note")
+    visitor.click("Scratchpad").fill({"Note": "<milk> & eggs\nbread"}).click("Save note")
     assert "The note was saved." in visitor.text
     assert [tuple(row) for row in visitor.db.execute("SELECT text FROM note")] == [("<milk> & eggs\nbread",)]
     visitor.open("/").click("Scratchpad")
     assert "&lt;milk> & eggs\nbread" in visitor.text
-    assert "The scratchpad was cleared." in visitor.fill("Note", "  ").click("Save note").text
+    assert "The scratchpad was cleared." in visitor.fill({"Note": "  "}).click("Save note").text
     assert visitor.db.execute("SELECT count(*) FROM note").fetchone()[0] == 0
 
 
 def test_a_note_that_is_too_long_is_not_lost(visitor):
-    visitor.click("Scratchpad").fill("Note", "x" * 10_001).click("Save note")
+    visitor.click("Scratchpad").fill({"Note": "x" * 10_001}).click("Save note")
     assert "The note is too long" in visitor.text
     assert visitor.find("Note").text.strip() == "x" * 10_001
     assert visitor.db.execute("SELECT count(*) FROM note").fetchone()[0] == 0

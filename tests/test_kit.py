@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from jinja2 import DictLoader, TemplateNotFound
 from werkzeug.exceptions import Forbidden
 
+from tests.visitors import database_of
 from webarena_gym.pages.network import HostUnknownError, Network
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.sessions import sign_in
@@ -47,9 +48,7 @@ def write(request):
 
 @pytest.fixture
 def database():
-    db = sqlite3.connect(":memory:")
-    db.executescript(SCHEMA)
-    return Database(db.serialize())
+    return database_of(SCHEMA)
 
 
 @pytest.fixture

@@ -2,15 +2,13 @@
 
 import itertools
 import sqlite3
+from contextlib import closing
 from functools import cache
-from typing import Any
 
 import pytest
 from werkzeug.test import Client
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
+from tests.visitors import Visitor
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map import finding, queries
@@ -45,52 +43,21 @@ def content() -> bytes:
     return build("map", 1)
 
 
-class Visitor:
-    """Somebody at the map; `db` is what the map keeps."""
+class MapVisitor(Visitor):
+    """Somebody at the map of world 1."""
 
     def __init__(self) -> None:
-        database = Database(content())
-        self.db = database.connection
-        self.network = Network({"map.test": load_site("map").app(database)})
-        self.browser = InProcessBrowser(self.network)
-        self.browser.start([f"{HOST}/"], {})
+        super().__init__("map.test", "map", content())
 
-    def sign_in(self, user_id: int = 1) -> "Visitor":
-        self.browser.start([f"{HOST}/"], {"map.test": {"sid": sign_in(self.db, user_id=user_id)}})
-        return self
+    def sign_in(self, user_id: int = 1) -> "MapVisitor":
+        return super().sign_in(user_id=user_id)
 
-    def open(self, path: str) -> "Visitor":
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label: str) -> Any:
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels: str) -> "Visitor":
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def type(self, **texts: str) -> "Visitor":
-        for label, text in texts.items():
-            self.browser.type(self.find(label.replace("_", " ")), text)
-        return self
-
-    def search(self, text: str) -> "Visitor":
+    def search(self, text: str) -> "MapVisitor":
         return self.type(Search_the_map=text).click("Search")
 
-    def directions(self, start: str, goal: str, mode: str = "Car") -> "Visitor":
+    def directions(self, start: str, goal: str, mode: str = "Car") -> "MapVisitor":
         self.open("/directions").type(From=start, To=goal)
-        self.browser.select(self.find("Travel by"), mode)
-        return self.click("Get directions")
-
-    @property
-    def text(self) -> str:
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def path(self) -> str:
-        return self.browser.page().url.removeprefix(HOST)
+        return self.choose("Travel by", mode).click("Get directions")
 
     @property
     def links(self) -> list[str]:
@@ -103,9 +70,8 @@ class Visitor:
 
 @pytest.fixture
 def visitor():
-    visitor = Visitor()
-    yield visitor
-    visitor.db.close()
+    with closing(MapVisitor()) as visitor:
+        yield visitor
 
 
 @pytest.fixture

@@ -1,48 +1,22 @@
 """The map's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-import hashlib
-import os
-import sqlite3
-import subprocess
-import sys
-from functools import cache
 from itertools import pairwise
 
 import networkx
 import pytest
 
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, content, none, opened, worlds
 from webarena_gym.sites.country.geography import KINDS, country
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of
 from webarena_gym.sites.map.categories import CATEGORIES
 from webarena_gym.sites.map.geometry import Point, metres_between
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Spot
-from webarena_gym.sites.world import build
 
 SEEDS = (-1, 1, 2, 7, 1000)
 
 
-@cache
-def content(seed):
-    return build("map", seed)
-
-
-@pytest.fixture(params=SEEDS[1:5])
-def db(request):
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(content(request.param))
-    connection.row_factory = sqlite3.Row
-    yield connection
-    connection.close()
-
-
-def column(db, query, *values):
-    return [row[0] for row in db.execute(query, values)]
-
-
-def none(db, query):
-    """Assert that a query for faults finds nothing."""
-    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+db = worlds("map", SEEDS[1:5])
 
 
 def land(db):
@@ -50,14 +24,11 @@ def land(db):
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('map', 1)).hexdigest())"
-    environment = os.environ | {"PYTHONHASHSEED": "4711"}
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True, text=True)
-    assert done.stdout.strip() == hashlib.sha256(content(1)).hexdigest()
+    assert_same_bytes_in_any_process("map", 1)
 
 
 def test_size_and_foreign_keys(db):
-    assert len(content(1)) < 2_000_000
+    assert len(content("map", 1)) < 2_000_000
     none(db, "PRAGMA foreign_key_check")
     assert 880 <= column(db, "SELECT count(*) FROM place")[0] <= 960
     for table in column(db, "SELECT name FROM sqlite_master WHERE type = 'table'"):
@@ -154,19 +125,12 @@ def test_drives_between_cities_take_between_half_an_hour_and_four_hours(db):
 
 
 def test_worlds_share_no_chain():
-    seen = {}
-    for seed in SEEDS:
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(content(seed))
-        for brand in column(connection, "SELECT DISTINCT brand FROM place WHERE brand != ''"):
-            assert seen.setdefault(brand, seed) == seed
-        connection.close()
+    assert_nothing_shared("map", SEEDS, "SELECT DISTINCT brand FROM place WHERE brand != ''")
 
 
 def test_training_and_held_out_worlds_share_no_invented_pair_of_words():
     def bakeries(seed):
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(content(seed))
+        connection = opened("map", seed)
         return set(column(connection, "SELECT name FROM place WHERE category IN ('bakery', 'bookshop', 'dentist')"))
 
     assert not {name.rpartition(" ")[0] for name in bakeries(1)} & {name.rpartition(" ")[0] for name in bakeries(1000)}

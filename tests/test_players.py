@@ -70,7 +70,7 @@ def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
         before = players.replied, players.generated_tokens
         players.load(model, 7)
         trajectories = played(players)
-        assert sum(players.take_shares().values()) == pytest.approx(1.0)
+        assert sum(players.take_time_fractions().values()) == pytest.approx(1.0)
     assert texts(trajectories) == texts(alone)
     for number, item in trajectories.items():
         assert item.policy_version == 7

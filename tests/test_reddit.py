@@ -1,21 +1,14 @@
 """The forum, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
 
-import hashlib
-import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import quote
 
 import pytest
 from werkzeug.test import Client
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
-from webarena_gym.sites.catalogue import schema
-from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.world import load_site
+from tests.visitors import Visitor, small_database
 
 HOST = "http://forum.test"
 NOW = "2023-06-10 12:00:00"
@@ -64,70 +57,17 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
 
 @pytest.fixture(scope="module")
 def base() -> bytes:
-    db = sqlite3.connect(":memory:")
-    db.executescript(schema("reddit"))
-    for table, rows in ROWS.items():
-        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
-    db.commit()
-    return db.serialize()
+    return small_database("reddit", ROWS).serialize()
 
 
-class Visitor:
-    """Somebody in the forum; `db` is what the forum keeps."""
+class ForumVisitor(Visitor):
+    """Somebody in the forum."""
 
     def __init__(self, base: bytes) -> None:
-        database = Database(base)
-        self.db = database.connection
-        self.app = load_site("reddit").app(database)
-        self.network = Network({"forum.test": self.app})
-        self.browser = InProcessBrowser(self.network)
-        self.browser.start([f"{HOST}/"], {})
+        super().__init__("forum.test", "reddit", base)
 
-    def sign_in(self, user_id: int = 1) -> "Visitor":
-        self.sid = sign_in(self.db, user_id=user_id)
-        self.browser.start([f"{HOST}/"], {"forum.test": {"sid": self.sid}})
-        return self
-
-    def answer(self, path: str, **form: str) -> Any:
-        """Post a form without a page, and return the response."""
-        client = Client(self.app, use_cookies=False)
-        key = hashlib.sha256(f"form/{self.sid}".encode()).hexdigest()[:16]
-        body = urlencode({"form_key": key, **form}, errors="surrogatepass")
-        headers = {"Cookie": f"sid={self.sid}"}
-        return client.post(path, HOST, data=body, headers=headers, content_type="application/x-www-form-urlencoded")
-
-    def post(self, path: str, **form: str) -> int:
-        """Post a form without a page, and return the status."""
-        return int(self.answer(path, **form).status_code)
-
-    def open(self, path: str) -> "Visitor":
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label: str) -> Any:
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels: str) -> "Visitor":
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def fill(self, texts: dict[str, str]) -> "Visitor":
-        for label, text in texts.items():
-            self.browser.type(self.find(label), text)
-        return self
-
-    def choose(self, label: str, option: str) -> "Visitor":
-        self.browser.select(self.find(label), option)
-        return self
-
-    @property
-    def text(self) -> str:
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def path(self) -> str:
-        return self.browser.page().url.removeprefix(HOST)
+    def sign_in(self, user_id: int = 1) -> "ForumVisitor":
+        return super().sign_in(user_id=user_id)
 
     @property
     def h1(self) -> str:
@@ -139,23 +79,15 @@ class Visitor:
         """The submissions of the list, in order."""
         return [link.text_content() for link in self.browser.page().root.cssselect("article.card h2 a")]
 
-    def value(self, query: str, *parameters: object) -> Any:
-        row = self.db.execute(query, parameters).fetchone()
-        return None if row is None else row[0]
 
-    def rows(self, query: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self.db.execute(query)]
+@pytest.fixture
+def visitor(base: bytes) -> Iterator[ForumVisitor]:
+    with closing(ForumVisitor(base)) as visitor:
+        yield visitor
 
 
 @pytest.fixture
-def visitor(base: bytes) -> Iterator[Visitor]:
-    visitor = Visitor(base)
-    yield visitor
-    visitor.db.close()
-
-
-@pytest.fixture
-def emma(visitor: Visitor) -> Visitor:
+def emma(visitor: ForumVisitor) -> ForumVisitor:
     return visitor.sign_in()
 
 
@@ -343,9 +275,9 @@ def test_what_belongs_to_others_is_refused(visitor):
         "/f/books/2/my-reading-list/delete", f"{MUSES}/comment/2/delete", f"{MUSES}/comment/2/remove", "/submission/1/lock",
         "/f/books/moderators", "/user/Emma/edit_biography", "/messages/99", "/f/books/edit", "/vote/submission/6",
     ):  # fmt: skip
-        assert visitor.post(path, biography="x", username="Zed", choice="1") in (403, 404), path
-    assert visitor.post("/vote/submission/1", choice="7") == 400
-    assert visitor.post("/user/Paul/block") == 403
+        assert visitor.post(path, biography="x", username="Zed", choice="1").status_code in (403, 404), path
+    assert visitor.post("/vote/submission/1", choice="7").status_code == 400
+    assert visitor.post("/user/Paul/block").status_code == 403
     assert visitor.db.serialize() == before
 
 
@@ -439,7 +371,7 @@ def test_what_moderators_do(emma):
 def test_a_locked_submission_takes_no_comments(emma):
     emma.open("/f/Space/4/launch-delayed")
     assert "This submission is locked." in emma.text
-    assert emma.post("/f/Space/4/launch-delayed/comment", comment="Hello?") == 200
+    assert emma.post("/f/Space/4/launch-delayed/comment", comment="Hello?").status_code == 200
     assert emma.value("SELECT count(*) FROM comment WHERE submission_id = 4") == 0
 
 
@@ -571,9 +503,9 @@ def test_odd_texts_are_kept_or_refused_without_a_failure(emma):
         "/registration": ("username", "email", "password", "password_confirmation"),
     }
     for path, names in forms.items():
-        assert emma.post(path) < 500
+        assert emma.post(path).status_code < 500
         for text in ODD:
-            assert emma.post(path, **dict.fromkeys(names, text)) < 500
+            assert emma.post(path, **dict.fromkeys(names, text)).status_code < 500
     for path in ("/", MUSES, "/f/books", "/forums", "/user/Emma", "/messages"):
         emma.open(path)
         assert emma.browser.page().root.cssselect("script") == []
@@ -581,9 +513,9 @@ def test_odd_texts_are_kept_or_refused_without_a_failure(emma):
 
 def test_forms_lead_back_to_this_site_only(emma):
     for address in ("//evil.test/", "https://evil.test/", "/\\evil.test"):
-        assert emma.answer("/f/quiet/subscribe", return_url=address).location == "/f/quiet"
-    assert emma.answer("/f/quiet/subscribe", return_url="/forums").location == "/forums"
-    assert emma.post("/f/quiet/subscribe", form_key="wrong") == 400
+        assert emma.post("/f/quiet/subscribe", return_url=address).location == "/f/quiet"
+    assert emma.post("/f/quiet/subscribe", return_url="/forums").location == "/forums"
+    assert emma.post("/f/quiet/subscribe", form_key="wrong").status_code == 400
 
 
 def test_pages_have_one_heading_labelled_fields_and_unique_ids(emma):

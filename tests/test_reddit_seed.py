@@ -1,78 +1,28 @@
 """The forum's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-import hashlib
 import json
-import os
-import sqlite3
-import subprocess
-import sys
-from functools import cache
 
-import pytest
-
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, opened, value, worlds
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, capitalised, pool
 from webarena_gym.sites.reddit.world.people import WRITERS
-from webarena_gym.sites.world import build
 
 SEEDS = (7, 1, 1003)
 
 
-@cache
-def content(seed):
-    return build("reddit", seed)
-
-
-def opened(seed):
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(content(seed))
-    connection.row_factory = sqlite3.Row
-    return connection
-
-
-@pytest.fixture(params=SEEDS[1:])
-def db(request):
-    connection = opened(request.param)
-    yield connection
-    connection.close()
-
-
-def column(db, query, *values):
-    return [row[0] for row in db.execute(query, values)]
-
-
-def value(db, query, *values):
-    return column(db, query, *values)[0]
-
-
-def none(db, query):
-    """Assert that a query for faults finds nothing."""
-    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+db = worlds("reddit", SEEDS[1:])
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('reddit', 1)).hexdigest())"
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=os.environ | {"PYTHONHASHSEED": "4711"},
-        capture_output=True,
-        check=True,
-        text=True,
-    )
-    assert done.stdout.strip() == hashlib.sha256(content(1)).hexdigest()
+    assert_same_bytes_in_any_process("reddit", 1)
 
 
 def test_worlds_share_no_title():
-    seen = {}
-    for seed in SEEDS:
-        db = opened(seed)
-        for title in column(db, "SELECT title FROM submission"):
-            assert seen.setdefault(title, seed) == seed
-        db.close()
+    assert_nothing_shared("reddit", SEEDS, "SELECT title FROM submission")
 
 
 def test_worlds_for_training_and_held_out_ones_share_no_user():
-    train, held_out = (set(column(opened(seed), "SELECT lower(username) FROM user")) for seed in (1, 1003))
+    train, held_out = (set(column(opened("reddit", seed), "SELECT lower(username) FROM user")) for seed in (1, 1003))
     assert train.isdisjoint(held_out)
 
 

@@ -162,7 +162,9 @@ def test_the_element_of_an_action_is_found_in_the_text(page, address, marked):
 
 
 @pytest.mark.parametrize(
-    "settings", [{}, {"elements": "id", "variation": "layout"}], ids=["labels", "numbers in another layout"]
+    "settings",
+    [{}, {"elements": "id", "variation": "layout", "window": 900}],
+    ids=["labels", "numbers in another layout and a small window"],
 )
 def test_episodes_are_played_again_with_their_elements_marked(settings, shop_tasks):
     tasks = task_suite.draw(["shopping.cart_add"], world_seed=1000, count=1, variation=settings.get("variation", "content"))
@@ -187,10 +189,14 @@ def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, e
     with Replayer(window=WINDOW) as replayer:
         half = replayer.replay(task, replace(episode, steps=steps))
         none = replayer.replay(task, replace(episode, steps=steps[1:]))
+        older = replayer.replay(task, replace(episode, env=None))
+        other = replayer.replay(task, replace(episode, env=None, steps=steps[1:]))
         unknown = replayer.replay(task_of(trajectory()), trajectory())
         empty = replayer.replay(task, replace(episode, steps=()))
     assert (len(half.pages), half.problem) == (1, "From step 2 on, the env shows other pages today.")
-    assert (none.pages, none.problem[:40]) == ([], "No env of today shows its first page: th")
+    assert (none.pages, none.problem) == ([], "From step 1 on, the env shows other pages today.")
+    assert (len(older.pages), older.problem) == (len(episode.steps) + 1, "")
+    assert (other.pages, other.problem.partition("today. ")[2][:30]) == ([], "Its file is of an older versio")
     assert (unknown.pages, unknown.problem) == ([], "Its task is of no world that can be drawn here.")
     assert (empty.pages, empty.problem) == ([], "It has no steps.")
 

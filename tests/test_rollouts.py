@@ -7,36 +7,17 @@ from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
 from agents.data.trajectories import grouped, read_trajectories, write_trajectories
 from agents.rollouts import envs as env_module
-from agents.rollouts.collector import Collector, Episode, group_episodes, sampling_seed
-from agents.rollouts.engines import Answer
+from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
+from agents.rollouts.engines import Completion
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy, Reply, ScriptedPolicy
 from tests import tiny
+from tests.odd_policies import OneByOne
 
 
 def oracle(request):
     """Right for even task numbers, else a click on nothing."""
     return tiny.reply_to(tiny.target_of(request) if tiny.number_of(request) % 2 == 0 else "nothing")
-
-
-class Shuffled:
-    """Answers the newest request first, one at a time, as a slow server might."""
-
-    def __init__(self, reply=lambda request: Reply(tiny.reply_to(tiny.target_of(request)))):
-        self.asked, self.reply, self.most = [], reply, 0
-
-    def ask(self, requests):
-        self.asked += requests
-        self.most = max(self.most, len(self.asked))
-
-    def replies(self, timeout_s=None):
-        if not self.asked:
-            return []
-        request = self.asked.pop()
-        return [(request.slot, self.reply(request))]
-
-    def close(self):
-        """Nothing to close."""
 
 
 @contextmanager
@@ -51,7 +32,7 @@ def collect(policy, episodes, **options):
 
 
 def one_each(tasks):
-    return [Episode(task, number, number, number) for number, task in enumerate(tasks)]
+    return [EpisodeSpec(task, number, number, number) for number, task in enumerate(tasks)]
 
 
 def groups(tasks, size):
@@ -72,11 +53,11 @@ def test_trajectories_come_in_the_order_of_the_episodes():
     assert {item.ending for item in trajectories[::2]} == {"exited"}
     assert {item.ending for item in trajectories[1::2]} == {"truncated"}
     assert trajectories[1].steps[0].action_error == "there is no such element"
-    assert collect(Shuffled(lambda request: Reply(oracle(request))), one_each(tasks)) == trajectories
+    assert collect(OneByOne(lambda request: Reply(oracle(request))), one_each(tasks)) == trajectories
 
 
 def test_whoever_is_answered_first_goes_on():
-    policy, order = Shuffled(), []
+    policy, order = OneByOne(), []
     with collector(policy, tasks := tiny.tasks(4)) as playing:
         playing.collect(one_each(tasks), on_finish=lambda item: order.append(item.group))
     assert order == [3, 2, 1, 0]
@@ -84,7 +65,7 @@ def test_whoever_is_answered_first_goes_on():
 
 
 def test_no_more_episodes_are_under_way_than_there_are_envs():
-    policy = Shuffled()
+    policy = OneByOne()
     assert len(collect(policy, one_each(tiny.tasks(20)), num_envs=3)) == 20
     assert policy.most == 3
 
@@ -92,7 +73,7 @@ def test_no_more_episodes_are_under_way_than_there_are_envs():
 def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_left_and_taken_up():
     tasks = tiny.tasks(12)
     episodes, seen = one_each(tasks), []
-    with collector(Shuffled(), tasks, num_envs=3) as playing:
+    with collector(OneByOne(), tasks, num_envs=3) as playing:
         playing.begin(episodes[:4])
         for episode, _ in playing.play():
             seen.append(episode.number)
@@ -105,14 +86,14 @@ def test_more_episodes_can_be_begun_while_others_are_played_and_playing_can_be_l
     assert sorted(seen) == list(range(12))
 
 
-def test_episodes_have_numbers_of_their_own():
-    with pytest.raises(ValueError, match="share a number"):
-        collect(Shuffled(), [Episode(task, 0) for task in tiny.tasks(2)])
+def test_episodes_have_unique_numbers():
+    with pytest.raises(ValueError, match="the same number"):
+        collect(OneByOne(), [EpisodeSpec(task, 0) for task in tiny.tasks(2)])
 
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_infrastructure_errors_are_marked_and_left_out_of_groups(workers):
-    trajectories = collect(Shuffled(), groups(tiny.tasks(2), 2), broken=True, workers=workers)
+    trajectories = collect(OneByOne(), groups(tiny.tasks(2), 2), broken=True, workers=workers)
     assert [item.ending for item in trajectories] == ["failed"] * 4
     assert {item.reward for item in trajectories} == {0.0}
     assert all("the browser is gone" in item.failure for item in trajectories)
@@ -124,7 +105,7 @@ def test_a_reply_that_broke_fails_its_episode_alone_and_its_env_plays_on():
         broken = tiny.number_of(request) == 1
         return Reply("", failure="the server has gone") if broken else Reply(tiny.reply_to(tiny.target_of(request)))
 
-    trajectories = collect(Shuffled(reply), one_each(tiny.tasks(5)), num_envs=1)
+    trajectories = collect(OneByOne(reply), one_each(tiny.tasks(5)), num_envs=1)
     assert [item.ending for item in trajectories] == ["exited", "failed", "exited", "exited", "exited"]
     assert trajectories[1].failure == "the server has gone"
 
@@ -137,21 +118,21 @@ def test_bugs_are_not_swallowed():
     gymnasium.register("Fussy-v0", Fussy, disable_env_checker=True, order_enforce=False)
     tasks = tiny.tasks(1)
     with closing(env_module.create_envs(tasks, 1, env_id="Fussy-v0")) as envs, pytest.raises(TypeError):
-        Collector(envs, Shuffled()).collect(one_each(tasks))
+        Collector(envs, OneByOne()).collect(one_each(tasks))
 
 
 def test_a_group_starts_before_the_same_page():
     episodes = groups(tiny.tasks(3), 4)
     assert [episode.group for episode in episodes] == [0] * 4 + [1] * 4 + [2] * 4
     assert [episode.number for episode in episodes] == list(range(12))
-    for group in grouped(collect(Shuffled(), episodes)):
+    for group in grouped(collect(OneByOne(), episodes)):
         assert len(group) == 4
         assert len({item.steps[0].page for item in group}) == 1
 
 
 def test_the_oldest_version_that_replied_is_that_of_the_trajectory():
     versions = iter([7, 5])
-    policy = Shuffled(lambda _: Reply("wait", policy_version=next(versions)))
+    policy = OneByOne(lambda _: Reply("wait", policy_version=next(versions)))
     assert collect(policy, one_each(tiny.tasks(1)))[0].policy_version == 5
 
 
@@ -199,7 +180,7 @@ def test_a_prompt_that_is_too_long_ends_the_episode():
 def test_a_prompt_that_broke_in_the_engine_fails_its_episode():
     class Broken(InProcessEngine):
         def take(self, timeout_s=None):
-            return [Answer(answer.ticket, None, "out of order") for answer in super().take(timeout_s)]
+            return [Completion(answer.request_id, None, "out of order") for answer in super().take(timeout_s)]
 
     policy = language_model()
     policy.engine.__class__ = Broken
@@ -211,7 +192,7 @@ def test_the_time_of_all_envs_is_accounted_for():
     tasks = tiny.tasks(6)
     with collector(language_model(), tasks, num_envs=4) as playing:
         playing.collect(one_each(tasks)[:2])
-        shares = playing.take_shares()
+        shares = playing.take_time_fractions()
         assert sum(shares.values()) == pytest.approx(1)
         assert set(shares) == {"env", "generation", "queue", "idle"}
         assert shares["idle"] > 0.4  # two episodes in four envs
@@ -220,17 +201,17 @@ def test_the_time_of_all_envs_is_accounted_for():
 
 def test_what_is_under_way_while_nobody_plays_is_queued():
     tasks = tiny.tasks(4)
-    with collector(Shuffled(), tasks) as playing:
+    with collector(OneByOne(), tasks) as playing:
         playing.begin(one_each(tasks))
         next(playing.play())
-        playing.take_shares()
+        playing.take_time_fractions()
         list(playing.play())
-        assert playing.take_shares()["queue"] > 0
+        assert playing.take_time_fractions()["queue"] > 0
 
 
 def test_playing_ends_when_it_is_told_to_stop():
     tasks = tiny.tasks(6)
-    with collector(Shuffled(), tasks, num_envs=2) as playing:
+    with collector(OneByOne(), tasks, num_envs=2) as playing:
         playing.begin(one_each(tasks))
         seen = []
         for episode, _ in playing.play():

@@ -25,6 +25,7 @@ from agents.models.checkpoints import CheckpointError, save_checkpoint
 from agents.models.critics import Critic, CriticSettings
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
 from tests import tiny
+from tests.odd_policies import Same
 from webarena_gym.actions.replies import quoted
 from webarena_gym.errors import BrowserError
 
@@ -277,23 +278,12 @@ def test_what_breaks_is_chosen_only_where_nothing_else_is_left(name):
         assert fragile.trajectory.ending == "exited"
 
 
-class Mute:
-    def __init__(self, reply):
-        self.reply, self.slots = reply, []
-
-    def ask(self, requests):
-        self.slots = [request.slot for request in requests]
-
-    def replies(self, _timeout_s=None):
-        return [(slot, self.reply) for slot in self.slots]
-
-
 @pytest.mark.parametrize("name", METHODS)
 @pytest.mark.parametrize(
     ("reply", "ending"), [(Reply("", too_long=True), "too_long"), (Reply("", failure="the engine is gone"), "failed")]
 )
 def test_a_reply_that_cannot_be_had_ends_an_episode_without_a_step(name, reply, ending):
-    (found,) = play([Maze()], Mute(reply), [TASKS[0]], make(name, TASKS[0], 8))
+    (found,) = play([Maze()], Same(reply), [TASKS[0]], make(name, TASKS[0], 8))
     assert (found.trajectory.ending, found.trajectory.reward, found.env_steps) == (ending, 0.0, 0)
     assert found.trajectory.failure == reply.failure
 

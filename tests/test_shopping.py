@@ -1,21 +1,16 @@
 """The shop, used as a person would: by its labels, in the in-process browser, judged by what is in the database."""
 
 import json
-import sqlite3
 from collections.abc import Iterator
-from pathlib import Path
+from contextlib import closing
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
+from tests.visitors import Visitor, small_database
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
-from webarena_gym.sites import shopping
-from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.kit.sessions import sign_in
-from webarena_gym.sites.world import load_site
 
 HOST = "http://shop.test"
 NOW = "2023-06-10 12:00:00"
@@ -107,84 +102,30 @@ ROWS: dict[str, list[tuple[Any, ...]]] = {
 @pytest.fixture(scope="module")
 def base() -> bytes:
     """The database of a small shop, with sessions of Emma and Paul."""
-    db = sqlite3.connect(":memory:")
-    db.executescript((Path(shopping.__file__).parent / "schema.sql").read_text())
-    for table, rows in ROWS.items():
-        db.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(rows[0]))})", rows)
+    db = small_database("shopping", ROWS)
     sign_in(db, site="shopping", customer_id=1)
     db.commit()
     return db.serialize()
 
 
-class Visitor:
-    """Somebody in the shop; `db` is what the shop keeps."""
+class Shopper(Visitor):
+    """Somebody in the shop."""
 
     def __init__(self, base: bytes) -> None:
-        database = Database(base)
-        self.db = database.connection
-        self.network = Network({"shop.test": load_site("shopping").app(database)})
-        self.browser = InProcessBrowser(self.network)
-        self.browser.start([f"{HOST}/"], {})
+        super().__init__("shop.test", "shopping", base)
 
-    def sign_in(self, customer_id: int = 1) -> "Visitor":
-        self.sid = sign_in(self.db, customer_id=customer_id)
-        self.browser.start([f"{HOST}/"], {"shop.test": {"sid": self.sid}})
-        return self
-
-    def open(self, path: str) -> "Visitor":
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label: str) -> Any:
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels: str) -> "Visitor":
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def type(self, **texts: str) -> "Visitor":
-        return self.fill({label.replace("_", " "): text for label, text in texts.items()})
-
-    def fill(self, texts: dict[str, str]) -> "Visitor":
-        for label, text in texts.items():
-            self.browser.type(self.find(label), text)
-        return self
-
-    def choose(self, label: str, option: str) -> "Visitor":
-        self.browser.select(self.find(label), option)
-        return self
-
-    @property
-    def text(self) -> str:
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def path(self) -> str:
-        return self.browser.page().url.removeprefix(HOST)
-
-    @property
-    def names(self) -> list[str]:
-        """The products of the grid, in order."""
-        return [link.text_content().strip() for link in self.browser.page().root.find_class("name")]
-
-    def row(self, query: str, *parameters: object) -> dict[str, Any]:
-        return dict(self.db.execute(query, parameters).fetchone())
-
-    def value(self, query: str, *parameters: object) -> Any:
-        row = self.db.execute(query, parameters).fetchone()
-        return None if row is None else row[0]
+    def sign_in(self, customer_id: int = 1) -> "Shopper":
+        return super().sign_in(customer_id=customer_id)
 
 
 @pytest.fixture
-def visitor(base: bytes) -> Iterator[Visitor]:
-    visitor = Visitor(base)
-    yield visitor
-    visitor.db.close()
+def visitor(base: bytes) -> Iterator[Shopper]:
+    with closing(Shopper(base)) as visitor:
+        yield visitor
 
 
 @pytest.fixture
-def emma(visitor: Visitor) -> Visitor:
+def emma(visitor: Shopper) -> Shopper:
     return visitor.sign_in()
 
 

@@ -1,76 +1,27 @@
 """The shop's generator: the same integer gives the same bytes, and every world is consistent in itself."""
 
-import hashlib
 import json
-import os
 import re
-import sqlite3
-import subprocess
-import sys
-from functools import cache
 from pathlib import Path
 
 import pytest
 
+from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, value, worlds
 from webarena_gym.sites import shopping
 from webarena_gym.sites.shopping.views.search import find
-from webarena_gym.sites.world import build
 
 SEEDS = (0, 1, 2, 3, 5, 8, 13, -1, 2**40)
 
 
-@cache
-def content(seed):
-    return build("shopping", seed)
-
-
-@pytest.fixture(params=SEEDS[:5])
-def db(request):
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(content(request.param))
-    connection.row_factory = sqlite3.Row
-    yield connection
-    connection.close()
-
-
-def column(db, query, *values):
-    return [row[0] for row in db.execute(query, values)]
-
-
-def value(db, query, *values):
-    return column(db, query, *values)[0]
-
-
-def none(db, query):
-    """Assert that a query for faults finds nothing."""
-    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
+db = worlds("shopping", SEEDS[:5])
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = (
-        "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build('shopping', 3)).hexdigest())"
-    )
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for hash_seed in ("1", "4711")
-    }
-    assert found == {hashlib.sha256(content(3)).hexdigest()}
+    assert_same_bytes_in_any_process("shopping", 3)
 
 
 def test_worlds_share_no_product():
-    seen = {}
-    for seed in SEEDS:
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(content(seed))
-        for name in column(connection, "SELECT name FROM product"):
-            assert seen.setdefault(name, seed) == seed
-        connection.close()
+    assert_nothing_shared("shopping", SEEDS, "SELECT name FROM product")
 
 
 def test_size(db):

@@ -12,7 +12,6 @@ from tests.serving import outcome_of, serving
 from tests.tracker import ANN, LOGIN, make_tracker
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.browsers.chromium import ChromiumBrowser
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.episode.acting import act
 from webarena_gym.errors import ServerError
@@ -24,6 +23,8 @@ from webarena_gym.servers.logins import is_signed_in, log_in
 from webarena_gym.servers.sessions import Sessions, read_cookies, write_cookies
 from webarena_gym.tasks.task import parse_task
 from webarena_gym.venues.servers import ServerVenue
+
+pytestmark = pytest.mark.usefixtures("one_chromium")
 
 INTENT = "Report a bug with the title Broken lamp, and tell its number."
 TASK = {
@@ -67,14 +68,6 @@ class Late:
 
     def __call__(self, environ, start_response):
         return self.app(environ, start_response)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    """Keep Chromium running between the tests."""
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
 
 
 @pytest.fixture

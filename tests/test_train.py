@@ -11,7 +11,7 @@ from agents.methods import METHODS
 from agents.methods.estimators import ESTIMATORS, AdvantageSettings
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, checkpoints, load_model
-from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import build, flatten, lasting
@@ -58,7 +58,7 @@ def success(model_path, temperature=1.0):
     engine = InProcessEngine(model, encoder.stop_ids, max_new_tokens=12, temperature=temperature)
     tasks = tiny.tasks(200, seed=99)
     collector = Collector(tiny.create_envs(tasks, 32), LanguageModelPolicy(engine, encoder))
-    trajectories = collector.collect([Episode(task, 1000 + number, number) for number, task in enumerate(tasks)])
+    trajectories = collector.collect([EpisodeSpec(task, 1000 + number, number) for number, task in enumerate(tasks)])
     return sum(item.reward for item in trajectories) / len(tasks)
 
 

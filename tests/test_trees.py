@@ -22,6 +22,8 @@ from transformers import (
 from agents.models.trees import IMPLEMENTATION, block_mask, blocks_of, common, cut, grow, pairs, tree_inputs, why_not
 from agents.training.learner import checkpoint_activations
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SIZES = {
     "vocab_size": 50, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2,
     "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 8, "pad_token_id": 0,
@@ -33,15 +35,6 @@ ABLE = {
     "gemma3 of full attention": lambda: Gemma3ForCausalLM(Gemma3TextConfig(**SIZES, layer_types=["full_attention"] * 2)),
 }
 sequences = st.lists(st.lists(st.integers(1, 2), min_size=1, max_size=12), min_size=1, max_size=8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    """Tiny models wait for threads longer than they compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def tree_of(lists):
@@ -156,12 +149,12 @@ def test_gradients_are_the_same_with_checkpointing():
     [
         (lambda: Gemma3ForCausalLM(Gemma3TextConfig(**SIZES, sliding_window=8)), "sliding_attention"),
         (lambda: MistralForCausalLM(MistralConfig(**SIZES, sliding_window=8)), "sliding"),
-        (lambda: MambaForCausalLM(MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1)), "cannot be exchanged"),
+        (lambda: MambaForCausalLM(MambaConfig(vocab_size=50, hidden_size=32, num_hidden_layers=1)), "cannot be replaced"),
         (lambda: Qwen2ForCausalLM._from_config(Qwen2Config(**SIZES), attn_implementation="eager"), "'eager'"),
     ],
     ids=["gemma", "mistral", "mamba", "eager"],
 )
-def test_models_that_cannot_read_trees_say_why(made, reason):
+def test_models_that_do_not_support_trees_say_why(made, reason):
     model = made()
     assert reason in why_not(model)
     with pytest.raises(ValueError, match=reason):

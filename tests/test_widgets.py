@@ -13,24 +13,16 @@ import webarena_gym  # noqa: F401 - registers the env
 from tests import needs
 from tests.serving import serving
 from webarena_gym.browsers.chromium import ChromiumBrowser
-from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import Network
 from webarena_gym.tasks import Task
 
-pytestmark = needs.chromium
+pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
 HOME = "http://app.test/"
 TAB = "webarena_gym.browsers.chromium.tab"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_chromium():
-    driver = SHARED.acquire(headless=True)
-    yield
-    SHARED.release(driver)
 
 
 @pytest.fixture

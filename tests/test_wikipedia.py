@@ -1,130 +1,62 @@
 """The encyclopedia: its generator, and its pages used as a person would, judged by what is in the database."""
 
 import hashlib
-import os
 import re
-import sqlite3
-import subprocess
-import sys
-from functools import cache
+from contextlib import closing
 from urllib.parse import quote
 
 import pytest
 
-from webarena_gym.browsers.inprocess import InProcessBrowser
+from tests.generated import assert_same_bytes_in_any_process, column, content, none, opened
+from tests.visitors import Visitor
 from webarena_gym.observation import observe
-from webarena_gym.pages.network import Network
 from webarena_gym.sites.country.geography import country
 from webarena_gym.sites.country.people import population
-from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.wikipedia.markup import LINK, html, path, sections, whole
 from webarena_gym.sites.wikipedia.views.search import snippet
-from webarena_gym.sites.world import build, load_site
 
 HOST = "http://wiki.test"
 SEEDS = (0, 1, 7, 1000, -1, 2**40)
 
 
-@cache
-def content(seed):
-    return build("wikipedia", seed)
-
-
 @pytest.fixture(params=SEEDS[:4])
 def world(request):
-    connection = sqlite3.connect(":memory:")
-    connection.deserialize(content(request.param))
-    connection.row_factory = sqlite3.Row
-    yield connection, request.param
-    connection.close()
+    with closing(opened("wikipedia", request.param)) as db:
+        yield db, request.param
 
 
-def column(db, query, *values):
-    return [row[0] for row in db.execute(query, values)]
-
-
-def none(db, query):
-    assert [tuple(row) for row in db.execute(query).fetchmany(3)] == []
-
-
-class Reader:
+class Reader(Visitor):
     """Somebody who reads the encyclopedia of world 1."""
 
     def __init__(self, *, signed_in=False):
-        database = Database(content(1))
-        self.db = database.connection
-        self.network = Network({"wiki.test": load_site("wikipedia").app(database)})
-        self.browser = InProcessBrowser(self.network)
-        self.sid = column(self.db, "SELECT session_id FROM session")[0]
-        self.browser.start([f"{HOST}/"], {"wiki.test": {"sid": self.sid}} if signed_in else {})
-
-    def open(self, path):
-        self.browser.goto(HOST + path)
-        return self
-
-    def find(self, label):
-        return observe(self.browser.page(), elements="label", window=10**6).nodes[label].element
-
-    def click(self, *labels):
-        for label in labels:
-            self.browser.click(self.find(label))
-        return self
-
-    def fill(self, **texts):
-        for label, text in texts.items():
-            self.browser.type(self.find(label.replace("_", " ")), text)
-        return self
-
-    @property
-    def text(self):
-        return observe(self.browser.page(), elements="label", window=10**6).text
-
-    @property
-    def path(self):
-        return self.browser.page().url.removeprefix(HOST)
-
-    def value(self, query, *values):
-        rows = column(self.db, query, *values)
-        return rows[0] if rows else None
+        super().__init__("wiki.test", "wikipedia", content("wikipedia", 1))
+        if signed_in:
+            self.use_session(self.value("SELECT session_id FROM session"))
 
 
 @pytest.fixture
 def reader():
-    reader = Reader()
-    yield reader
-    reader.db.close()
+    with closing(Reader()) as reader:
+        yield reader
 
 
 @pytest.fixture
 def member():
-    reader = Reader(signed_in=True)
-    yield reader
-    reader.db.close()
+    with closing(Reader(signed_in=True)) as reader:
+        yield reader
 
 
 # The generator.
 
 
 def test_same_integer_same_bytes_in_any_process():
-    script = "import hashlib; from webarena_gym.sites.world import build, load_site; print(hashlib.sha256(build('wikipedia', 7)).hexdigest())"
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", script],
-            env=os.environ | {"PYTHONHASHSEED": hash_seed},
-            capture_output=True,
-            check=True,
-            text=True,
-        ).stdout.strip()
-        for hash_seed in ("1", "4711")
-    }
-    assert found == {hashlib.sha256(content(7)).hexdigest()}
+    assert_same_bytes_in_any_process("wikipedia", 7)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_integer_makes_an_encyclopedia(seed):
-    db = sqlite3.connect(":memory:")
-    db.deserialize(content(seed))
-    assert len(content(seed)) < 5_000_000
+    db = opened("wikipedia", seed)
+    assert len(content("wikipedia", seed)) < 5_000_000
     assert 380 <= column(db, "SELECT count(*) FROM article")[0] <= 480
     db.close()
 
@@ -132,8 +64,7 @@ def test_every_integer_makes_an_encyclopedia(seed):
 def test_training_and_held_out_worlds_share_no_title():
     titles = []
     for seed in (1, 7, 1000, 1001):
-        db = sqlite3.connect(":memory:")
-        db.deserialize(content(seed))
+        db = opened("wikipedia", seed)
         titles.append(set(column(db, "SELECT title FROM article WHERE kind != 'disambiguation'")))
         db.close()
     assert (titles[0] | titles[1]).isdisjoint(titles[2] | titles[3])
@@ -273,7 +204,7 @@ def test_every_link_of_the_main_page_leads_somewhere(reader):
 
 def test_the_search_opens_an_article_of_that_very_title(reader):
     title = reader.value("SELECT title FROM article WHERE kind = 'film' ORDER BY title")
-    reader.open("/").fill(Search_Lexandria=title.upper()).click("Search")
+    reader.open("/").type(Search_Lexandria=title.upper()).click("Search")
     assert reader.path == path(title)
     reader.open(f"/search?search={quote(title)}&fulltext=1")
     assert "articles for:" in reader.text or "article for:" in reader.text
@@ -360,16 +291,16 @@ def test_reading_needs_no_account_but_writing_does(reader):
     assert "Add to watchlist" not in reader.open(path(title)).text
     reader.click("Edit")
     assert reader.path == "/login"
-    reader.fill(Username_or_email=reader.value("SELECT username FROM user"), Password="wrong").click("Sign in [2]")
+    reader.type(Username_or_email=reader.value("SELECT username FROM user"), Password="wrong").click("Sign in [2]")
     assert "is not correct" in reader.text
-    reader.fill(Password="lexandria1").click("Sign in [2]")
+    reader.type(Password="lexandria1").click("Sign in [2]")
     assert reader.path == f"/edit/{title}"
 
 
 def test_an_edit_becomes_a_revision(member):
     title = country(1).landmarks[0].name
     member.open(path(title)).click("Edit")
-    member.fill(Text="A <school> by [[Nowhere]].\n\nSecond.", Summary_of_the_change="  shorter ").click("Save changes")
+    member.type(Text="A <school> by [[Nowhere]].\n\nSecond.", Summary_of_the_change="  shorter ").click("Save changes")
     assert member.path == path(title)
     assert "Your edit was saved." in member.text
     assert "A &lt;school> by" in member.text
@@ -384,7 +315,7 @@ def test_an_edit_becomes_a_revision(member):
 def test_a_section_is_edited_alone(member):
     title = country(1).landmarks[0].name
     before = sections(member.value("SELECT text FROM page WHERE title = ?", title))
-    member.open(path(title)).click("Edit section History").fill(Text="Long ago.").click("Save changes")
+    member.open(path(title)).click("Edit section History").type(Text="Long ago.").click("Save changes")
     after = sections(member.value("SELECT text FROM page WHERE title = ?", title))
     assert after == [before[0], ("History", "Long ago."), *before[2:]]
 
@@ -396,7 +327,7 @@ def test_edits_that_are_refused(member, text, complaint):
     title = country(1).landmarks[0].name
     member.open(path(title)).click("Edit")
     if text is not None:
-        member.fill(Text=text)
+        member.type(Text=text)
     before = member.value("SELECT count(*) FROM revision")
     member.click("Save changes")
     assert complaint in member.text
@@ -415,22 +346,22 @@ def test_the_watchlist(member):
 
 
 def test_an_account_is_made(reader):
-    reader.open("/create-account").fill(Username="a b", Password="short", Email_="x") if False else reader.open(
+    reader.open("/create-account").type(Username="a b", Password="short", Email_="x") if False else reader.open(
         "/create-account"
     )
-    reader.fill(Username="a b", Password="short").click("Create account [2]")
+    reader.type(Username="a b", Password="short").click("Create account [2]")
     assert "A username has" in reader.text
     assert "A password has" in reader.text
-    reader.fill(Username="New.One", Password="long enough", Password_again="long enough").click("Create account [2]")
+    reader.type(Username="New.One", Password="long enough", Password_again="long enough").click("Create account [2]")
     assert "Welcome, New.One." in reader.text
     assert reader.value("SELECT username FROM user ORDER BY user_id DESC") == "New.One"
     assert "new.one" not in reader.click("Sign out").text.lower()
 
 
 def test_preferences(member):
-    member.click("Preferences").fill(Email="nonsense").click("Save preferences")
+    member.click("Preferences").type(Email="nonsense").click("Save preferences")
     assert "valid email" in member.text
-    member.fill(Email="me@mail.test", Real_name="Me").click("Email me when a page on my watchlist changes", "Save preferences")
+    member.type(Email="me@mail.test", Real_name="Me").click("Email me when a page on my watchlist changes", "Save preferences")
     assert tuple(member.db.execute("SELECT real_name, email, wants_mail FROM user WHERE user_id = 1").fetchone()) == (
         "Me",
         "me@mail.test",

@@ -1,4 +1,4 @@
-"""An engine on some node of a Ray cluster."""
+"""An engine in a Ray actor, on any node of the cluster."""
 
 import time
 from collections.abc import Callable
@@ -11,20 +11,20 @@ from ray.exceptions import RayActorError
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
-from agents.rollouts.engines import Answer, Engine
+from agents.rollouts.engines import Completion, Engine
 
-_SLICE_S = 0.05  # how long the actor works on before it looks for new prompts and newer weights
+_SLICE_S = 0.05  # how long the actor samples before it accepts new requests and parameters
 
 
 class RayEngine:
-    """Any engine in an actor, on a GPU if it is given one. It samples on while whoever asked does something else.
+    """Any engine in a Ray actor, with a GPU if it is given one. It samples in the background.
 
-    If the actor is lost, what is under way is answered with a failure, and another takes its place.
+    If the actor is lost, the requests under way fail, and a new actor is started.
 
     Args:
-        make_engine: makes the engine for a model, in the actor; takes what cloudpickle takes.
-        model: what samples first, as version 0.
-        gpus: how many GPUs the actor takes, beside one CPU.
+        make_engine: makes the engine for a model, in the actor; must be picklable by cloudpickle.
+        model: the first model, version 0.
+        gpus: the number of GPUs that the actor needs, beside one CPU.
 
     """
 
@@ -32,84 +32,84 @@ class RayEngine:
         self._make_engine = make_engine
         self._options = {"num_cpus": 1, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         self._actor: Any = None
-        self._tickets: set[int] = set()
-        self._told: list[Any] = []  # references to what the actor was told and has not said to have done
-        self._working: Any = None  # a reference to the answers that come next
+        self._request_ids: set[int] = set()
+        self._calls: list[Any] = []  # references to the calls whose end is not known yet
+        self._working: Any = None  # a reference to the next completions
         self.load(model, 0)
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that sample what is submitted now."""
+        """The version of the parameters that sample the next requests."""
         return self._version
 
     @property
     def is_idle(self) -> bool:
-        """Whether every prompt that was submitted has been answered and taken."""
-        return not self._tickets
+        """Whether the completion of every request has been taken."""
+        return not self._request_ids
 
-    def submit(self, ticket: int, prompt_ids: Ids, seed: int) -> None:
-        """Ask for a response to a prompt. What is wrong with it is raised by `take`."""
-        if ticket in self._tickets:
-            raise ValueError(f"ticket {ticket} is under way already; expected another")
-        self._tickets.add(ticket)
-        self._told.append(self._actor.submit.remote(ticket, prompt_ids, seed))
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+        """Request a response to a prompt. An error in the request is raised by `take`."""
+        if request_id in self._request_ids:
+            raise ValueError(f"request {request_id} is under way already; expected another id")
+        self._request_ids.add(request_id)
+        self._calls.append(self._actor.submit.remote(request_id, prompt_ids, seed))
         self._work()
 
-    def take(self, timeout_s: float | None = None) -> list[Answer]:
-        """Return the answers that are complete; wait for the first at most `timeout_s` seconds."""
+    def take(self, timeout_s: float | None = None) -> list[Completion]:
+        """Return what is complete; wait for the first completion at most `timeout_s` seconds."""
         until = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
-        answers: list[Answer] = []
-        while self._tickets and not answers:
+        completions: list[Completion] = []
+        while self._request_ids and not completions:
             patience = None if timeout_s is None else max(until - time.monotonic(), 0.0)
             if ray.wait([self._working], timeout=patience)[0]:
-                answers = self._answers()
-                self._tickets.difference_update(answer.ticket for answer in answers)
+                completions = self._take_completions()
+                self._request_ids.difference_update(completion.request_id for completion in completions)
                 self._work()
             if time.monotonic() >= until:
                 break
-        return answers
+        return completions
 
     def load(self, model: PreTrainedModel, version: int) -> None:
-        """Sample with these weights from now on. They are copied, so the model may be trained meanwhile."""
+        """Sample with these parameters from now on. They are copied, so the model may be trained meanwhile."""
         on_cpu = model if model.device.type == "cpu" else deepcopy(model).cpu()
         self._weights, self._version = ray.put(on_cpu), version
         if self._actor is None:
             self._start()
         else:
-            self._told.append(self._actor.load.remote(self._weights, version))
+            self._calls.append(self._actor.load.remote(self._weights, version))
 
     def close(self) -> None:
-        """End the actor; what is under way is lost."""
+        """End the actor and drop the requests that are under way."""
         ray.kill(self._actor)
-        self._tickets.clear()
+        self._request_ids.clear()
 
     def _start(self) -> None:
         actors = ray.remote(_Host).options(**self._options)
         self._actor = actors.remote(self._make_engine, self._weights, self._version)
-        self._told, self._working = [], None
+        self._calls, self._working = [], None
 
     def _work(self) -> None:
-        """See to it that the actor works while there is something to do."""
-        if self._working is None and self._tickets:
+        """Let the actor sample if it does not yet and requests are under way."""
+        if self._working is None and self._request_ids:
             self._working = self._actor.take.remote(_SLICE_S)
 
-    def _answers(self) -> list[Answer]:
-        """Return what the actor has answered. Raises what went wrong there, other than its loss."""
-        told, self._told = self._told, []
+    def _take_completions(self) -> list[Completion]:
+        """Return the actor's completions. Raises any error in the actor except its loss."""
+        calls, self._calls = self._calls, []
         try:
-            answers: list[Answer] = ray.get(self._working)
-            # What was told after the work began may not be done yet.
-            done, self._told = ray.wait(told, num_returns=len(told), timeout=0) if told else ([], [])
+            completions: list[Completion] = ray.get(self._working)
+            # Calls that were made after the sampling began may not be done yet.
+            done, self._calls = ray.wait(calls, num_returns=len(calls), timeout=0) if calls else ([], [])
             ray.get(done)
         except RayActorError as error:
             self._start()
-            return [Answer(ticket, None, f"the engine was lost: {error}") for ticket in sorted(self._tickets)]
+            return [Completion(request_id, None, f"the engine was lost: {error}") for request_id in sorted(self._request_ids)]
         self._working = None
-        return answers
+        return completions
 
 
 class _Host:
-    """An engine in a process on some node."""
+    """The actor: an engine in a process on some node."""
 
     def __init__(self, make_engine: Callable[[PreTrainedModel], Engine], model: PreTrainedModel, version: int) -> None:
         self._engine = make_engine(_placed(model))
@@ -118,13 +118,13 @@ class _Host:
     def load(self, model: PreTrainedModel, version: int) -> None:
         self._engine.load(_placed(model), version)
 
-    def submit(self, ticket: int, prompt_ids: Ids, seed: int) -> None:
-        self._engine.submit(ticket, prompt_ids, seed)
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+        self._engine.submit(request_id, prompt_ids, seed)
 
-    def take(self, timeout_s: float) -> list[Answer]:
+    def take(self, timeout_s: float) -> list[Completion]:
         return self._engine.take(timeout_s)
 
 
 def _placed(model: PreTrainedModel) -> PreTrainedModel:
-    """Return the model where this actor computes."""
+    """Return the model on the actor's GPU, or on the CPU if it has none."""
     return model.to("cuda") if torch.cuda.is_available() else model  # type: ignore[arg-type]

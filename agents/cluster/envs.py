@@ -1,4 +1,4 @@
-"""Envs on the nodes of a Ray cluster."""
+"""Envs in Ray actors, on the nodes of a cluster."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -20,17 +20,17 @@ LOST = (RayActorError, ObjectLostError)
 
 
 class RayEnvs:
-    """Envs, and their browsers, in actors that Ray spreads over its nodes: the `Envs` of `agents.rollouts.envs`.
+    """Envs with their browsers in actors that Ray spreads over its nodes. Implements `agents.rollouts.envs.Envs`.
 
-    Env i lives in the actor i % workers. An actor that dies with its process or its node, or is silent for `step_timeout_s`, costs
-    the episodes in it: they end with `info["failure"]`, and another takes its place wherever there is room.
+    Env i is in the actor i % workers. If an actor dies or gives no result for `step_timeout_s`, its episodes end with
+    `info["failure"]`, and a new actor is started on any node with room.
 
     Args:
-        make_env: makes one env; takes what cloudpickle takes.
-        num_envs: how many envs.
-        workers: how many actors share them, with one CPU each.
-        resources: what else of Ray's resources each actor takes, such as {"browsers": 1}.
-        step_timeout_s: how long an actor may be silent while it has something to do, and how long it may wait for a place.
+        make_env: makes one env; must be picklable by cloudpickle.
+        num_envs: the number of envs.
+        workers: the number of actors, with one CPU each.
+        resources: other Ray resources that each actor needs, such as {"browsers": 1}.
+        step_timeout_s: how long an actor may give no result while it has work, and how long it may wait to be started.
 
     """
 
@@ -50,19 +50,19 @@ class RayEnvs:
         self._options = {"num_cpus": 1, "resources": dict(resources or {}), "scheduling_strategy": "SPREAD"}
         self._step_timeout_s = step_timeout_s
         self._hosts = [self._start() for _ in range(workers)]
-        self._heard_s = [0.0] * workers  # when each was last heard of, or given something to do
-        self._under_way: dict[Any, tuple[int, Any]] = {}  # by reference, the env and the actor that was told
-        self._lost: set[int] = set()  # envs whose episode went with an actor
+        self._heard_s = [0.0] * workers  # when each last gave a result, or got work while it had none
+        self._under_way: dict[Any, tuple[int, Any]] = {}  # by reference, the env and its actor
+        self._lost: set[int] = set()  # envs whose episode was lost with an actor
         self._ready: dict[int, Result] = {}
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Let these envs begin an episode each."""
+        """Start an episode in each of these envs."""
         for env_seed, env_options, env_id in zip(seed, options, env_ids, strict=True):
             self._lost.discard(env_id)
             self._tell(env_id, "reset", env_seed, env_options)
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
-        """Let these envs take one action each."""
+        """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
             if env_id in self._lost:
                 self._ready[env_id] = _failure("its actor was lost")
@@ -70,7 +70,7 @@ class RayEnvs:
                 self._tell(env_id, "step", action)
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
-        """Return the Results that are ready, by env id; those that came since the last call are in the order of their telling."""
+        """Return the Results that are ready, by env id; those of one call are in the order in which their work was given."""
         until = time.monotonic() + (float("inf") if timeout_s is None else timeout_s)
         while self._under_way and not self._ready:
             patience = min(until, *map(self._deadline, self._busy())) - time.monotonic()
@@ -80,7 +80,7 @@ class RayEnvs:
                 self._take(reference)
             for number in self._busy():
                 if time.monotonic() > self._deadline(number):
-                    ray.kill(self._hosts[number])  # what it was told then ends like that of any that died
+                    ray.kill(self._hosts[number])  # its calls then fail like those of any dead actor
                     self._heard_s[number] = time.monotonic()
             if time.monotonic() >= until:
                 break
@@ -104,7 +104,7 @@ class RayEnvs:
         self._under_way[getattr(host, name).remote(env_id, *arguments)] = (env_id, host)
 
     def _take(self, reference: Any) -> None:
-        """Take what came of something that an env was told."""
+        """Take the result of one call."""
         env_id, host = self._under_way.pop(reference)
         number = env_id % len(self._hosts)
         try:
@@ -117,7 +117,7 @@ class RayEnvs:
                 self._lost.update(range(number, self.num_envs, len(self._hosts)))
 
     def _busy(self) -> list[int]:
-        """The numbers of the actors that have something to do."""
+        """Return the numbers of the actors that have work."""
         return sorted({env_id % len(self._hosts) for env_id, _ in self._under_way.values()})
 
     def _deadline(self, number: int) -> float:
@@ -125,7 +125,7 @@ class RayEnvs:
 
 
 class _Host:
-    """Envs in a process on some node."""
+    """The actor: envs in a process on some node."""
 
     def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
         self._envs = InProcessEnvs(make_env, num_envs)

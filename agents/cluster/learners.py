@@ -1,4 +1,4 @@
-"""The learner in several processes: one leads with the rollouts, the others follow its lessons. Ray Train brings them up."""
+"""The learner in several processes: rank 0 collects rollouts and broadcasts training batches; the other ranks are its workers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,11 +13,11 @@ from agents.training.batch import TrainingBatch
 from agents.training.distributed import Ranks
 from agents.training.learner import Learner
 
-_TIMEOUT_S = 7 * 24 * 3600  # followers wait for as long as rollouts take; lost processes are noticed by Ray
+_TIMEOUT_S = 7 * 24 * 3600  # workers wait for as long as rollouts take; Ray notices lost processes
 
 
-class Leader:
-    """The learner of the process that leads: what it is asked, all ranks do. The others must `follow`."""
+class RankZeroLearner:
+    """The learner of rank 0. Every call is broadcast, so that all ranks do the same; the others must be in `run_worker`."""
 
     def __init__(self, learner: Learner, ranks: Ranks) -> None:
         self._learner = learner
@@ -25,7 +25,7 @@ class Leader:
 
     @property
     def model(self) -> PreTrainedModel:
-        """The whole model with the weights of today."""
+        """The whole model with its present parameters."""
         return self._learner.model
 
     def learn(self, training_batch: TrainingBatch, rng: Random, progress: float = 0.0) -> dict[str, float]:
@@ -34,34 +34,34 @@ class Leader:
         return self._learner.learn(training_batch, rng, progress)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the optimizer's whole state, which any number of ranks can load."""
+        """Return the optimizer's whole state, which can be loaded with any number of ranks."""
         self._ranks.share(("state_dict", ()))
         return self._learner.state_dict()
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Resume from what `state_dict` returned; each rank does so by itself, before it follows."""
+        """Resume from what `state_dict` returned; each rank does so by itself, before workers run."""
         self._learner.load_state_dict(state_dict)
 
-    def dismiss(self) -> None:
-        """Let the others go. Without it they wait on, which is right after an error: another learner may have died."""
-        self._ranks.share(("dismiss", ()))
+    def stop_workers(self) -> None:
+        """End the workers. After an error they are not ended, since they may wait for another learner that has died."""
+        self._ranks.share(("stop", ()))
 
 
-def follow(learner: Learner, ranks: Ranks) -> None:
-    """Do what the leader is asked, until it dismisses us."""
-    orders: dict[str, Callable[..., Any]] = {"learn": learner.learn, "state_dict": learner.state_dict}
+def run_worker(learner: Learner, ranks: Ranks) -> None:
+    """Repeat the calls of rank 0 until it stops its workers."""
+    methods: dict[str, Callable[..., Any]] = {"learn": learner.learn, "state_dict": learner.state_dict}
     while True:
-        order: tuple[str, tuple[Any, ...]] = ranks.share()
-        name, arguments = order
-        if name == "dismiss":
+        call: tuple[str, tuple[Any, ...]] = ranks.share()
+        name, arguments = call
+        if name == "stop":
             return
-        orders[name](*arguments)
+        methods[name](*arguments)
 
 
 def fit(train: Callable[[], Any], settings: ClusterSettings, out: Path) -> None:
-    """Run `train` in the learners' processes on a Ray cluster, where `Ranks.here` tells them apart; `out` is for Ray's notes.
+    """Run `train` in the learners' processes on a Ray cluster, with Ray Train. `Ranks.here` gives the rank; Ray writes to `out`.
 
-    Raises ValueError where the cluster is too small, and what went wrong in a process.
+    Raises ValueError if the cluster is too small, and any error of a process.
     """
     import ray  # noqa: PLC0415 - an optional dependency
     from ray.train import FailureConfig, RunConfig, ScalingConfig  # noqa: PLC0415
@@ -81,7 +81,7 @@ def fit(train: Callable[[], Any], settings: ClusterSettings, out: Path) -> None:
 
     def run() -> None:
         train()
-        distributed.barrier()  # without it, gloo now and then aborts when one process leaves before the other
+        distributed.barrier()  # without it, gloo sometimes aborts when one process ends before another
 
     TorchTrainer(
         run,

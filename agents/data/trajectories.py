@@ -1,4 +1,4 @@
-"""Episodes as data: what was read, what was sampled and what came of it, token by token."""
+"""Trajectories: played episodes as data, with the exact tokens of every prompt and response."""
 
 import json
 from collections import defaultdict
@@ -8,16 +8,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from agents.data.tokens import Ids, Sample
+from agents.settings import EnvSettings
 
 Ending = Literal["exited", "truncated", "too_long", "failed"]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step: the exact prompt and response in token ids, the sampler's log-probabilities, and the texts for people.
+    """One step: prompt and response in token ids, the sampler's log-probabilities, and both as text.
 
-    Policies without a language model leave the ids empty. `action_error` is what the env answered to the reply.
-    `continuations` are the rewards of other endings of the episode, played from the state that the step was taken in.
+    Policies without a language model leave the ids empty. `action_error` is the env's error message for the reply, if any.
+    `continuations` are the rewards of further episodes that were played from the state before this step.
     """
 
     page: str
@@ -30,18 +31,20 @@ class Step:
 
     @property
     def sample(self) -> Sample:
-        """The step as something to train on."""
+        """The prompt and the response, to train on."""
         return Sample(self.prompt_ids, self.response_ids)
 
 
 @dataclass(frozen=True, slots=True)
 class Trajectory:
-    """One episode. `group` is shared by the rollouts of one task from one seed; `policy_version` counts updates, and
-    is the oldest of those whose weights replied.
+    """One played episode.
 
-    An episode that "failed" broke through no fault of the policy: its reward means nothing and it must not be trained on; `failure`
-    says what broke. The step limit ("truncated") and a prompt longer than the model can read ("too_long") score as the env says,
-    or 0.
+    Rollouts of one task from one seed have the same `group`. `policy_version` is the number of updates of the oldest parameters that
+    replied. `env` says how the env showed its pages; it is None in files of older versions, and where nobody said it.
+
+    An episode with the ending "failed" failed for reasons other than the policy, which `failure` gives: its reward has no meaning, and
+    it must not be trained on. At the step limit ("truncated") the env gives the reward. A prompt that is longer than the model can
+    read ("too_long") has the reward 0.
     """
 
     task_id: str
@@ -53,10 +56,11 @@ class Trajectory:
     policy_version: int = 0
     verdicts: tuple[Mapping[str, Any], ...] = ()
     failure: str = ""
+    env: EnvSettings | None = None
 
 
 def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
-    """Return the trajectories group by group, without failed ones."""
+    """Return the trajectories by group, without failed ones."""
     groups: dict[int, list[Trajectory]] = defaultdict(list)
     for trajectory in trajectories:
         if trajectory.ending != "failed":
@@ -65,23 +69,26 @@ def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:
 
 
 def write_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
-    """Write one JSON object a line."""
+    """Write the trajectories as JSON Lines, one object each."""
     with path.open("w", encoding="utf-8") as file:
         for trajectory in trajectories:
             file.write(json.dumps(asdict(trajectory), ensure_ascii=False) + "\n")
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """Read what `write_trajectories` wrote."""
+    """Read a file of `write_trajectories`, also of older versions."""
     with path.open(encoding="utf-8") as file:
         return [from_record(json.loads(line)) for line in file]
 
 
 def from_record(record: dict[str, Any]) -> Trajectory:
-    """Return the trajectory that `dataclasses.asdict` made a record of; the record is used up."""
+    """Return the trajectory of a record that `dataclasses.asdict` made; the record is changed."""
     steps = []
     for step in record.pop("steps"):
         for name in ("prompt_ids", "response_ids", "logprobs", "continuations"):
             step[name] = tuple(step[name])
         steps.append(Step(**step))
-    return Trajectory(steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), **record)
+    env = record.pop("env", None)
+    return Trajectory(
+        steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), env=EnvSettings(**env) if env else None, **record
+    )

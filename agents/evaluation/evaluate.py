@@ -17,7 +17,7 @@ from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
 from agents.rollouts.chat import ChatPolicy
-from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
@@ -95,9 +95,11 @@ def evaluate(
     quiet: bool = False,
 ) -> Evaluation:
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
+    env = _plain(env)
     envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
     with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
-        trajectories = Collector(envs, policy, seed=seed).collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
+        collector = Collector(envs, policy, seed=seed, env=env)
+        trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
 
 
@@ -118,7 +120,7 @@ def evaluate_policy(
                 policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
             )
     num_envs = -(-settings.num_envs // processes)
-    make_player = partial(_make_player, settings, tasks, num_envs, env.env_arguments())
+    make_player = partial(_make_player, settings, tasks, num_envs, _plain(env))
     players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
     with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
         players.begin(_episodes(tasks, settings.seed))
@@ -129,12 +131,17 @@ def evaluate_policy(
     return summarise(tasks, [finished[number] for number in range(len(tasks))])
 
 
-def _episodes(tasks: Sequence[Task], seed: int) -> list[Episode]:
-    return [Episode(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
+def _episodes(tasks: Sequence[Task], seed: int) -> list[EpisodeSpec]:
+    return [EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
 
 
-def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env_arguments: dict[str, Any]) -> Player:
-    return Player(create_envs(tasks, num_envs, **env_arguments), create_policy(settings))
+def _plain(env: EnvSettings) -> EnvSettings:
+    """Return the settings of the env alone, as trajectories keep them, without those of a command."""
+    return EnvSettings(**env.env_arguments())
+
+
+def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env: EnvSettings) -> Player:
+    return Player(create_envs(tasks, num_envs, **env.env_arguments()), create_policy(settings), env=env)
 
 
 def _process_count(settings: EvaluationSettings, episodes: int) -> int:

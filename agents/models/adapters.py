@@ -1,4 +1,4 @@
-"""Low-rank adapters (LoRA, arXiv 2106.09685): a few trained weights beside the frozen ones, by peft."""
+"""Low-rank adapters (LoRA, arXiv 2106.09685) with peft: few trained parameters beside frozen ones."""
 
 from collections.abc import Sequence
 from copy import deepcopy
@@ -8,9 +8,9 @@ from transformers import PreTrainedModel
 
 
 def adapt(model: PreTrainedModel, rank: int) -> None:
-    """Freeze the model and put trainable adapters of a rank at all its linear layers but the head, in place.
+    """Freeze the model and add trainable adapters of a rank to all linear layers except the head, in place.
 
-    A model that was loaded with adapters keeps them, and they learn on. Raises ValueError where theirs is another rank.
+    A model that was loaded with adapters keeps and trains them. Raises ValueError if they have another rank.
     """
     from peft import LoraConfig  # noqa: PLC0415 - an optional dependency
     from peft.functional import set_requires_grad  # noqa: PLC0415
@@ -31,7 +31,7 @@ def is_adapted(model: PreTrainedModel) -> bool:
 
 
 def merged(model: PreTrainedModel) -> PreTrainedModel:
-    """Return the model itself, or for one with adapters a copy without them: what they have learned is in its weights."""
+    """Return the model itself, or for a model with adapters a copy into whose weights the adapters are merged."""
     if not is_adapted(model):
         return model
     from peft.tuners.tuners_utils import BaseTunerLayer  # noqa: PLC0415 - an optional dependency
@@ -42,7 +42,7 @@ def merged(model: PreTrainedModel) -> PreTrainedModel:
             module.merge()
             model.set_submodule(name, module.get_base_layer())
     del model.peft_config
-    # What `save_pretrained` looks at; nothing public takes it back.
+    # `save_pretrained` reads this flag, and no public method resets it.
     model._hf_peft_config_loaded = False  # noqa: SLF001
     renamings: Any = getattr(model, "_weight_conversions", None) or []
     kept: Any = [item for item in renamings if not _is_of_adapters(item.source_patterns)]
@@ -51,5 +51,5 @@ def merged(model: PreTrainedModel) -> PreTrainedModel:
 
 
 def _is_of_adapters(patterns: Sequence[str]) -> bool:
-    """Return whether names of weights are changed in loading because there are adapters."""
+    """Return whether a renaming of weights on loading is there for adapters."""
     return any("base_model." in pattern or "lora_" in pattern for pattern in patterns)

@@ -1,4 +1,4 @@
-"""The mean of several models' weights, as one model."""
+"""Weight averaging: one model whose weights are the mean of several models' weights."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +11,9 @@ from agents.models.checkpoints import agent_record, load_model, save_agent
 
 @dataclass(frozen=True, kw_only=True)
 class AverageSettings:
-    """Write the mean of models that were trained on from the same one, such as the seeds of M-GRPO from one clone.
+    """Write the mean of models that were trained from the same one, such as runs of M-GRPO with several seeds.
 
-    What the runs share is kept, and what each picked up by chance is halved, or less; the result is as large and fast as one of them.
+    Changes that all runs share are kept; changes of a single run are divided by the number of runs. The result has the size of one model.
     """
 
     models: tuple[str, ...]
@@ -24,10 +24,10 @@ class AverageSettings:
 
 @torch.no_grad()
 def average(settings: AverageSettings) -> Path:
-    """Write the model whose every weight is the mean of the models' (Wortsman et al., arXiv 2203.05482), and return its folder.
+    """Write the model whose weights are the mean of the models' (Wortsman et al., arXiv 2203.05482), and return its folder.
 
-    Tokenizer and agent record are those of the first; adapters become part of the weights. Raises ValueError for models of different
-    shapes or agents of different envs.
+    Tokenizer and agent record are the first model's. Adapters are merged into the weights. Raises ValueError for models of different
+    shapes or with different agent records.
     """
     first, *others = settings.models
     model, tokenizer = load_model(first)

@@ -1,11 +1,11 @@
-"""Samples packed for forward passes: as plain rows, or as trees in which every shared token stands once.
+"""Batches of samples for forward passes, packed as padded rows or as prefix trees, in which every shared token is computed once.
 
-The steps of an episode share the compressed history, the rollouts of a group their first pages, and equal actions lead to equal
-next pages. A tree (`agents.models.trees`) gives each token exactly the context it was sampled in and computes what is shared once,
-forward and backward; losses and gradients are those of plain rows. Rows are sorted by length, so little is padded.
+Steps of one episode share the compressed history, and rollouts of one group share their first pages. A tree (`agents.models.trees`)
+gives each token exactly the context it was sampled in and computes shared prefixes once, forward and backward. Losses and gradients
+equal those of rows. Rows are sorted by length to reduce padding.
 
-Which of the two is cheaper is counted in multiplications of a forward pass (see `Costs`); the backward pass costs twice as much
-of each, so the comparison is the same for training.
+The cheaper packing is the one with fewer multiplications in the forward pass (see `Costs`). The backward pass needs twice as many in
+either packing, so the comparison holds for training.
 """
 
 from collections.abc import Iterator, Sequence
@@ -24,48 +24,48 @@ Sharing = Literal["auto", "rows", "tree"]
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PackedBatch:
     """Tokens for one forward pass: B rows of L tokens, or one tree of L tokens in a single row.
 
-    N response tokens stand sample after sample; `samples` are the indices of the packed samples, in the order of their tokens
-    along N; `lengths` their response lengths. The model's output is needed at P places: the token n is predicted at
-    `input_ids[rows[places[n]], columns[places[n]]]`.
+    The N response tokens are ordered by sample. `samples` are the indices of the packed samples in that order, and `lengths` their
+    response lengths. The model's output is needed at P positions: `input_ids[rows[predictors[n]], columns[predictors[n]]]` predicts
+    the token n.
     """
 
     input_ids: Tensor  # (B, L) int64
     rows: Tensor  # (P,)
     columns: Tensor  # (P,)
-    places: Tensor  # (N,)
+    predictors: Tensor  # (N,)
     targets: Tensor  # (N,)
     samples: tuple[int, ...]
     lengths: tuple[int, ...]
     tree: Tree | None = None
 
     def spread(self, values_S: Sequence[float]) -> Tensor:
-        """Return one value per token, shape (N,), from one value per sample of the whole list that was packed."""
+        """Return one value per response token, shape (N,), from one value for each sample of the list that was packed."""
         values = torch.tensor([values_S[index] for index in self.samples], dtype=torch.float32)
         return values.repeat_interleave(torch.tensor(self.lengths))
 
 
 class Costs(NamedTuple):
-    """What a forward pass costs, in multiplications: for each token, and for each pair of query and key."""
+    """The multiplications of a forward pass: per token, and per pair of a query and a key."""
 
     token: float = 1.0
     pair: float = 0.0
 
     @classmethod
     def of(cls, model: PreTrainedModel) -> "Costs":
-        """Return the costs of a model: one for each weight of its layers and token, and 2 x layers x width of heads for each pair.
+        """Return the costs of a model: the number of its layers' parameters per token, and 2 x layers x width of heads per pair.
 
-        The embeddings are looked up, and the head is computed for response tokens alone, so neither counts. All experts of a
-        mixture count, though a token meets few.
+        Embeddings are looked up and the head is computed for response tokens only, so neither counts. In a mixture of experts all
+        experts count, although a token uses few.
         """
         config = model.config.get_text_config()
         heads = config.num_attention_heads
         size = getattr(config, "head_dim", None) or config.hidden_size // heads
         embeddings = sum(parameter.numel() for parameter in model.get_input_embeddings().parameters())
-        weights = sum(parameter.numel() for parameter in model.base_model.parameters())
-        return cls(weights - embeddings, 2 * config.num_hidden_layers * heads * size)
+        parameters = sum(parameter.numel() for parameter in model.base_model.parameters())
+        return cls(parameters - embeddings, 2 * config.num_hidden_layers * heads * size)
 
 
 def pack(
@@ -75,13 +75,14 @@ def pack(
     pad_id: int = 0,
     sharing: Sharing = "auto",
     model: PreTrainedModel | None = None,
-) -> list[Batch]:
-    """Pack all samples into batches of at most `max_tokens` tokens, padding included (a longer sample stands alone).
+) -> list[PackedBatch]:
+    """Pack all samples into batches of at most `max_tokens` tokens, padding included. A longer sample has a batch of its own.
 
-    `sharing` "tree" lets samples share all prefixes, "rows" none, and "auto" wherever that costs less on the model: T tokens and
-    A pairs of a tree cost T * token + A * pair, rows of l tokens the sum of l * token + l (l + 1) / 2 * pair, so that rows are
-    assumed to need no padding. A model that cannot read trees gets rows; if trees are demanded of it, that is a ValueError with
-    the reason. Without a model, only tokens count.
+    `sharing` "tree" packs trees, "rows" packs rows, and "auto" packs what costs less on the model. A tree of T tokens and A pairs
+    costs T * token + A * pair; rows of l tokens cost the sum of l * token + l (l + 1) / 2 * pair, without padding. Without a model,
+    only tokens count. A model that does not support trees gets rows.
+
+    Raises ValueError for an empty prompt or response, and for "tree" with a model that does not support trees.
     """
     for index, sample in enumerate(samples):
         if not sample.prompt_ids or not sample.response_ids:
@@ -102,7 +103,7 @@ def pack(
 
 
 def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
-    """Return (rows, columns) of the tokens whose next token is foreseeable: the same pair of tokens stood before in the row.
+    """Return (rows, columns) of the tokens whose next token is a repetition: the same pair of tokens occurs earlier in the row.
 
     >>> rows, columns = repeats(torch.tensor([[5, 6, 7, 5, 6, 0]]), pad_id=0)
     >>> columns.tolist()
@@ -112,14 +113,14 @@ def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
     pairs = input_ids[:, :-1] * count + input_ids[:, 1:]
     unlike = -1 - torch.arange(pairs.shape[1], device=pairs.device)
     pairs = torch.where(input_ids[:, 1:] == pad_id, unlike, pairs)
-    ordered, places = pairs.sort(dim=1, stable=True)
+    ordered, predictors = pairs.sort(dim=1, stable=True)
     again = torch.zeros_like(ordered, dtype=torch.bool)
     again[:, 1:] = ordered[:, 1:] == ordered[:, :-1]
-    rows, columns = torch.zeros_like(again).scatter(1, places, again).nonzero(as_tuple=True)
+    rows, columns = torch.zeros_like(again).scatter(1, predictors, again).nonzero(as_tuple=True)
     return rows, columns
 
 
-def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
+def batch_hidden(model: PreTrainedModel, batch: PackedBatch) -> Tensor:
     """Return the model's last hidden states, shape (B, L, width)."""
     inputs = {"input_ids": batch.input_ids.to(model.device)}
     if batch.tree is not None:
@@ -131,36 +132,26 @@ def batch_hidden(model: PreTrainedModel, batch: Batch) -> Tensor:
 
 def batch_logprobs(
     model: PreTrainedModel,
-    batch: Batch,
+    batch: PackedBatch,
     *,
     temperature: float = 1.0,
-    banned_ids: Sequence[int] = (),
     hidden: Tensor | None = None,
 ) -> Tensor:
-    """Return log p of every response token under the distribution that the engine samples from, shape (N,).
+    """Return the log-probability of every response token under the distribution that the engine samples from, shape (N,).
 
-    The head is computed once for each place that predicts. `hidden` are the batch's hidden states, if they are there already.
+    The head is computed once per predicting position. `hidden` are the batch's hidden states, if they are known already.
     """
     hidden = batch_hidden(model, batch) if hidden is None else hidden
     device = hidden.device
-    logits = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
-    logits = sampling_logits(logits, temperature, banned_ids)
-    logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
-    return logprobs[batch.places.to(device), batch.targets.to(device)]
-
-
-def sampling_logits(logits: Tensor, temperature: float, banned_ids: Sequence[int]) -> Tensor:
-    """Return logits (..., vocabulary) with the temperature applied and banned tokens impossible; for sampler and trainer."""
+    logits: Tensor = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
     if temperature != 1.0:
         logits = logits / temperature
-    if banned_ids:
-        banned = torch.tensor(tuple(banned_ids), device=logits.device)
-        logits = logits.index_fill(-1, banned, -torch.inf)
-    return logits
+    logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
+    return logprobs[batch.predictors.to(device), batch.targets.to(device)]
 
 
 def _sequence(sample: Sample) -> Ids:
-    """What a model reads of a sample: all but the last token, which is predicted only."""
+    """Return the input tokens of a sample: all but the last, which is only predicted."""
     return sample.prompt_ids + sample.response_ids[:-1]
 
 
@@ -192,14 +183,14 @@ def _rows_cost(sequences: Sequence[Integers], costs: Costs) -> float:
     return sum(length * costs.token + length * (length + 1) / 2 * costs.pair for length in lengths)
 
 
-def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> Batch:
+def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> PackedBatch:
     predicting = [path[len(samples[index].prompt_ids) - 1 :] for index, path in zip(chunk, tree.paths, strict=True)]
-    columns, places = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
-    return Batch(
+    columns, predictors = numpy.unique(numpy.concatenate(predicting), return_inverse=True)
+    return PackedBatch(
         input_ids=torch.from_numpy(tree.ids)[None],
         rows=torch.zeros(len(columns), dtype=torch.int64),
         columns=torch.from_numpy(columns),
-        places=torch.from_numpy(places),
+        predictors=torch.from_numpy(predictors),
         targets=torch.tensor([token for index in chunk for token in samples[index].response_ids]),
         samples=tuple(chunk),
         lengths=tuple(len(samples[index].response_ids) for index in chunk),
@@ -207,9 +198,9 @@ def _tree_batch(samples: Sequence[Sample], chunk: Sequence[int], tree: Tree) -> 
     )
 
 
-def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[Batch]:
-    """Pack the samples of the indices as rows of like length."""
-    batches: list[Batch] = []
+def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: int, pad_id: int) -> list[PackedBatch]:
+    """Pack the samples of these indices as rows of similar length."""
+    batches: list[PackedBatch] = []
     chunk: list[int] = []
     for index in sorted(indices, key=lambda index: len(_sequence(samples[index]))):
         if chunk and len(_sequence(samples[index])) * (len(chunk) + 1) > max_tokens:
@@ -219,15 +210,15 @@ def _pack_rows(samples: Sequence[Sample], indices: Sequence[int], max_tokens: in
     return [*batches, _rows_batch(samples, chunk, pad_id)] if chunk else batches
 
 
-def _rows_batch(samples: Sequence[Sample], chunk: Sequence[int], pad_id: int) -> Batch:
+def _rows_batch(samples: Sequence[Sample], chunk: Sequence[int], pad_id: int) -> PackedBatch:
     members = [samples[index] for index in chunk]
     sequences = [torch.tensor(_sequence(sample)) for sample in members]
     lengths = [len(sample.response_ids) for sample in members]
-    return Batch(
+    return PackedBatch(
         input_ids=torch.nn.utils.rnn.pad_sequence(sequences, batch_first=True, padding_value=pad_id),
         rows=torch.arange(len(chunk)).repeat_interleave(torch.tensor(lengths)),
         columns=torch.cat([torch.arange(len(sample.prompt_ids) - 1, len(_sequence(sample))) for sample in members]),
-        places=torch.arange(sum(lengths)),
+        predictors=torch.arange(sum(lengths)),
         targets=torch.tensor([token for sample in members for token in sample.response_ids]),
         samples=tuple(chunk),
         lengths=tuple(lengths),

@@ -1,4 +1,4 @@
-"""Checkpoints: Hugging Face folders with the trainer's state beside the weights, written whole or not at all."""
+"""Checkpoints: Hugging Face model folders with the trainer's state, written atomically."""
 
 import json
 import os
@@ -22,42 +22,42 @@ _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several thr
 
 
 class CheckpointError(Exception):
-    """A checkpoint cannot be written or read; what was there before is whole."""
+    """A checkpoint cannot be written or read. Earlier checkpoints are unchanged."""
 
 
-class Trainer(Protocol):
-    """An optimizer, or a learner: what has a state beside the weights."""
+class Stateful(Protocol):
+    """An object with a state to save beside the model's parameters, such as an optimizer or a learner."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the whole state, of plain values and tensors."""
+        """Return the whole state, made of plain values and tensors."""
         ...
 
 
 class Resumable(Protocol):
-    """A trainer that can go on from a state."""
+    """An object that can resume from a saved state."""
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from a value of `state_dict`."""
         ...
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A folder `update_<n>` that the Auto classes of transformers load, and from which training goes on exactly.
+    """A folder `update_<n>` that the Auto classes of transformers load, and from which training resumes exactly.
 
-    Of a model with adapters it holds these alone, and names the model that they belong to.
+    For a model with adapters it holds the adapters and the name of their base model.
     """
 
     path: Path
     update: int
 
     def progress(self) -> dict[str, Any]:
-        """Return what the trainer noted about its place in the data and the time it has used."""
+        """Return what the trainer recorded about its position in the data and the time it has used."""
         record: dict[str, Any] = json.loads((self.path / _PROGRESS).read_text(encoding="utf-8"))
         return record
 
     def restore(self, trainer: Resumable) -> None:
-        """Bring the trainer and torch's random numbers to where they were. The weights come with `load_model`."""
+        """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
         state = torch.load(self.path / _TRAINER, weights_only=True)
         trainer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["rng"])
@@ -68,17 +68,17 @@ def save_checkpoint(
     update: int,
     model: PreTrainedModel,
     tokenizer: Any,
-    trainer: Trainer,
+    trainer: Stateful,
     progress: dict[str, Any],
     agent: dict[str, Any],
     *,
     keep: int = 2,
 ) -> Checkpoint:
-    """Write a checkpoint under `run`, then drop all but the newest `keep`.
+    """Write a checkpoint under `run`, then delete all but the newest `keep`.
 
-    `progress` is the trainer's place in its data; `agent` says how the model is to be used (its env and prompt settings).
-    It is written beside its place and moved there when it is complete, so a kill or a full disk at any moment leaves the
-    earlier ones whole. Raises CheckpointError.
+    `progress` is the trainer's position in its data. `agent` is the agent record: the env and prompt settings to use the model with.
+    The checkpoint is written to a temporary folder and renamed when complete, so a kill or a full disk leaves earlier checkpoints
+    intact. Raises CheckpointError.
     """
     disable_progress_bar()
     final, temporary = run / f"{_PREFIX}{update:07d}", run / f".unfinished_{update:07d}"
@@ -106,7 +106,7 @@ def save_checkpoint(
 
 
 def save_agent(folder: Path, model: PreTrainedModel, tokenizer: Any, agent: dict[str, Any]) -> None:
-    """Write a model that is only to be used: `agent` says how, by its env and prompt settings."""
+    """Write a model and its agent record, `agent`, without a trainer's state."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / AGENT).write_text(json.dumps(agent), encoding="utf-8")
@@ -119,9 +119,9 @@ def checkpoints(run: Path) -> list[Checkpoint]:
 
 
 def begin(settings: Any, out: Path) -> Checkpoint | None:
-    """Note the settings of a run in its folder `out`, and return the checkpoint that it is resumed from, if there is one.
+    """Record the settings of a run in its folder `out`, and return the checkpoint to resume from, if there is one.
 
-    Raises ValueError if the run was begun with others, but for those that may change.
+    Raises ValueError if the run was started with other settings, but for those that may change.
     """
     done = checkpoints(out)
     claim(out, lasting(settings), is_begun=bool(done))
@@ -129,15 +129,15 @@ def begin(settings: Any, out: Path) -> Checkpoint | None:
 
 
 def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
-    """Note what is made in a folder with these settings, or if it is begun, make sure that they are the same.
+    """Record the settings that a folder is started with; if `is_begun`, check that the recorded ones are equal.
 
-    Raises ValueError if they are not, or if nothing tells what they were.
+    Raises ValueError if they differ, or if none are recorded.
     """
     file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
     way_out = "remove it, or choose another --out"
     if not is_begun:
         folder.mkdir(parents=True, exist_ok=True)
-        beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # as processes side by side may claim the same
+        beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # parallel processes may claim the same folder
         beside.write_text(json.dumps(wanted), encoding="utf-8")
         beside.replace(file)
         return
@@ -152,10 +152,10 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
 def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
 
-    Raises CheckpointError where there is none, and ValueError for a model whose logits are not its head on its last hidden
-    state, which training and sampling here rely on.
+    Raises CheckpointError if there is none, and ValueError for a model whose logits are not its head applied to its last hidden
+    state, as training and sampling require.
     """
-    disable_progress_bar()  # a bar for each file of weights hides the trainer's own
+    disable_progress_bar()  # the bars for files of weights would hide the trainer's own
     source = find_model(source)
     tokenizer = AutoTokenizer.from_pretrained(source)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
@@ -182,13 +182,13 @@ def find_model(source: str | Path) -> str | Path:
 
 
 def is_small(source: str | Path) -> bool:
-    """Whether a model's parameters take at most `_SMALL` bytes on disk. A name on the Hub counts as large."""
+    """Return whether a model's parameters take at most 200 MB on disk. A name on the Hub counts as large."""
     folder = Path(find_model(source))
     return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL
 
 
 def agent_record(source: str | Path) -> dict[str, Any]:
-    """Return how the model is to be used, as its trainer noted it; empty for a model from elsewhere."""
+    """Return a model's agent record: the env and prompt settings that it was trained with; empty for a model without one."""
     own = Path(source) / AGENT  # of an agent that is no language model, such as those of train_sb3
     path = own if own.is_file() else Path(find_model(source)) / AGENT
     record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
@@ -204,7 +204,7 @@ def _check_head(model: PreTrainedModel) -> None:
 
 
 def _flush(path: Path) -> None:
-    """Make sure that a file or folder has reached the disk."""
+    """Write a file or folder through to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,8 +1,8 @@
-"""Critics: models that read what a policy reads and say how likely it is that the episode succeeds.
+"""Critics: value models that estimate from a prompt the probability that the episode succeeds.
 
-A critic is a copy of the first policy with a linear head on the hidden state of the last token, trained with the binary
-cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv 2411.02337) are. The papers have other
-bodies: DigiRL a RoBERTa, WebRL a model as large as the policy, with a small network as the head.
+A critic is a copy of the first policy with a linear head on the hidden state of the last token. It is trained with the binary
+cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv 2411.02337). The papers use other
+models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small network as the head.
 """
 
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids, Sample
-from agents.models.batches import Batch, batch_hidden, pack
+from agents.models.batches import PackedBatch, batch_hidden, pack
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class CriticSettings:
 
 
 class Critic:
-    """Estimates the probability of success from token ids. It begins with one half for everything."""
+    """Estimates the probability of success from token ids. Before training it is one half for every text."""
 
     def __init__(self, model: PreTrainedModel, settings: CriticSettings, *, tokens_per_pass: int = 16_384) -> None:
         self._settings = settings
@@ -56,7 +56,7 @@ class Critic:
         return values
 
     def fit(self, texts: Sequence[Ids], outcomes: Sequence[float], rng: Random) -> float:
-        """Train on texts and what came of them (0 to 1), and return the mean cross-entropy, each text's before its updates."""
+        """Train on texts and their outcomes (0 to 1), and return the mean cross-entropy of the texts before their updates."""
         total = 0.0
         for epoch in range(self._settings.critic_epochs):
             order = rng.sample(range(len(texts)), len(texts))
@@ -67,12 +67,12 @@ class Critic:
         return total / max(len(texts), 1)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the weights and the optimizer's state."""
+        """Return the parameters and the optimizer's state."""
         body, head = self._model.base_model.state_dict(), self._head.state_dict()
         return {"body": body, "head": head, "optimizer": self._optimizer.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go on from what `state_dict` returned."""
+        """Resume from a value of `state_dict`."""
         self._model.base_model.load_state_dict(state_dict["body"])
         self._head.load_state_dict(state_dict["head"])
         self._optimizer.load_state_dict(state_dict["optimizer"])
@@ -91,22 +91,22 @@ class Critic:
         self._optimizer.zero_grad()
         return total
 
-    def _pack(self, texts: Sequence[Ids]) -> list[Batch]:
-        # A sample's first response token is predicted from the last token of its prompt, whose state is what is wanted.
+    def _pack(self, texts: Sequence[Ids]) -> list[PackedBatch]:
+        # The first response token is predicted from the last prompt token, whose hidden state the head reads.
         samples = [Sample(text, (0,)) for text in texts]
         return pack(samples, self._tokens_per_pass, pad_id=self._model.config.pad_token_id or 0, model=self._model)
 
-    def _logits(self, batch: Batch) -> Tensor:
+    def _logits(self, batch: PackedBatch) -> Tensor:
         """Return the logit of success of each sample, shape (S,)."""
         hidden = batch_hidden(self._model, batch)
         device = hidden.device
-        states = hidden[batch.rows.to(device), batch.columns.to(device)][batch.places.to(device)]
+        states = hidden[batch.rows.to(device), batch.columns.to(device)][batch.predictors.to(device)]
         logits: Tensor = self._head(states)[:, 0]
         return logits
 
 
 def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:
-    """Return the share of values that are on the right side of one half; 1 without any.
+    """Return the fraction of values that are on the same side of one half as their outcomes; 1 if there are none.
 
     >>> accuracy([0.9, 0.2, 0.5], [1.0, 1.0, 1.0])
     0.6666666666666666

@@ -1,12 +1,12 @@
-"""A small language model for web pages, built and trained here from nothing: its tokenizer and its first weights.
+"""A small Llama model for web pages, trained from scratch: its tokenizer and its initial parameters.
 
-It is an ordinary Hugging Face model: `AutoTokenizer` and `AutoModelForCausalLM` load what `save_small` wrote. What makes it
+It is an ordinary Hugging Face model: `AutoTokenizer` and `AutoModelForCausalLM` load what `save_small` writes. Two things let it
 learn in minutes on a CPU:
 
-- *A name is the same tokens wherever it stands.* Every word begins with a mark, and the blank between two words is left out, so
-  `Blue Canvas Backpack` is three tokens in a goal, in a tag and in an action alike, whatever follows. Nothing is lost: decoding
-  restores every blank. Digits go in threes; frequent pieces of markup are single tokens.
-- *The first two layers start wired to copy* what stood after the last token when it was seen before.
+- *A name has the same tokens everywhere.* Every word begins with a mark, and the blank between two words is left out, so
+  `Blue Canvas Backpack` is three tokens in a goal, in a tag and in an action. Decoding restores every blank. Digits are grouped in
+  threes; frequent pieces of markup are single tokens.
+- *The first two layers are initialized as induction heads*: they copy the token that followed the last occurrence of the current one.
 """
 
 import copy
@@ -96,7 +96,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
 def create_model(
     tokenizer: PreTrainedTokenizerFast, *, width: int = 128, layers: int = 4, heads: int = 4, seed: int = 0
 ) -> PreTrainedModel:
-    """Return an untrained model that can almost copy: see `wire_copying`."""
+    """Return an untrained model whose first layers are initialized to copy; see `wire_copying`."""
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,
@@ -121,9 +121,9 @@ def create_model(
 
 @torch.no_grad()
 def insert_layers(model: PreTrainedModel, count: int, *, seed: int = 0) -> PreTrainedModel:
-    """Return the model with new layers behind its first one, which change nothing until they are trained.
+    """Return the model with new layers behind its first one. They change no output until they are trained.
 
-    The layer that copies leaves little of a token's identity to those above it, so what to copy must be found out below.
+    They stand below the copying layer, because its output says little about a token's identity.
     """
     config = copy.deepcopy(model.config)
     config.num_hidden_layers += count
@@ -147,11 +147,11 @@ def insert_layers(model: PreTrainedModel, count: int, *, seed: int = 0) -> PreTr
 
 @torch.no_grad()
 def wire_copying(model: PreTrainedModel) -> None:
-    """Set the weights of an untrained model's first two layers so that it continues what it has seen before.
+    """Initialize the first two layers of an untrained model as induction heads, which continue repeated text.
 
-    Layer 0, head 0 looks one token back and writes a sketch of that token (a random projection) beside the current one; head 1
-    looks two back. In layer 1, heads 0 and 1 attend to where the sketch equals the current token, and add the token they find
-    there to the prediction. All four go on learning like any other weight.
+    In layer 0, head 0 attends one token back and adds a random projection of that token to the current one; head 1 attends two
+    tokens back. In layer 1, heads 0 and 1 attend to positions whose projection equals the current token, and add the token there to
+    the prediction. All four heads are trained like any other parameter.
     """
     layers: Any = model.base_model.layers
     first, second = layers[0].self_attn, layers[1].self_attn
@@ -162,7 +162,7 @@ def wire_copying(model: PreTrainedModel) -> None:
         _look_back(first, head, distance)
     first.v_proj.weight[:size] = sketch * _SKETCH_GAIN**0.5
     first.o_proj.weight[:, :size] = written * _SKETCH_GAIN**0.5
-    # Rotary pairs that turn fast would blur the comparison over long distances: only the slow ones are used.
+    # Only rotary pairs of low frequency are used; those of high frequency blur the comparison over long distances.
     slow = size // 2 - size // 2 // 8 * 3
     for head in (0, 1):
         start = head * size
@@ -179,8 +179,8 @@ def wire_copying(model: PreTrainedModel) -> None:
 def _look_back(attention: Any, head: int, distance: int) -> None:
     """Make a head attend to the token `distance` back.
 
-    Rotary positions turn a constant query and key into a function of the distance alone: with the key's pairs at angle 0 and
-    the query's at -distance * frequency, the score is a sum of cos((d - distance) * frequency), highest at d = distance.
+    With rotary positions, the score of a constant query and key depends on their distance d only. With the key's pairs at angle 0
+    and the query's at -distance * frequency, it is the sum of cos((d - distance) * frequency), highest at d = distance.
     """
     size = attention.head_dim
     start, middle, end = head * size, head * size + size // 2, (head + 1) * size
@@ -193,9 +193,9 @@ def _look_back(attention: Any, head: int, distance: int) -> None:
 def practise_copying(
     model: PreTrainedModel, updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
 ) -> float:
-    """Train the model to continue random sequences at their second time; returns the last loss.
+    """Train the model on random sequences that are repeated once, and return the last loss, which is of the repetition only.
 
-    `first_id` is the first token that may occur. A few seconds of this are worth a minute of pages.
+    `first_id` is the smallest token id that may occur. A few seconds of this training replace a minute on pages.
     """
     rows, length = 12, 40
     generator = torch.Generator().manual_seed(seed)

@@ -1,20 +1,20 @@
-"""Trees of token prefixes: what sequences have in common stands once, and one integer a token says who may see it.
+"""Prefix trees: several token sequences as one, in which common prefixes occur once, and the attention mask of such a tree.
 
-Sequences in lexicographic order are the leaves of their trie from left to right, so each one adds to a tree only what it does not
-share with its predecessor. The tokens then stand in depth-first order, and the subtree of the token k is the range k ... end[k].
-The token q has the token k in its context if and only if
+Sequences in lexicographic order are the leaves of their trie from left to right, so each sequence adds to the tree only the tokens
+after the prefix that it has in common with its predecessor. The tokens are then in depth-first order, and the subtree of token k is
+the range k ... end[k]. Token q attends to token k if and only if
 
     k <= q < end[k],
 
-and its position is its depth. Several trees may stand side by side: sequences without a common first token share nothing.
+and its position is its depth. Sequences without a common first token form separate trees side by side.
 
-Attention goes over blocks of queries. A block [a, b) needs the keys k < a with end[k] > a, which are the ancestors of its first
-token, and its own tokens; all other pairs are skipped. That is exact, needs no padding, and costs what the tree has of pairs and
-at most a block's width more for each token. GPUs skip the same pairs with FlexAttention, see `block_mask`.
+Attention is computed in blocks of queries. A block [a, b) needs the keys k < a with end[k] > a, which are the ancestors of its first
+token, and its own tokens; all other pairs are skipped. This is exact and needs no padding. It computes the pairs of the tree and for
+each token at most a block's width more. On GPUs, FlexAttention skips the same pairs; see `block_mask`.
 
 Related work: Tree Training (arXiv 2511.00413) trains agents' trajectories as trees in depth-first order; PrefixGrouper
-(arXiv 2506.05433) shares one prompt among its responses. Both change the model's attention as is done here, so that every
-gradient of a shared token is summed in one backward pass.
+(arXiv 2506.05433) computes one prompt once for all its responses. Both replace the model's attention, as here, so that one backward
+pass sums all gradients of a shared token.
 """
 
 from collections.abc import Sequence
@@ -36,30 +36,30 @@ from transformers.masking_utils import sdpa_mask
 Integers = NDArray[numpy.int64]
 
 BLOCK = 128
-"""Queries in a block: wide enough to keep a matrix product busy, narrow enough to skip what a branch does not see."""
+"""Queries in a block: large enough for efficient matrix products, small enough to skip most pairs outside a branch."""
 IMPLEMENTATION = "sdpa_or_tree"
 
 
 class Tree(NamedTuple):
-    """Sequences of token ids as one, in depth-first order; L tokens. Arrays of int64."""
+    """The L tokens of a prefix tree in depth-first order. Arrays are int64."""
 
     ids: Integers  # (L,)
     depths: Integers  # (L,): the position of each token in its sequences
-    ends: Integers  # (L,): where the subtree of each token ends
-    starts: tuple[int, ...]  # where the own tokens of each sequence begin
-    paths: tuple[Integers, ...]  # of each sequence, where its tokens stand
+    ends: Integers  # (L,): the index after the subtree of each token
+    starts: tuple[int, ...]  # the index of the first token that each sequence adds
+    paths: tuple[Integers, ...]  # the indices of each sequence's tokens
 
 
 class Block(NamedTuple):
-    """Queries that attend together, and the parts of the keys that they need."""
+    """A block of queries, and the parts of the keys that it attends to."""
 
     parts: tuple[int, ...]
-    mask: Tensor  # (queries, keys) bool, True = may be seen
+    mask: Tensor  # (queries, keys) bool, True = attend
 
 
 @dataclass(frozen=True, slots=True)
 class Blocks:
-    """How the attention of a tree is computed: in blocks of queries, over parts of the keys."""
+    """The attention of a tree as blocks of queries over parts of the keys."""
 
     queries: tuple[int, ...]  # the width of each block
     keys: tuple[int, ...]  # the width of each part
@@ -71,7 +71,7 @@ class Blocks:
 
 
 def common(first: Integers, second: Integers) -> int:
-    """Return how many tokens two sequences have in common at their beginning.
+    """Return the length of the common prefix of two sequences.
 
     >>> common(numpy.array([1, 2, 3]), numpy.array([1, 2, 4, 5]))
     2
@@ -82,7 +82,7 @@ def common(first: Integers, second: Integers) -> int:
 
 
 def grow(sequences: Sequence[Integers]) -> Tree:
-    """Return the tree of sequences, which must be in lexicographic order; equal ones stand once.
+    """Return the prefix tree of sequences, which must be in lexicographic order.
 
     >>> tree = grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [1, 5])])
     >>> tree.ids.tolist(), tree.depths.tolist(), tree.ends.tolist()
@@ -90,27 +90,27 @@ def grow(sequences: Sequence[Integers]) -> Tree:
     """
     paths: list[Integers] = []
     starts: list[int] = []
-    shares: list[int] = []
+    prefixes: list[int] = []  # of each sequence, the tokens that its predecessor has too
     length = 0
     for number, sequence in enumerate(sequences):
-        share = common(sequences[number - 1], sequence) if number else 0
-        own = numpy.arange(length, length + len(sequence) - share)
-        paths.append(numpy.concatenate([paths[-1][:share], own]) if number else own)
-        shares.append(share)
+        prefix = common(sequences[number - 1], sequence) if number else 0
+        own = numpy.arange(length, length + len(sequence) - prefix)
+        paths.append(numpy.concatenate([paths[-1][:prefix], own]) if number else own)
+        prefixes.append(prefix)
         starts.append(length)
         length += len(own)
     ends = numpy.full(length, length)
-    for path, start, share in zip(paths, starts[1:], shares[1:], strict=False):
-        ends[path[share:]] = start
-    ids = numpy.concatenate([sequence[share:] for sequence, share in zip(sequences, shares, strict=True)])
-    depths = numpy.concatenate([numpy.arange(share, len(item)) for item, share in zip(sequences, shares, strict=True)])
+    for path, start, prefix in zip(paths, starts[1:], prefixes[1:], strict=False):
+        ends[path[prefix:]] = start
+    ids = numpy.concatenate([sequence[prefix:] for sequence, prefix in zip(sequences, prefixes, strict=True)])
+    depths = numpy.concatenate([numpy.arange(prefix, len(item)) for item, prefix in zip(sequences, prefixes, strict=True)])
     return Tree(ids, depths, ends, tuple(starts), tuple(paths))
 
 
 def cut(tree: Tree, width: int = BLOCK) -> list[int]:
-    """Return where the blocks of queries begin, and the length at the end. A block is `width` tokens wide at most.
+    """Return the indices at which blocks of queries begin, and the length of the tree. A block has at most `width` tokens.
 
-    Cuts fall between sequences where they can: a block across two of them makes the second wait for keys it does not see.
+    Blocks begin at sequences where possible, since a block across two of them computes pairs that the second does not need.
 
     >>> cut(grow([numpy.array(ids) for ids in ([1, 2, 3], [1, 2, 4], [5])]), width=4)
     [0, 4, 5]
@@ -133,7 +133,7 @@ def pairs(tree: Tree, width: int = BLOCK) -> int:
 
 
 def blocks_of(tree: Tree, width: int = BLOCK) -> Blocks:
-    """Return the blocks of a tree. Keys are parted where blocks begin and wherever a block's ancestors begin or end."""
+    """Return the blocks of a tree. The keys are split where blocks begin and where a block's ancestors begin or end."""
     cuts = cut(tree, width)
     spans = list(pairwise(cuts))
     edges = set(cuts)
@@ -153,10 +153,10 @@ def blocks_of(tree: Tree, width: int = BLOCK) -> Blocks:
 
 
 def block_mask(ends: Tensor) -> BlockMask:
-    """Return FlexAttention's mask of a tree from the end of each token's subtree, shape (L,), on the device of `ends`.
+    """Return FlexAttention's mask of a tree from `ends`, the index after each token's subtree, shape (L,), on the device of `ends`.
 
-    The block of queries [a, b) needs a block of keys if one of these is no later than b - 1 and its subtree reaches past a; all
-    pairs of the two may be seen if every subtree reaches to b. So L integers tell, and no L x L mask is made.
+    A block of queries [a, b) needs a block of keys if some key is before b and its subtree reaches past a. All pairs of the two are
+    attended to if every subtree reaches to b. So L integers are enough, and no L x L mask is made.
     """
     length, size = len(ends), BLOCK
     count = -(-length // size)
@@ -177,12 +177,12 @@ def block_mask(ends: Tensor) -> BlockMask:
 
 
 def why_not(model: PreTrainedModel) -> str:
-    """Return why a model cannot be trained on trees, or an empty text if it can."""
+    """Return why a model does not support trees, or an empty text if it does."""
     config = model.config.get_text_config()
     implementation = config._attn_implementation  # noqa: SLF001 - transformers has no other name for it
     kinds = set(getattr(config, "layer_types", None) or ())
     if not model._supports_attention_backend or not hasattr(config, "num_attention_heads"):  # noqa: SLF001 - as above
-        return f"the attention of {type(model).__name__} cannot be exchanged"
+        return f"the attention of {type(model).__name__} cannot be replaced"
     if kinds - {"full_attention"} or (not kinds and getattr(config, "sliding_window", None)):
         return f"{type(model).__name__} has layers other than full attention: {', '.join(sorted(kinds)) or 'sliding windows'}"
     if implementation not in ("sdpa", "flex_attention", IMPLEMENTATION):
@@ -191,22 +191,22 @@ def why_not(model: PreTrainedModel) -> str:
 
 
 def tree_inputs(model: PreTrainedModel, tree: Tree, *, flex: bool | None = None) -> dict[str, Any]:
-    """Return what a model's forward pass needs beside the ids and positions to read a tree.
+    """Return the arguments of a model's forward pass on a tree, beside ids and positions.
 
-    `flex` computes the attention with FlexAttention, which torch compiles for GPUs; it is used there unless told otherwise, and
-    by models that were loaded with it. Other models go on with torch's SDPA for all plain input. For a tree they get an integer
-    mask, which no other attention takes: a model that would not hand on the tree fails.
+    `flex` selects FlexAttention, which torch compiles for GPUs; it is the default on GPUs and for models that were loaded with it.
+    Other models keep torch's SDPA for input without a tree. For a tree they get an integer mask, which SDPA refuses, so a model that
+    does not pass the tree on to its attention fails.
 
-    Raises ValueError for a model that cannot read trees.
+    Raises ValueError for a model that does not support trees.
     """
     if reason := why_not(model):
-        raise ValueError(f"this model cannot read trees: {reason}")
+        raise ValueError(f"this model does not support trees: {reason}")
     ends = torch.from_numpy(tree.ends).to(model.device)
     if model.config._attn_implementation == "flex_attention":  # noqa: SLF001 - transformers has no other name for it
         return {"attention_mask": block_mask(ends)}
     AttentionInterface.register(IMPLEMENTATION, _attend)
     AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
-    # It stays, as layers that are checkpointed run once more in the backward pass.
+    # It is not reset, because with gradient checkpointing the layers run once more in the backward pass.
     model.set_attn_implementation(IMPLEMENTATION)
     use_flex = model.device.type == "cuda" if flex is None else flex
     return {
@@ -218,7 +218,7 @@ def tree_inputs(model: PreTrainedModel, tree: Tree, *, flex: bool | None = None)
 def _attend(
     module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """The attention of a layer: torch's SDPA, or for a tree over heads of shape (1, heads, L, size) that of its blocks."""
+    """Return a layer's attention: torch's SDPA, or for a tree, with heads of shape (1, heads, L, size), that of its blocks."""
     blocks: Blocks | BlockMask | None = options.pop("tree", None)
     if isinstance(blocks, BlockMask):
         return flex_attention_forward(module, query, key, value, blocks, **options)
@@ -226,7 +226,7 @@ def _attend(
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     if groups := query.shape[1] // key.shape[1] - 1:
         key, value = (tensor.repeat_interleave(groups + 1, dim=1) for tensor in (key, value))
-    # One split and many concatenations: backward, each part's gradients are summed once, and no key is written twice.
+    # Splitting once lets the backward pass sum each part's gradients once.
     keys, values = key.split(blocks.keys, dim=2), value.split(blocks.keys, dim=2)
     parts = [
         scaled_dot_product_attention(
@@ -243,7 +243,7 @@ def _attend(
 
 
 def _listed(is_needed: Tensor) -> tuple[Tensor, Tensor]:
-    """How many key blocks each query block needs, and which, those first; shapes (1, 1, rows), (1, 1, rows, columns)."""
+    """Return the number of key blocks that each query block needs, and their indices first; shapes (1, 1, rows), (1, 1, rows, columns)."""
     counts = is_needed.sum(1, dtype=torch.int32)
     indices = is_needed.int().argsort(dim=1, descending=True, stable=True).int()
     return counts[None, None], indices[None, None].contiguous()

@@ -1,11 +1,11 @@
-"""A policy behind any endpoint of OpenAI's chat protocol: messages in, text out. For agents that are prompted, not trained."""
+"""A policy that asks a chat model behind any endpoint of OpenAI's chat protocol. For agents that are prompted, not trained."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from agents.data.prompts import told
-from agents.rollouts.engines.crew import Crew
+from agents.rollouts.engines.pool import RequestPool
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.chat import ChatModel
@@ -15,21 +15,21 @@ _TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's co
 
 
 class ChatPolicy:
-    """Replies with what a chat model says, several requests at once.
+    """Replies with the text of a chat model, several requests at once.
 
-    A request that fails for good is a reply with its failure; a conversation that does not fit the model is too long. Whether
-    equal seeds give equal replies is the server's promise, not ours.
+    A request that fails after all attempts gives a reply with its failure. A conversation that does not fit the model gives a reply
+    that is marked as too long. Whether equal seeds give equal replies depends on the server.
 
     Args:
         model: the model's name on the server.
-        base_url: where the protocol is spoken; else $OPENAI_BASE_URL, else OpenAI's own address.
-        api_key: sent as the bearer's token; else $OPENAI_API_KEY.
-        system: goes before each conversation in the place of the env's own system message; None keeps that, "" drops it.
-        temperature: of sampling; None leaves it to the server, as some models demand.
+        base_url: the endpoint's address; by default $OPENAI_BASE_URL, else OpenAI's own.
+        api_key: sent as the bearer token; by default $OPENAI_API_KEY.
+        system: replaces the env's system message; None keeps the env's, "" removes it.
+        temperature: of sampling; None leaves it to the server, which some models require.
         max_new_tokens: longest reply; None leaves it to the server.
         max_requests: how many requests are on the server at once.
-        timeout_s: how long one request may take.
-        deadline_s: how long one reply may take, with all further tries; the pauses between them grow.
+        timeout_s: how long one attempt at a request may take.
+        deadline_s: how long one reply may take with all attempts; the pauses between them grow.
 
     """
 
@@ -50,28 +50,28 @@ class ChatPolicy:
         self._system = system
         wanted = {"temperature": temperature, "max_completion_tokens": max_new_tokens}
         self._options: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
-        self._crew: Crew[tuple[int, Reply]] = Crew(max_requests)
+        self._pool: RequestPool[tuple[int, Reply]] = RequestPool(max_requests)
 
     @property
     def name(self) -> str:
-        """The model, and who serves it."""
+        """The model's name and its endpoint."""
         return self._model.name
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Send the conversations as threads become free; does not wait."""
+        """Queue the conversations for the request pool; does not wait."""
         for request in requests:
             said = request.info["messages"]
             messages = list(said) if self._system is None else told(said, self._system)
-            self._crew.submit(partial(self._reply, request.slot, messages, request.seed))
+            self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies that are there; wait for the first at most `timeout_s` seconds."""
-        return self._crew.take(timeout_s)
+        """Return the replies that are complete; wait for the first at most `timeout_s` seconds."""
+        return self._pool.take(timeout_s)
 
     def close(self) -> None:
-        """Drop the requests that have not been sent and wait for the others, without further tries."""
+        """Cancel the requests that have not been sent and wait for the others, without further attempts."""
         self._model.stop()
-        self._crew.close()
+        self._pool.close()
 
     def _reply(self, slot: int, messages: list[Mapping[str, Any]], seed: int) -> tuple[int, Reply]:
         try:

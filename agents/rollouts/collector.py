@@ -1,4 +1,4 @@
-"""Rollouts: many envs and one policy, which work at the same time; nobody waits for the slowest."""
+"""The collector: plays episodes in many envs with one policy, asynchronously, so that no env waits for a slower one."""
 
 import threading
 import time
@@ -11,19 +11,21 @@ from typing import Any, Literal, NamedTuple
 from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.envs import Envs, InProcessEnvs
 from agents.rollouts.policies import Policy, Reply, Request
+from agents.settings import EnvSettings
 from webarena_gym.tasks import Task
 from webarena_gym.vector import Result
 
-Place = Literal["env", "generation", "queue", "idle"]
+Stage = Literal["env", "generation", "queue", "idle"]
+"""What an env's time is spent on; see `Collector.take_time_fractions`."""
 
-_LONG_S = 1.0  # a wait for the one side that has work under way
-_SHORT_S = 0.005  # a wait for the policy while envs work, too
+_LONG_S = 1.0  # how long to wait when only one side, envs or policy, is working
+_SHORT_S = 0.005  # how long to wait for the policy while envs are working too
 
 
-class Episode(NamedTuple):
-    """An episode to play. Those of one group share the task and the seed, so they begin before the same page.
+class EpisodeSpec(NamedTuple):
+    """An episode to play. The episodes of one group have the same task and seed, and therefore the same first page.
 
-    `number` tells it apart from all others of a run: all that is sampled in it follows from the run's seed and this number.
+    `number` is unique in a run. All random draws of the episode depend on the run's seed and this number only.
     """
 
     task: Task
@@ -33,36 +35,38 @@ class Episode(NamedTuple):
 
 
 class Played(NamedTuple):
-    """An episode, and what came of it."""
+    """An episode that is over, and its trajectory."""
 
-    episode: Episode
+    episode: EpisodeSpec
     trajectory: Trajectory
 
 
 @dataclass
 class _Playing:
-    episode: Episode
-    place: Place = "env"
-    info: Mapping[str, Any] = field(default_factory=dict)  # of the page that waits for a reply
-    reply: Reply | None = None  # that the env is acting on; None while it is reset
+    episode: EpisodeSpec
+    stage: Stage = "env"
+    info: Mapping[str, Any] = field(default_factory=dict)  # of the newest page
+    reply: Reply | None = None  # the one that the env acts on; None during a reset
     steps: list[Step] = field(default_factory=list)
-    policy_version: int | None = None  # the oldest that replied
+    policy_version: int | None = None  # the oldest version that replied
 
 
 class Collector:
-    """Plays episodes in envs with a policy; whichever env or reply is ready first goes on.
+    """Plays episodes in envs with a policy; whichever env or reply is ready first is served first.
 
-    `seed` is the run's. With envs in this process and an engine in this process, equal runs are equal in everything.
+    `seed` is the run's. With envs and engine in this process, equal runs give equal trajectories, bit by bit. `env` are the settings
+    that the envs were made with, which trajectories keep.
 
-    Episodes that break through no fault of the policy, in the env or in the engine, end as "failed". Any other error is a bug
-    and stops the collection.
+    An episode that fails for reasons other than the policy, in the env or in the engine, has the ending "failed". Any other error is
+    a bug and stops the collection.
     """
 
-    def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0) -> None:
+    def __init__(self, envs: Envs, policy: Policy, *, seed: int = 0, env: EnvSettings | None = None) -> None:
         self._envs = envs
         self._policy = policy
         self._seed = seed
-        self._waiting: deque[Episode] = deque()
+        self._env = env
+        self._waiting: deque[EpisodeSpec] = deque()
         self._playing: dict[int, _Playing] = {}  # by env
         self._over: deque[Played] = deque()
         self._stopped = threading.Event()
@@ -71,17 +75,17 @@ class Collector:
 
     @property
     def has_room(self) -> bool:
-        """Whether there are more envs than episodes to play."""
+        """Whether there are more envs than episodes that wait or are being played."""
         return len(self._waiting) + len(self._playing) < self._envs.num_envs
 
-    def begin(self, episodes: Sequence[Episode]) -> None:
-        """Let these episodes be played as envs become free."""
+    def begin(self, episodes: Sequence[EpisodeSpec]) -> None:
+        """Queue these episodes; they start as envs become free."""
         self._waiting.extend(episodes)
 
     def play(self) -> Iterator[Played]:
-        """Play on, and yield each episode that is over, until none is left. More may be begun meanwhile.
+        """Play the queued episodes, and yield each when it is over. More may be queued meanwhile.
 
-        The caller may leave off at any time, and go on later with another call: what was under way is kept.
+        The caller may abandon the iterator and resume with another call: episodes under way are kept.
         """
         self._note_time(paused=True)
         while (self._waiting or self._playing or self._over) and not self._stopped.is_set():
@@ -98,14 +102,14 @@ class Collector:
                 self._send(replies)
 
     def collect(
-        self, episodes: Sequence[Episode], *, on_finish: Callable[[Trajectory], None] | None = None
+        self, episodes: Sequence[EpisodeSpec], *, on_finish: Callable[[Trajectory], None] | None = None
     ) -> list[Trajectory]:
-        """Play these episodes, and return one trajectory for each, in order. `on_finish` is told of each as it ends.
+        """Play these episodes and return their trajectories, in order. `on_finish` is called with each when it is over.
 
-        Raises ValueError for episodes of equal numbers.
+        Raises ValueError for episodes with equal numbers.
         """
         if len({episode.number for episode in episodes}) < len(episodes):
-            raise ValueError("episodes share a number; expected a number of its own for each")
+            raise ValueError("some episodes have the same number; expected a unique number for each")
         self.begin(episodes)
         finished: dict[int, Trajectory] = {}
         for episode, trajectory in self.play():
@@ -115,40 +119,40 @@ class Collector:
         return [finished[episode.number] for episode in episodes]
 
     def stop(self) -> None:
-        """Let `play` end as soon as it can, whichever thread it runs in, and for good."""
+        """Make `play` return as soon as possible, in whichever thread it runs. It cannot be resumed."""
         self._stopped.set()
 
-    def take_shares(self) -> dict[Place, float]:
-        """Return where the envs' time went since this was last called, as parts of 1.
+    def take_time_fractions(self) -> dict[Stage, float]:
+        """Return the fractions of the envs' time since the last call, by stage; they add up to 1.
 
-        In "env" an env acts or is reset, or waits for its worker to do so; in "generation" its page is with the policy; in
-        "queue" it waits for this collector or whoever drives it; "idle" it has no episode.
+        "env": the env acts, is reset, or waits for its worker. "generation": the policy computes its reply. "queue": it waits for
+        this collector or its caller. "idle": it has no episode.
         """
-        spent_s = self.take_spent()
+        spent_s = self.take_stage_seconds()
         total = sum(spent_s.values()) or 1.0
-        return {place: spent / total for place, spent in spent_s.items()}
+        return {stage: spent / total for stage, spent in spent_s.items()}
 
-    def take_spent(self) -> dict[Place, float]:
-        """Return the same in seconds of all envs together."""
+    def take_stage_seconds(self) -> dict[Stage, float]:
+        """Return the seconds since the last call, by stage, of all envs together."""
         self._note_time()
         spent_s, self._spent = self._spent, _nothing_spent()
         return spent_s
 
     # Inside.
 
-    def _are_in(self, place: Place) -> bool:
-        return any(playing.place == place for playing in self._playing.values())
+    def _are_in(self, stage: Stage) -> bool:
+        return any(playing.stage == stage for playing in self._playing.values())
 
     def _note_time(self, *, paused: bool = False) -> None:
-        """Book the time since the last note on the places where the episodes are; while paused, all of them wait for us."""
+        """Add the time since the last call to the episodes' stages; while paused, all of them wait for the collector."""
         now = time.perf_counter()
         for playing in self._playing.values():
-            self._spent["queue" if paused else playing.place] += now - self._noted_s
+            self._spent["queue" if paused else playing.stage] += now - self._noted_s
         self._spent["idle"] += (now - self._noted_s) * (self._envs.num_envs - len(self._playing))
         self._noted_s = now
 
     def _enter_envs(self) -> None:
-        """Begin waiting episodes in the envs that are free, those of low numbers first."""
+        """Start waiting episodes in the free envs, in the order of the env ids."""
         free = [env_id for env_id in range(self._envs.num_envs) if env_id not in self._playing] if self._waiting else []
         for env_id in free[: len(self._waiting)]:
             episode = self._waiting.popleft()
@@ -156,9 +160,9 @@ class Collector:
             self._envs.async_reset([episode.seed], [{"task": episode.task}], [env_id])
 
     def _ask(self, results: Mapping[int, Result]) -> None:
-        """Take what came of resets and steps: episodes end, and the others' pages go to the policy."""
+        """Handle the results of resets and steps: finish episodes that are over, and ask the policy about the other pages."""
         for env_id in results:
-            self._playing[env_id].place = "queue"
+            self._playing[env_id].stage = "queue"
         requests = []
         for env_id, result in results.items():
             playing = self._playing[env_id]
@@ -178,11 +182,11 @@ class Collector:
         if requests:
             self._policy.ask(requests)
         for request in requests:
-            self._playing[request.slot].place = "generation"
+            self._playing[request.slot].stage = "generation"
         self._note_time()
 
     def _send(self, replies: Sequence[tuple[int, Reply]]) -> None:
-        """Let envs act on replies; where there is none, the episode ends."""
+        """Send replies to the envs; an episode without a reply ends."""
         for env_id, reply in replies:
             playing = self._playing[env_id]
             if reply.failure:
@@ -193,7 +197,7 @@ class Collector:
             if reply.too_long:
                 self._finish(env_id, "too_long")
                 continue
-            playing.reply, playing.place = reply, "env"
+            playing.reply, playing.stage = reply, "env"
             self._envs.send([reply.text], [env_id])
 
     def _finish(self, env_id: int, ending: Ending, reward: float = 0.0, failure: str = "") -> None:
@@ -208,17 +212,18 @@ class Collector:
             policy_version=playing.policy_version or 0,
             verdicts=tuple(playing.info.get("verdicts", ())),
             failure=failure,
+            env=self._env,
         )
         self._over.append(Played(playing.episode, trajectory))
 
 
-def _nothing_spent() -> dict[Place, float]:
-    """The seconds that all envs together spent in each place."""
+def _nothing_spent() -> dict[Stage, float]:
+    """Return zero seconds for each stage."""
     return {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
 
 
 def sampling_seed(run_seed: int, episode: int, step: int) -> int:
-    """Return the seed of what is sampled at one step of one episode: 63 bits that depend on nothing else.
+    """Return the seed for sampling at one step of one episode: 63 bits that depend on the arguments only.
 
     >>> sampling_seed(0, 1, 2) == sampling_seed(0, 1, 2) != sampling_seed(0, 2, 1)
     True
@@ -226,6 +231,6 @@ def sampling_seed(run_seed: int, episode: int, step: int) -> int:
     return int.from_bytes(blake2b(f"{run_seed}/{episode}/{step}".encode(), digest_size=8).digest()) >> 1
 
 
-def group_episodes(task: Task, group: int, size: int) -> list[Episode]:
-    """Return the episodes of one group of a run: all of one task, from one seed, numbered after those of the groups before."""
-    return [Episode(task, group, group * size + member, group) for member in range(size)]
+def group_episodes(task: Task, group: int, size: int) -> list[EpisodeSpec]:
+    """Return the episodes of one group of a run: equal tasks and seeds, with numbers that follow those of earlier groups."""
+    return [EpisodeSpec(task, group, group * size + member, group) for member in range(size)]

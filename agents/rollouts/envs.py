@@ -1,4 +1,4 @@
-"""Envs: many of them side by side, in this process or elsewhere. One Protocol, so that rollouts do not know where they live."""
+"""Many envs behind one asynchronous Protocol, in this process or in others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -14,52 +14,51 @@ from webarena_gym.vector import INFRASTRUCTURE_ERRORS, Result, WebArenaLiteVecto
 
 
 class Envs(Protocol):
-    """Envs by number, each of which does one thing at a time; whoever is ready first is handed out first.
+    """Several envs with ids, each with at most one reset or step under way. Results come in the order of completion.
 
-    They have no autoreset: an episode that is over stays over until `async_reset`. `webarena_gym.vector.WebArenaLiteVector` with
-    `autoreset_mode="Disabled"` is one of them, and so is `InProcessEnvs`.
+    There is no autoreset: after the end of an episode an env waits for `async_reset`. `InProcessEnvs` implements this Protocol, and so
+    does `webarena_gym.vector.WebArenaLiteVector` with `autoreset_mode="Disabled"`.
 
-    An episode that breaks through no fault of the policy (a lost worker, a dead browser, a server that has gone) is no
-    exception: it ends with `truncated` and with `info["failure"]` to say why, and its reward means nothing (NaN, or 0). That
-    may happen to a reset as to a step, and the next reset of that env may succeed. Any other exception in an env is a bug,
-    and is raised by `poll`.
+    An episode that fails for reasons other than the policy (a lost worker, a dead browser, an unreachable server) raises nothing: it
+    ends with `truncated`, `info["failure"]` gives the reason, and its reward (NaN or 0) has no meaning. This can happen in a reset and
+    in a step; the next reset of the env may succeed. Any other exception in an env is a bug, and `poll` raises it.
     """
 
     @property
     def num_envs(self) -> int:
-        """How many envs there are; their ids are 0 to `num_envs` - 1."""
+        """The number of envs; their ids are 0 to `num_envs` - 1."""
         ...
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Let these envs begin an episode each, with one seed and one dictionary of options for each; does not wait.
+        """Start an episode in each of these envs, with one seed and one dictionary of options for each; does not wait.
 
-        `options` holds "task": a Task. `poll` returns each as a Result with the reward 0. May be called for an env whose
-        episode is not over, but not for one that has something under way.
+        `options` holds "task": a Task. `poll` returns the first page as a Result with the reward 0. An env's episode need not be over,
+        but its last result must have been taken.
         """
         ...
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
-        """Let these envs take one action each; does not wait. `poll` returns what comes of it."""
+        """Send one action to each of these envs; does not wait. `poll` returns the results."""
         ...
 
     def poll(self, timeout_s: float | None = None) -> Mapping[int, Result]:
-        """Return the Results (observation, reward, terminated, truncated, info) of all envs that are ready, by env id.
+        """Return the Results (observation, reward, terminated, truncated, info) that are ready, by env id.
 
-        They come in the order in which they became ready; each is handed out once. If none is ready, wait for the first at
-        most `timeout_s` seconds (0: do not wait; None: as long as it takes). The result is empty when the time is over, and
-        at once when nothing is under way.
+        They are in the order of completion, and each is returned once. If none is ready, wait for the first at most `timeout_s`
+        seconds (0: do not wait; None: without limit). Returns an empty mapping after a timeout, and at once when nothing is under
+        way.
         """
         ...
 
     def close(self) -> None:
-        """Let go of the envs and their processes."""
+        """Close the envs and end their processes."""
         ...
 
 
 class InProcessEnvs:
-    """Envs in this process, made when they are needed.
+    """Envs in this process, created at their first reset.
 
-    They work when they are polled, in the order in which they were told to, so that equal runs are equal in everything.
+    All work is done inside `poll`, in the order of the calls, so equal runs give equal results.
     """
 
     def __init__(self, make_env: Callable[[], gymnasium.Env[str, str]], num_envs: int) -> None:
@@ -69,17 +68,17 @@ class InProcessEnvs:
         self._under_way: dict[int, Callable[[], Result]] = {}
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Let these envs begin an episode each."""
+        """Start an episode in each of these envs."""
         for env_seed, env_options, env_id in zip(seed, options, env_ids, strict=True):
             self._under_way[env_id] = partial(self._reset, env_id, env_seed, env_options)
 
     def send(self, actions: Sequence[str], env_ids: Sequence[int]) -> None:
-        """Let these envs take one action each."""
+        """Send one action to each of these envs."""
         for action, env_id in zip(actions, env_ids, strict=True):
             self._under_way[env_id] = partial(self._step, env_id, action)
 
-    def poll(self, timeout_s: float | None = None) -> dict[int, Result]:  # noqa: ARG002 - nobody else works meanwhile
-        """Let all envs do what they were told, and return what came of it."""
+    def poll(self, timeout_s: float | None = None) -> dict[int, Result]:  # noqa: ARG002 - the work is done here, so there is nothing to wait for
+        """Do the resets and steps that were asked for, and return their results."""
         under_way, self._under_way = self._under_way, {}
         results = {}
         for env_id, work in under_way.items():
@@ -91,7 +90,7 @@ class InProcessEnvs:
         return results
 
     def local(self, env_id: int) -> Any:
-        """Return the env itself, unwrapped, for whoever looks behind its page."""
+        """Return the unwrapped env, for policies that read more than the observation."""
         return self._env(env_id).unwrapped
 
     def close(self) -> None:
@@ -117,7 +116,7 @@ class InProcessEnvs:
 def create_envs(
     tasks: Sequence[Task], num_envs: int, *, workers: int = 0, env_id: str = ENV_ID, **env_arguments: Any
 ) -> InProcessEnvs | WebArenaLiteVector:
-    """Return envs for these tasks: in this process without workers, else in so many worker processes."""
+    """Return envs for these tasks: in this process if `workers` is 0, else in that many worker processes."""
     make_env = partial(gymnasium.make, env_id, disable_env_checker=True)
     if not workers:
         return InProcessEnvs(partial(make_env, tasks=tasks, **env_arguments), num_envs)

@@ -12,7 +12,7 @@ from typing import Any
 import gymnasium
 
 from agents.data.trajectories import Trajectory
-from agents.rollouts.collector import Episode, group_episodes, sampling_seed
+from agents.rollouts.collector import EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.groups import Group
 from agents.rollouts.policies import Policy, Reply, Request
@@ -71,7 +71,7 @@ def fork_groups(
 def fork(
     envs: Sequence[gymnasium.Env[str, str]],
     policy: Policy,
-    episode: Episode,
+    episode: EpisodeSpec,
     trajectory: Trajectory,
     *,
     starts: Sequence[int],
@@ -113,7 +113,7 @@ def fork(
     return replace(trajectory, steps=tuple(steps))
 
 
-def _replay(env: Any, episode: Episode, trajectory: Trajectory, starts: Sequence[int]) -> dict[int, Any]:
+def _replay(env: Any, episode: EpisodeSpec, trajectory: Trajectory, starts: Sequence[int]) -> dict[int, Any]:
     """Play the trajectory again and return a snapshot before each of these steps."""
     snapshots = {}
     _, info = env.reset(seed=episode.seed, options={"task": episode.task})

@@ -5,7 +5,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from agents.data.trajectories import Trajectory
-from agents.rollouts.collector import Collector, Place, group_episodes
+from agents.rollouts.collector import Collector, Stage, group_episodes
 from agents.rollouts.players import Players
 from agents.rollouts.settings import RolloutSettings
 from webarena_gym.tasks import Task
@@ -39,7 +39,7 @@ class RolloutBatch(NamedTuple):
     groups: list[Group]
     replaced: list[Group]  # equal ones, for which dynamic sampling played others
     stale: int  # groups that were dropped
-    shares: dict[Place, float]  # where the envs' time went
+    shares: dict[Stage, float]  # where the envs' time went
 
     @property
     def trajectories(self) -> list[Trajectory]:
@@ -129,7 +129,7 @@ class GroupStream:
             if len(groups) == wanted:
                 break
             self._begin(len(groups))
-        return RolloutBatch(sorted(groups), sorted(replaced), stale, self._collector.take_shares())
+        return RolloutBatch(sorted(groups), sorted(replaced), stale, self._collector.take_time_fractions())
 
     def _begin(self, finished: int) -> None:
         """Begin groups while envs are free and there is room for what is under way and what is finished."""

@@ -1,7 +1,7 @@
-"""Players: processes that play episodes side by side, each with envs, a policy and one thread of its own.
+"""Players: worker processes that play episodes in parallel, each with its own envs, policy and a single thread.
 
-A small model gains nothing from several threads: they cost more than they give. Several processes, each of which plays some of
-the episodes with a copy of the model, use all cores. To whoever drives them they are what a `Collector` is.
+For a small model several threads cost more than they gain. Several processes, each with a copy of the model, use all cores.
+`Players` has the interface of a `Collector`.
 """
 
 import multiprocessing
@@ -20,31 +20,36 @@ import cloudpickle  # type: ignore[import-untyped]
 import torch
 from torch import nn
 
-from agents.rollouts.collector import Collector, Episode, Place, Played
+from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy
+from agents.settings import EnvSettings
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
 _PRELOADED = ["webarena_gym.env", "agents.evaluate"]
-_ENDING_S = 5.0
-_WORTH_A_PROCESS = 16  # episodes; a process takes a second or more to begin
+_ENDING_S = 5.0  # how long a process may take to end by itself
+_WORTH_A_PROCESS = 16  # episodes; starting a process takes a second or more
 
 
 class Player(NamedTuple):
-    """What one process plays with. `load` takes the parameters of the learner's model, and their version."""
+    """The envs and the policy of one process, and the settings of the envs, which trajectories keep.
+
+    `load` is called with the parameters of the learner's model and their version.
+    """
 
     envs: Envs
     policy: Policy
     load: Callable[[dict[str, torch.Tensor], int], None] | None = None
+    env: EnvSettings | None = None
 
 
 class PlayerError(Exception):
-    """A process that played has ended, or could not be begun."""
+    """A worker process has ended or could not be started."""
 
 
 class _Begin(NamedTuple):
-    episodes: list[Episode]
+    episodes: list[EpisodeSpec]
 
 
 class _Load(NamedTuple):
@@ -53,10 +58,10 @@ class _Load(NamedTuple):
 
 
 class _Report(NamedTuple):
-    """One episode that is over, and what its process has spent since its last report."""
+    """One episode that is over, and what its process has used since its last report."""
 
     played: Played
-    spent_s: dict[Place, float]
+    spent_s: dict[Stage, float]
     replied: int
     generated_tokens: int
     cpu_s: float
@@ -70,12 +75,12 @@ class _Process:
 
 
 class Players:
-    """Plays episodes in `processes` processes; each group of episodes is played by one of them.
+    """Plays episodes in `processes` processes; all episodes of a group are played by one process.
 
-    `make_player` makes what a process plays with; it may be anything that cloudpickle takes. `num_envs` is how many episodes are
-    under way in all processes together. `seed` is the run's: equal runs play equal episodes, for any number of processes.
+    `make_player` is called in each process and must be picklable by cloudpickle. `num_envs` is the number of episodes that are under
+    way in all processes together. `seed` is the run's: equal runs play equal episodes with any number of processes.
 
-    An error in a process is raised here, with its traceback as a note. Raises PlayerError for a process that is lost.
+    An exception in a process is raised here, with its traceback as a note. Raises PlayerError for a process that is lost.
     """
 
     def __init__(self, make_player: Callable[[], Player], processes: int, *, num_envs: int, seed: int = 0) -> None:
@@ -85,10 +90,10 @@ class Players:
         self.cpu_s = 0.0
         self._num_envs = num_envs
         self._stopped = threading.Event()
-        self._spent_s: dict[Place, float] = {}
+        self._spent_s: dict[Stage, float] = {}
         context: Any = multiprocessing.get_context(CONTEXTS[0])
         if CONTEXTS[0] == "forkserver":
-            context.set_forkserver_preload(_PRELOADED)  # torch takes seconds to import; its server does so once
+            context.set_forkserver_preload(_PRELOADED)  # importing torch takes seconds, so the fork server does it once
         content = cloudpickle.dumps(make_player)
         self._processes: list[_Process] = []
         for _ in range(processes):
@@ -101,12 +106,12 @@ class Players:
 
     @property
     def has_room(self) -> bool:
-        """Whether there are more envs than episodes to play."""
+        """Whether there are more envs than episodes under way."""
         return sum(len(process.under_way) for process in self._processes) < self._num_envs
 
-    def begin(self, episodes: Sequence[Episode]) -> None:
-        """Let these episodes be played, those of a group by the process that has the fewest under way."""
-        groups: dict[int, list[Episode]] = {}
+    def begin(self, episodes: Sequence[EpisodeSpec]) -> None:
+        """Queue these episodes; each group goes to the process with the fewest episodes under way."""
+        groups: dict[int, list[EpisodeSpec]] = {}
         for episode in episodes:
             groups.setdefault(episode.group, []).append(episode)
         for members in groups.values():
@@ -115,7 +120,7 @@ class Players:
             self._send(chosen, _Begin(members))
 
     def play(self) -> Iterator[Played]:
-        """Play on, and yield each episode that is over, until none is left. More may be begun meanwhile."""
+        """Yield each episode when it is over, until none is left. More may be queued meanwhile."""
         while not self._stopped.is_set() and (busy := [process for process in self._processes if process.under_way]):
             ready = wait([process.connection for process in busy])
             for process in busy:
@@ -123,21 +128,20 @@ class Players:
                     yield self._take(process)
 
     def load(self, model: nn.Module, version: int) -> None:
-        """Let all processes go on with the parameters that a model has now, of the given version."""
+        """Send the present parameters of a model, of the given version, to all processes."""
         content = BytesIO()
         torch.save(model.state_dict(), content)
         for process in self._processes:
             self._send(process, _Load(content.getvalue(), version))
 
-    def take_shares(self) -> dict[Place, float]:
-        """Return where the envs' time went, as `Collector.take_shares` does, over the episodes that were reported since the last call."""
-        total = sum(self._spent_s.values()) or 1.0
-        shares = {place: spent / total for place, spent in self._spent_s.items()}
-        self._spent_s = {}
-        return shares
+    def take_time_fractions(self) -> dict[Stage, float]:
+        """Return what `Collector.take_time_fractions` does, for the episodes that ended since the last call."""
+        spent_s, self._spent_s = self._spent_s, {}
+        total = sum(spent_s.values()) or 1.0
+        return {stage: spent / total for stage, spent in spent_s.items()}
 
     def stop(self) -> None:
-        """Let `play` end after the next episode, and for good."""
+        """Make `play` return after the next episode. It cannot be resumed."""
         self._stopped.set()
 
     def close(self) -> None:
@@ -168,8 +172,8 @@ class Players:
         if isinstance(report, Exception):
             raise report
         process.under_way.discard(report.played.episode.number)
-        for place, spent in report.spent_s.items():
-            self._spent_s[place] = self._spent_s.get(place, 0.0) + spent
+        for stage, spent in report.spent_s.items():
+            self._spent_s[stage] = self._spent_s.get(stage, 0.0) + spent
         self.replied += report.replied
         self.generated_tokens += report.generated_tokens
         self.cpu_s += report.cpu_s
@@ -177,7 +181,7 @@ class Players:
 
 
 def process_count(processes: int, episodes: int) -> int:
-    """Return how many processes are to play so many episodes: as many as wanted, or for 0 one for each core, if there is enough to do."""
+    """Return the number of processes for so many episodes: `processes`, or if that is 0, one per core but none for too few episodes."""
     return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
 
 
@@ -187,19 +191,19 @@ def _end_of(process: _Process) -> str:
 
 
 def _play(connection: Connection, make_player: bytes, seed: int) -> None:
-    """Play what the other side begins until it closes the connection."""
+    """Play the episodes that come over the connection until it is closed."""
     torch.set_num_threads(1)
     messages: queue.SimpleQueue[_Begin | _Load | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the other side never waits
+    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the sender never blocks
     try:
         with ExitStack() as stack:
             player: Player = cloudpickle.loads(make_player)()
             stack.enter_context(closing(player.envs))
             stack.enter_context(closing(player.policy))
-            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed))
+            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
     except (BrokenPipeError, ConnectionResetError):
         return
-    except Exception as error:  # noqa: BLE001 - whatever it is, the other side is to see it
+    except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
         error.add_note("In a process that played:\n" + "".join(traceback.format_exception(error)).rstrip())
         connection.send(error)
 
@@ -233,8 +237,8 @@ def _play_all(
             policy = player.policy
             now = (policy.replied, policy.generated_tokens) if isinstance(policy, LanguageModelPolicy) else (0, 0)
             cpu_now_s = time.process_time()
-            report = _Report(played, collector.take_spent(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
+            report = _Report(played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
             connection.send(report)
             (replied, generated), cpu_s = now, cpu_now_s
             if not messages.empty():
-                break  # `play` goes on with what is under way
+                break  # the next call of `play` resumes what is under way

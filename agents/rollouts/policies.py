@@ -1,4 +1,4 @@
-"""Whatever chooses the next reply: a random one, the expert, or a language model."""
+"""Policies choose replies for many envs at once: at random, as the reference solution, or with a language model."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -15,48 +15,48 @@ from webarena_gym.tasks import Expert
 
 
 class Request(NamedTuple):
-    """An env that waits for a reply. Equal requests with equal seeds get equal replies, whatever else is under way."""
+    """An env that waits for a reply. Equal requests get equal replies, whatever other requests are under way."""
 
-    slot: int  # tells envs apart; each waits for one reply at a time
-    env: Any  # unwrapped, for those who look behind the page; None where it lives in another process
+    slot: int  # identifies the env, which waits for one reply at a time
+    env: Any  # unwrapped, for policies that read more than the observation; None if it is in another process
     info: Mapping[str, Any]
-    seed: int = 0  # of all that is random in the reply
+    seed: int = 0  # of all random draws of the reply
 
 
 class Reply(NamedTuple):
-    """What a policy says; a language model also gives the exact tokens and their log-probabilities."""
+    """The text of a reply; from a language model also its tokens and their log-probabilities."""
 
     text: str
     prompt_ids: Ids = ()
     response_ids: Ids = ()
     logprobs: tuple[float, ...] = ()
-    too_long: bool = False  # the prompt does not fit the model; there is no reply
-    failure: str = ""  # why there is no reply, through no fault of the policy: the episode says nothing
-    policy_version: int = 0  # of the weights that began the reply
+    too_long: bool = False  # there is no reply, because the prompt is too long for the model
+    failure: str = ""  # why there is no reply, for reasons other than the policy; the episode does not count
+    policy_version: int = 0  # of the parameters that sampled the first token
 
 
 class Policy(Protocol):
-    """Chooses replies for many envs at once; whoever is answered first goes on."""
+    """Chooses replies for many envs at once; they are returned in the order of completion."""
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Take requests. Does not wait for replies, and never for those of earlier requests."""
+        """Accept requests; does not wait for any reply."""
         ...
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return the replies that are complete, each with its request's slot; each is handed out once.
+        """Return the replies that are complete, each with its request's slot; each is returned once.
 
-        If there is none, wait for the first at most `timeout_s` seconds (0: do not wait; None: as long as it takes). The list
-        is empty when the time is over, and at once when nothing has been asked.
+        If there is none, wait for the first at most `timeout_s` seconds (0: do not wait; None: without limit). The list is empty after
+        a timeout, and at once when no request is under way.
         """
         ...
 
     def close(self) -> None:
-        """Let go of what it samples with."""
+        """Release the engine or connection that it samples with."""
         ...
 
 
 class ScriptedPolicy:
-    """Replies at once with what a function makes of each request."""
+    """Replies with the result of a function of each request."""
 
     def __init__(self, choose: Callable[[Request], str]) -> None:
         self._choose = choose
@@ -72,21 +72,21 @@ class ScriptedPolicy:
         return ready
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing, as there is nothing to release."""
 
 
 @dataclass(frozen=True)
 class RandomReplies:
-    """Do something that the page allows: click, type words of the goal, choose options, or leave with a word of the page.
+    """Random valid actions: click, type words of the goal, choose options, or exit with a word of the page.
 
-    They leave with probability `exit_rate` at each step, half the time without an answer. They never claim that a task cannot
-    be done: that is no text of a page, and saying it blindly earns the tasks whose right answer it is.
+    The exit has probability `exit_rate` at each step; half of the exits have no answer. "N/A" is never answered, since it would solve
+    the tasks whose right answer it is without reading a page.
     """
 
     exit_rate: float = 0.15
 
     def __call__(self, request: Request) -> str:
-        """Return a random plausible reply. Raises ValueError for an env in another process."""
+        """Return a random valid reply. Raises ValueError for an env in another process."""
         env, rng = look_behind(request), Random(request.seed)
         reply: str = env.dialect.format(self._choose(env.observation.nodes, request.info, rng))
         return reply
@@ -114,7 +114,7 @@ class RandomReplies:
 
 @dataclass
 class ExpertReplies:
-    """Replay the tasks' reference solutions."""
+    """The replies of the tasks' reference solutions."""
 
     _experts: dict[int, Expert] = field(default_factory=dict)
 
@@ -128,19 +128,19 @@ class ExpertReplies:
 
 @dataclass
 class LanguageModelPolicy:
-    """A causal language model behind an engine. It counts its replies and their tokens."""
+    """Replies sampled from a causal language model by an engine. It counts the replies and their tokens."""
 
     engine: Engine
     encoder: PromptEncoder
     max_prompt_tokens: int = 8_000
     replied: int = 0
     generated_tokens: int = 0
-    cpu_s: float = 0.0  # spent in other processes; it samples in this one, or on a server
-    _prompts: dict[int, Ids] = field(default_factory=dict)  # by slot, of what the engine has not answered
+    cpu_s: float = 0.0  # CPU time in other processes: none, as it samples in this one or on a server
+    _prompts: dict[int, Ids] = field(default_factory=dict)  # by slot, of the requests that are under way
     _too_long: list[int] = field(default_factory=list)
 
     def ask(self, requests: Sequence[Request]) -> None:
-        """Submit the prompts that are short enough to the engine."""
+        """Submit the prompts to the engine, except those that are too long."""
         prompts = self.encoder.encode_all([request.info["messages"] for request in requests])
         for request, prompt_ids in zip(requests, prompts, strict=True):
             if len(prompt_ids) > self.max_prompt_tokens:
@@ -150,7 +150,7 @@ class LanguageModelPolicy:
                 self.engine.submit(request.slot, prompt_ids, request.seed)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
-        """Return what the engine has sampled, as text and in the exact tokens."""
+        """Return the sampled replies, as text and as the exact tokens."""
         version = self.engine.policy_version
         ready = [(slot, Reply("", too_long=True, policy_version=version)) for slot in self._too_long]
         self._too_long.clear()
@@ -172,5 +172,5 @@ class LanguageModelPolicy:
 def look_behind(request: Request) -> Any:
     """Return the env of a request. Raises ValueError if it is not in this process."""
     if request.env is None:
-        raise ValueError(f"env {request.slot} lives in another process; this policy looks behind the page: expected workers=0")
+        raise ValueError(f"env {request.slot} is in another process, but this policy reads the env itself: expected workers=0")
     return request.env

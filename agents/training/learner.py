@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from agents.data.tokens import Sample
 from agents.models.adapters import adapt, is_adapted
-from agents.models.batches import Batch, Sharing, batch_logprobs, pack
+from agents.models.batches import PackedBatch, Sharing, batch_logprobs, pack
 from agents.settings import MayChange
 from agents.training import losses
 from agents.training.batch import TrainingBatch
@@ -196,7 +196,7 @@ class Learner:
         )
         return training_batch, losses.mismatch(computed, sampled)
 
-    def _passes(self, training_batch: TrainingBatch) -> list[tuple[Batch, bool]]:
+    def _passes(self, training_batch: TrainingBatch) -> list[tuple[PackedBatch, bool]]:
         """Return this rank's batches, and whether each is idle: only there because all ranks must take equally many passes."""
         part = self._ranks.part(training_batch.samples)
         batches = self._pack([training_batch.samples[index] for index in part])
@@ -205,19 +205,19 @@ class Learner:
         idle = self._pack(training_batch.samples[:1])
         return [(batch, False) for batch in own] + [(batch, True) for batch in idle] * (passes - len(own))
 
-    def _pack(self, samples: Sequence[Sample]) -> list[Batch]:
+    def _pack(self, samples: Sequence[Sample]) -> list[PackedBatch]:
         pad_id, sharing = self.model.config.pad_token_id or 0, self._settings.sharing
         return pack(samples, self._settings.tokens_per_pass, pad_id=pad_id, sharing=sharing, model=self.model)
 
     @torch.no_grad()
-    def _reference_logprobs(self, batch: Batch) -> Tensor | None:
+    def _reference_logprobs(self, batch: PackedBatch) -> Tensor | None:
         return None if self._reference is None else self._logprobs(self._reference, batch)
 
-    def _logprobs(self, weights: Weights, batch: Batch) -> Tensor:
+    def _logprobs(self, weights: Weights, batch: PackedBatch) -> Tensor:
         logprobs: Tensor = weights(batch_logprobs, batch, temperature=self._temperature)
         return logprobs
 
 
-def _gather(batch: Batch, values_S: Sequence[Sequence[float]]) -> Tensor:
+def _gather(batch: PackedBatch, values_S: Sequence[Sequence[float]]) -> Tensor:
     """Return the values of a batch's tokens, shape (N,), from those of all samples."""
     return torch.tensor([value for index in batch.samples for value in values_S[index]])

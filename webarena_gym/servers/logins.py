@@ -10,7 +10,7 @@ from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
-from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.catalogue import HOSTS, SITES
 from webarena_gym.sites.catalogue import Login as Login
 
 _SHOWN = 200  # characters of a page that a message tells

@@ -16,7 +16,7 @@ from agents.evaluation.search.methods import best_of_n, tree_search
 from agents.evaluation.search.values import Value, by_value, confidence, load_critic, majority
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID, flatten
+from agents.settings import ENV_ID, EnvSettings, flatten
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,8 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     with closing(envs), closing(create_policy(sampled)) as policy, tqdm(total=len(tasks), desc="searching", unit="task") as bar:
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
         found = play(local, policy, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
-    evaluation = summarise(tasks, [item.trajectory for item in found])
+    env = EnvSettings(**settings.evaluation.env_arguments())
+    evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
     oracle = summarise(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")

@@ -1,4 +1,4 @@
-"""Engines sample responses: in this process, or behind a server. One Protocol, so that rollouts do not know which it is."""
+"""Engines sample responses of a language model, in this process or on a server, behind one Protocol."""
 
 from typing import NamedTuple, Protocol
 
@@ -10,49 +10,52 @@ from agents.data.tokens import Ids
 class Generation(NamedTuple):
     """One sampled response."""
 
-    response_ids: Ids  # with the end token, unless the limit came first
-    logprobs: tuple[float, ...]  # log p of each under the sampling distribution
-    finished: bool  # False: cut at the limit
-    policy_version: int = 0  # of the weights that sampled its first token
+    response_ids: Ids  # with the end token, unless it was cut off
+    logprobs: tuple[float, ...]  # log-probability of each token under the sampling distribution
+    finished: bool  # False: cut off at the longest length
+    policy_version: int = 0  # of the parameters that sampled the first token
 
 
-class Answer(NamedTuple):
-    """What became of one prompt: a generation, or the reason why there is none."""
+class Completion(NamedTuple):
+    """The result of one request: a generation, or why there is none."""
 
-    ticket: int
+    request_id: int
     generation: Generation | None
     failure: str = ""
 
 
 class Engine(Protocol):
-    """Samples responses to prompts of token ids, many at once; each is handed out as soon as it is complete."""
+    """Samples responses to prompts of token ids. Many requests run at once; each result is returned as soon as it is complete.
+
+    `agents.rollouts.engines.testing` has the tests that every engine must pass.
+    """
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that sample now."""
+        """The version of the parameters that sample now."""
         ...
 
     @property
     def is_idle(self) -> bool:
-        """Whether every prompt that was submitted has been answered and taken."""
+        """Whether the completion of every request has been taken."""
         ...
 
-    def submit(self, ticket: int, prompt_ids: Ids, seed: int) -> None:
-        """Ask for a response to a prompt. It depends on the prompt, the weights and the seed, not on what else is under way."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+        """Request a response to a prompt. It depends on the prompt, the parameters and the seed, and on no other request."""
         ...
 
-    def take(self, timeout_s: float | None = None) -> list[Answer]:
-        """Return the answers that are complete; wait for the first at most `timeout_s` seconds (0: do one slice of work).
+    def take(self, timeout_s: float | None = None) -> list[Completion]:
+        """Return what is complete; wait for the first completion at most `timeout_s` seconds (0: do one slice of work).
 
-        Returns an empty list when the time is over or nothing is under way. A prompt that broke through no fault of the policy
-        is answered with its failure, never with an exception.
+        The list is empty after a timeout, and at once when no request is under way. A request that failed for reasons other than
+        the policy has a completion with its failure; no exception is raised for it.
         """
         ...
 
     def load(self, model: PreTrainedModel, version: int) -> None:
-        """Sample with the weights of this model from now on. What was cached under older weights is not used again."""
+        """Sample with the parameters of this model from now on. Nothing that was cached for older parameters is used again."""
         ...
 
     def close(self) -> None:
-        """Let go of threads, connections and memory."""
+        """Release threads, connections and memory."""
         ...

@@ -1,8 +1,8 @@
 """An engine in this process, for any Hugging Face causal language model whose layers attend over keys and values.
 
-Prompts join between any two steps of those that are being decoded. Equal prompts are read once, and their responses decoded as
-branches of one row; of the others, only what no earlier prompt of the same policy began with is read. What is kept of older
-prompts is forgotten with every `load`. Weights that changed without a `load` are an error, not a stale answer.
+It batches continuously: new requests join between any two decoding steps. Equal prompts are prefilled once, and their responses are
+decoded as branches of one row. Of other prompts only what the prefix cache does not hold is prefilled. Every `load` clears the
+cache. Parameters that changed without a `load` raise an error.
 """
 
 import time
@@ -13,21 +13,20 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
-from agents.models.batches import sampling_logits
-from agents.rollouts.engines import Answer, Engine, Generation
-from agents.rollouts.engines.prefixes import PrefixCache, States
-from agents.rollouts.engines.reading import Unread, evaluating, probe, read, sight_of, weights_of
-from agents.rollouts.engines.tables import Draft, Table
+from agents.rollouts.engines import Completion, Engine, Generation
+from agents.rollouts.engines.decoding import ActiveSequence, DecodeBatch
+from agents.rollouts.engines.prefill import PrefillPrompt, attention_windows, evaluating, parameter_versions, prefill, probe
+from agents.rollouts.engines.prefix_cache import KeyValues, PrefixCache
 
 _STEPS = 8  # of decoding, in one slice of work
-_WAVE_TOKENS = 4096  # read in one slice of work, padding included (a longer prompt is read alone)
+_PREFILL_TOKENS = 4096  # in one forward pass, padding included; a longer prompt has a pass of its own
 
 
 class InProcessEngine:
-    """Samples from a model in this process; all work is done inside `take`.
+    """Samples from a model in this process. All work is done inside `take`.
 
-    `temperature` 0 takes the likeliest token. At most `max_tokens` tokens are under way at once, equal prompts counted once and
-    responses at their limit (one prompt may be more); keys and values of `cache_tokens` tokens of older prompts are kept.
+    `temperature` 0 is greedy decoding. At most `max_tokens` tokens are in decode batches at once: equal prompts count once, a
+    response counts as long as it may become, and a single larger request is allowed. The prefix cache holds `cache_tokens` tokens.
     """
 
     def __init__(
@@ -37,7 +36,6 @@ class InProcessEngine:
         *,
         max_new_tokens: int = 64,
         temperature: float = 1.0,
-        banned_ids: Sequence[int] = (),
         max_tokens: int = 16_384,
         cache_tokens: int = 32_768,
     ) -> None:
@@ -45,87 +43,87 @@ class InProcessEngine:
             raise ValueError(f"max_new_tokens {max_new_tokens}, temperature {temperature}; expected at least 1, and at least 0")
         self._stop_ids = frozenset(stop_ids)
         self._max_new_tokens, self._max_tokens = max_new_tokens, max_tokens
-        self._temperature, self._banned_ids = temperature, tuple(banned_ids)
+        self._temperature = temperature
         self._prefixes = PrefixCache(cache_tokens)
-        self._waiting: dict[Ids, list[Draft]] = {}
-        self._tables: dict[int, Table] = {}
-        self._answers: list[Answer] = []
-        self._tickets: set[int] = set()
+        self._waiting: dict[Ids, list[ActiveSequence]] = {}
+        self._batches: dict[int, DecodeBatch] = {}
+        self._completions: list[Completion] = []
+        self._request_ids: set[int] = set()
         self._model: PreTrainedModel | None = None
         self.load(model, 0)
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that sample now."""
+        """The version of the parameters that sample now."""
         return self._version
 
     @property
     def is_idle(self) -> bool:
-        """Whether every prompt that was submitted has been answered and taken."""
-        return not self._tickets
+        """Whether the completion of every request has been taken."""
+        return not self._request_ids
 
     def load(self, model: PreTrainedModel, version: int) -> None:
-        """Sample with these weights from now on; the same object is fine if it was trained since.
+        """Sample with these parameters from now on. The model may be the same object after an update.
 
-        Responses under way go on under the new weights, which read their prompts and what there is of them again.
+        Responses that are being decoded continue under the new parameters, which prefill their prompts and tokens again.
         """
         if model is not self._model:
-            self._sight = sight_of(model)
-            self._like = probe(model, self._sight)
+            self._windows = attention_windows(model)
+            self._empty = probe(model, self._windows)
         self._model, self._version = model, version
-        self._weights = weights_of(model)
+        self._versions = parameter_versions(model)
         self._prefixes.clear()
-        drafts = [draft for table in self._tables.values() for draft in table.drafts]
-        self._tables.clear()
-        for draft in drafts:
-            self._waiting.setdefault(draft.ids, []).append(draft)
+        sequences = [sequence for batch in self._batches.values() for sequence in batch.sequences]
+        self._batches.clear()
+        for sequence in sequences:
+            self._waiting.setdefault(sequence.ids, []).append(sequence)
 
-    def submit(self, ticket: int, prompt_ids: Ids, seed: int) -> None:
-        """Ask for a response to a prompt. It depends on the prompt, the weights and the seed, not on what else is under way."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+        """Request a response to a prompt. It depends on the prompt, the parameters and the seed, and on no other request."""
         prompt_ids = tuple(prompt_ids)
         vocabulary: int = self._open_model.config.get_text_config().vocab_size
-        if ticket in self._tickets:
-            raise ValueError(f"ticket {ticket} is under way already; expected another")
+        if request_id in self._request_ids:
+            raise ValueError(f"request {request_id} is under way already; expected another id")
         if not prompt_ids:
             raise ValueError("a prompt has no tokens; expected at least one")
         if not 0 <= min(prompt_ids) <= max(prompt_ids) < vocabulary:
             raise ValueError(f"a prompt has tokens {min(prompt_ids)} to {max(prompt_ids)}; expected 0 to {vocabulary - 1}")
         draws = torch.rand(self._max_new_tokens, generator=torch.Generator().manual_seed(seed)).tolist()
-        self._tickets.add(ticket)
-        self._waiting.setdefault(prompt_ids, []).append(Draft(ticket, prompt_ids, draws))
+        self._request_ids.add(request_id)
+        self._waiting.setdefault(prompt_ids, []).append(ActiveSequence(request_id, prompt_ids, draws))
 
-    def take(self, timeout_s: float | None = None) -> list[Answer]:
-        """Return the answers that are complete; work until there is one, or `timeout_s` seconds (0: one slice of work).
+    def take(self, timeout_s: float | None = None) -> list[Completion]:
+        """Return what is complete; work until there is a completion, or `timeout_s` seconds (0: one slice of work).
 
-        A slice reads some prompts if any can join, and otherwise decodes a few tokens of all that are under way.
+        A slice prefills some prompts if any can join, and otherwise decodes a few tokens of all sequences.
         """
         model = self._open_model
         until = None if timeout_s is None else time.monotonic() + timeout_s
-        while self._tickets and not self._answers:
-            if weights_of(model) != self._weights:
+        while self._request_ids and not self._completions:
+            if parameter_versions(model) != self._versions:
                 raise RuntimeError(
-                    f"the weights have changed since version {self._version} was loaded; call load() after an update"
+                    f"the parameters have changed since version {self._version} was loaded; call load() after an update"
                 )
             with evaluating(model), torch.inference_mode():
-                wave = self._next_wave()
-                if wave:
-                    self._read(model, wave)
+                requests = self._next_prefill()
+                if requests:
+                    self._prefill(model, requests)
                 else:
                     self._decode(model)
             if until is not None and time.monotonic() >= until:
                 break
-        answers, self._answers = self._answers, []
-        self._tickets.difference_update(answer.ticket for answer in answers)
-        return answers
+        completions, self._completions = self._completions, []
+        self._request_ids.difference_update(completion.request_id for completion in completions)
+        return completions
 
     def close(self) -> None:
-        """Let go of the model and of all memory; what is under way is lost."""
+        """Release the model and all memory, and drop the requests that are under way."""
         self._model = None
         self._prefixes.clear()
-        self._tables.clear()
+        self._batches.clear()
         self._waiting.clear()
-        self._answers.clear()
-        self._tickets.clear()
+        self._completions.clear()
+        self._request_ids.clear()
 
     @property
     def _open_model(self) -> PreTrainedModel:
@@ -133,112 +131,112 @@ class InProcessEngine:
             raise RuntimeError("the engine is closed")
         return self._model
 
-    def _next_wave(self) -> list[tuple[Unread, list[Draft]]]:
-        """Take prompts that can be read together from those that wait: of like length, as many as there is room for.
+    def _next_prefill(self) -> list[tuple[PrefillPrompt, list[ActiveSequence]]]:
+        """Take prompts of similar length from those that wait, as many as fit into one prefill.
 
-        A prompt that begins like one of them, beyond what is known, waits for the next wave, when that beginning is known.
+        A prompt that shares an uncached block with one of them waits for the next prefill, when that block is cached.
         """
-        tables = self._tables.values()
-        under_way = sum(table.tokens + len(table.drafts) * self._max_new_tokens for table in tables)
-        wave: list[tuple[Unread, list[Draft]]] = []
-        being_read: set[tuple[int, Ids]] = set()
-        for ids, drafts in self._waiting.items():
-            cost = len(ids) + len(drafts) * self._max_new_tokens
+        batches = self._batches.values()
+        under_way = sum(batch.tokens + len(batch.sequences) * self._max_new_tokens for batch in batches)
+        requests: list[tuple[PrefillPrompt, list[ActiveSequence]]] = []
+        being_prefilled: set[tuple[int, Ids]] = set()
+        for ids, sequences in self._waiting.items():
+            cost = len(ids) + len(sequences) * self._max_new_tokens
             if under_way and under_way + cost > self._max_tokens:
                 break
             known, missing = self._prefixes.find(ids)
-            if missing in being_read:
+            if missing in being_prefilled:
                 continue
-            prompt = Unread(ids, known)
-            if wave and not _is_alike([*(other for other, _ in wave), prompt]):
+            prompt = PrefillPrompt(ids, known)
+            if requests and not _fit_together([*(other for other, _ in requests), prompt]):
                 continue
-            wave.append((prompt, drafts))
+            requests.append((prompt, sequences))
             under_way += cost
             if missing:
-                being_read.add(missing)
-        for prompt, _ in wave:
+                being_prefilled.add(missing)
+        for prompt, _ in requests:
             del self._waiting[prompt.ids]
-        return wave
+        return requests
 
-    def _read(self, model: PreTrainedModel, wave: Sequence[tuple[Unread, list[Draft]]]) -> None:
-        """Read prompts, sample the first token of each response, and let them join those that are decoded."""
-        logits, columns = read(model, self._sight, self._like, [prompt for prompt, _ in wave])
-        widths = torch.tensor([len(drafts) for _, drafts in wave], device=logits.device)
-        drafts = [draft for _, drafts in wave for draft in drafts]
-        finished = set(map(id, self._extend(drafts, logits.repeat_interleave(widths, dim=0))))
-        newcomers: dict[int, list[tuple[States, list[Draft]]]] = {}
-        past = columns.end - max(prompt.new_tokens for prompt, _ in wave)
-        for row, (prompt, drafts) in enumerate(wave):
-            states = columns.read(row, past - prompt.known_tokens, past + prompt.new_tokens)
+    def _prefill(self, model: PreTrainedModel, requests: Sequence[tuple[PrefillPrompt, list[ActiveSequence]]]) -> None:
+        """Prefill prompts, sample the first token of each response, and add the sequences to the decode batches."""
+        logits, buffer = prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
+        widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
+        sequences = [sequence for _, sequences in requests for sequence in sequences]
+        finished = set(map(id, self._extend(sequences, logits.repeat_interleave(widths, dim=0))))
+        newcomers: dict[int, list[tuple[KeyValues, list[ActiveSequence]]]] = {}
+        past = buffer.end - max(prompt.new_tokens for prompt, _ in requests)
+        for row, (prompt, sequences) in enumerate(requests):
+            states = buffer.read(row, past - prompt.cached_tokens, past + prompt.new_tokens)
             self._prefixes.add(prompt.ids, states)
-            if going_on := [draft for draft in drafts if id(draft) not in finished]:
+            if going_on := [sequence for sequence in sequences if id(sequence) not in finished]:
                 newcomers.setdefault(len(going_on).bit_length(), []).append((states, going_on))
-        # Rows of like width share a table, since all rows of a table are computed as wide as its widest.
+        # Rows with similar numbers of sequences share a batch, since all rows of a batch are padded to the largest number.
         for width, rows in newcomers.items():
-            self._tables.setdefault(width, Table(self._like, self._sight)).join(rows)
+            self._batches.setdefault(width, DecodeBatch(self._empty, self._windows)).join(rows)
 
     def _decode(self, model: PreTrainedModel) -> None:
         for _ in range(_STEPS):
-            for width, table in list(self._tables.items()):
-                hidden = table.step(model)
-                if finished := self._extend(table.drafts, model.get_output_embeddings()(hidden)):
-                    table.leave(finished)
-                    if not table.drafts:
-                        del self._tables[width]
-            if self._answers:
+            for width, batch in list(self._batches.items()):
+                hidden = batch.step(model)
+                if finished := self._extend(batch.sequences, model.get_output_embeddings()(hidden)):
+                    batch.leave(finished)
+                    if not batch.sequences:
+                        del self._batches[width]
+            if self._completions:
                 break
 
-    def _extend(self, drafts: Sequence[Draft], logits_NV: Tensor) -> list[Draft]:
-        """Sample a token for each draft, and return those that are complete by it, which are answered."""
-        draws = torch.tensor([draft.draws[len(draft.response_ids)] for draft in drafts], device=logits_NV.device)
+    def _extend(self, sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> list[ActiveSequence]:
+        """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
+        draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
         tokens, logprobs = self._sample(logits_NV, draws)
         finished = []
-        for draft, token, logprob in zip(drafts, tokens.tolist(), logprobs.tolist(), strict=True):
-            if not draft.response_ids:
-                draft.policy_version = self._version
-            draft.response_ids.append(token)
-            draft.logprobs.append(logprob)
+        for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
+            if not sequence.response_ids:
+                sequence.policy_version = self._version
+            sequence.response_ids.append(token)
+            sequence.logprobs.append(logprob)
             stops = token in self._stop_ids
-            if stops or len(draft.response_ids) == self._max_new_tokens:
-                finished.append(draft)
-                generation = Generation(tuple(draft.response_ids), tuple(draft.logprobs), stops, draft.policy_version)
-                self._answers.append(Answer(draft.ticket, generation))
+            if stops or len(sequence.response_ids) == self._max_new_tokens:
+                finished.append(sequence)
+                generation = Generation(tuple(sequence.response_ids), tuple(sequence.logprobs), stops, sequence.policy_version)
+                self._completions.append(Completion(sequence.request_id, generation))
         return finished
 
     def _sample(self, logits_NV: Tensor, draws_N: Tensor) -> tuple[Tensor, Tensor]:
         """Return token ids and their log-probabilities, shape (N,)."""
         if self._temperature == 0:
-            best = sampling_logits(logits_NV, 1.0, self._banned_ids).float().log_softmax(-1).max(-1)
+            best = logits_NV.float().log_softmax(-1).max(-1)
             return best.indices, best.values
-        logprobs = sampling_logits(logits_NV, self._temperature, self._banned_ids).float().log_softmax(-1)
+        logprobs = (logits_NV / self._temperature).float().log_softmax(-1)
         cumulative = logprobs.double().exp().cumsum(-1)
-        # Scaled by the total, which rounding leaves a little off 1, so that the draw always falls inside.
+        # Scaled by the total, which rounding leaves close to 1, so that every draw is below it.
         thresholds = draws_N.double()[:, None] * cumulative[:, -1:]
         picked = torch.searchsorted(cumulative, thresholds, right=True).clamp(max=logits_NV.shape[-1] - 1)
         return picked[:, 0], logprobs.gather(-1, picked)[:, 0]
 
 
 def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> list[Generation]:
-    """Return one response per prompt, in order, from an engine that is idle.
+    """Return one response per prompt, in order, from an idle engine.
 
-    Raises RuntimeError if a prompt was answered with a failure.
+    Raises RuntimeError if a request failed.
     """
     if not engine.is_idle:
-        raise ValueError("the engine has prompts under way; expected an idle one")
-    for ticket, (prompt_ids, seed) in enumerate(zip(prompts, seeds, strict=True)):
-        engine.submit(ticket, prompt_ids, seed)
+        raise ValueError("the engine has requests under way; expected an idle one")
+    for request_id, (prompt_ids, seed) in enumerate(zip(prompts, seeds, strict=True)):
+        engine.submit(request_id, prompt_ids, seed)
     generations: dict[int, Generation] = {}
     while not engine.is_idle:
-        for answer in engine.take():
-            if answer.generation is None:
-                raise RuntimeError(f"prompt {answer.ticket} has no response: {answer.failure}")
-            generations[answer.ticket] = answer.generation
-    return [generations[ticket] for ticket in range(len(prompts))]
+        for completion in engine.take():
+            if completion.generation is None:
+                raise RuntimeError(f"request {completion.request_id} has no response: {completion.failure}")
+            generations[completion.request_id] = completion.generation
+    return [generations[request_id] for request_id in range(len(prompts))]
 
 
-def _is_alike(wave: Sequence[Unread]) -> bool:
-    """Whether prompts can be read in one pass that is small, and little of it padding."""
-    lengths = [prompt.new_tokens for prompt in wave]
-    padded = max(lengths) * len(wave)
-    # With nothing before them, no mask is needed.
-    return padded <= min(_WAVE_TOKENS, 1.125 * sum(lengths)) and len({bool(prompt.known) for prompt in wave}) == 1
+def _fit_together(requests: Sequence[PrefillPrompt]) -> bool:
+    """Return whether one prefill of these prompts is small enough and has little padding."""
+    lengths = [prompt.new_tokens for prompt in requests]
+    padded = max(lengths) * len(requests)
+    # Prompts without a cached prefix need no mask, so the two sorts are not mixed.
+    return padded <= min(_PREFILL_TOKENS, 1.125 * sum(lengths)) and len({bool(prompt.cached) for prompt in requests}) == 1

@@ -1,22 +1,20 @@
-"""An engine behind a vLLM server: token ids in, token ids and log-probabilities out, all over HTTP. Nothing of vLLM is imported.
+"""An engine that samples on a vLLM server over HTTP: token ids in, token ids and log-probabilities out. vLLM is not imported.
 
-The server is a stock one, of vLLM 0.33 or later; it must see the folder that the weights are written to:
+The server is an unmodified vLLM 0.33 or later. It must be able to read the folder that the parameters are written to:
 
     VLLM_SERVER_DEV_MODE=1 vllm serve MODEL --host 127.0.0.1 --logprobs-mode processed_logprobs
 
-The development mode opens the routes that load weights, which no key protects: keep the port private. The processed
-log-probabilities are those of the distribution that is sampled from, as the trainer computes them. A server belongs to one
-engine at a time.
+The development mode opens the routes that load parameters, and no API key protects them: keep the port private. The processed
+log-probabilities are those of the sampling distribution, as the trainer computes them. A server serves one engine at a time.
 
-Written from vLLM's own source and tried on its build for CPUs, not on a GPU. There a head that is tied to the embedding keeps its
-old weights when others are read: on a CPU, serve only models whose head is their own.
+Tried with vLLM's CPU build, not on a GPU. On a CPU, a head that is tied to the embedding keeps its old parameters after a reload:
+serve only models whose head has parameters of its own.
 """
 
 import math
 import shutil
 import threading
 import time
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +23,12 @@ from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
 from agents.models.adapters import merged
-from agents.rollouts.engines import Answer, Generation
-from agents.rollouts.engines.crew import Crew
+from agents.rollouts.engines import Completion, Generation
+from agents.rollouts.engines.pool import RequestPool
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.rest import request_json_patiently
 
-# What a model's own generation config would else put on top of the temperature.
+# Without these, the model's generation config would change the distribution beside the temperature.
 _PLAIN_SAMPLING = {
     "top_p": 1.0,
     "top_k": 0,
@@ -39,28 +37,23 @@ _PLAIN_SAMPLING = {
     "presence_penalty": 0.0,
     "frequency_penalty": 0.0,
 }
-# The strongest bias that the protocol knows. A list of the allowed ids would be the whole vocabulary in every request.
-_BAN = -100.0
 
 
 class VLLMEngine:
     """Samples responses on a vLLM server.
 
-    Equal seeds give equal responses only as far as the server computes alike in batches of any size
-    (`VLLM_BATCH_INVARIANT=1`).
+    Equal seeds give equal responses only if the server's results do not depend on the batch (`VLLM_BATCH_INVARIANT=1`).
 
     Args:
         base_url: where the server listens, without /v1.
-        stop_ids: the tokens that end a response; the model's own end token is none unless it is named here.
-        folder: where weights are written for the server to read; on a disk that both see. Only the newest are kept.
+        stop_ids: the tokens that end a response; the model's own end token counts only if it is named here.
+        folder: where parameters are written for the server to read, on a disk that both can access. Only the newest are kept.
         max_new_tokens: longest response.
-        temperature: of sampling; 0 takes the likeliest token.
-        banned_ids: tokens that must not be sampled.
-        api_key: what the server was started with, if it was.
-        max_requests: how many prompts are on the server at once; the others wait here.
-        timeout_s: how long one response may take, and one loading of weights.
-        deadline_s: how long one prompt may take, with all further tries: a server that is busy or gone is asked again, after
-            growing pauses.
+        temperature: of sampling; 0 is greedy decoding.
+        api_key: the key that the server was started with, if any.
+        max_requests: how many requests are on the server at once; the others wait in this process.
+        timeout_s: how long one attempt at a request may take, and one load of parameters.
+        deadline_s: how long one request may take with all attempts; a busy or unreachable server is tried again after growing pauses.
 
     """
 
@@ -72,7 +65,6 @@ class VLLMEngine:
         *,
         max_new_tokens: int = 64,
         temperature: float = 1.0,
-        banned_ids: Sequence[int] = (),
         api_key: str = "",
         max_requests: int = 64,
         timeout_s: float = 300.0,
@@ -80,7 +72,6 @@ class VLLMEngine:
     ) -> None:
         self._url = base_url.rstrip("/")
         self._folder = folder.resolve()
-        self._banned_ids = frozenset(banned_ids)
         self._stop_ids = stop_ids
         self._fields = {
             **_PLAIN_SAMPLING,
@@ -88,7 +79,6 @@ class VLLMEngine:
             "temperature": temperature,
             "stop_token_ids": sorted(stop_ids),
             "ignore_eos": True,
-            "logit_bias": {str(token): _BAN for token in banned_ids},
             "logprobs": 0,
             "return_token_ids": True,
             "return_weight_versions": True,
@@ -96,11 +86,11 @@ class VLLMEngine:
         self._api_key = api_key
         self._timeout_s = timeout_s
         self._deadline_s = deadline_s
-        self._crew: Crew[Answer] = Crew(max_requests)
+        self._pool: RequestPool[Completion] = RequestPool(max_requests)
         self._version = 0
-        self._weights: str | None = None  # the server's name of the weights that may sample; None: any, "": none
-        # Prompts are sent while no weights are loaded, and weights are loaded while no prompt is under way on the server, so
-        # each response comes from one set of weights.
+        self._weights: str | None = None  # the server's name of the parameters that may sample; None: any, "": none
+        # Requests are sent while no parameters are loading, and parameters are loaded while no request is on the server, so that
+        # one version samples each response.
         self._gate = threading.Condition()
         self._sending = 0
         self._loading = False
@@ -108,28 +98,28 @@ class VLLMEngine:
 
     @property
     def policy_version(self) -> int:
-        """The version of the weights that sample now; 0 until some are loaded."""
+        """The version of the parameters that sample now; 0 until the first `load`."""
         return self._version
 
     @property
     def is_idle(self) -> bool:
-        """Whether every prompt that was submitted has been answered and taken."""
-        return self._crew.is_idle
+        """Whether the completion of every request has been taken."""
+        return self._pool.is_idle
 
-    def submit(self, ticket: int, prompt_ids: Ids, seed: int) -> None:
-        """Ask for a response to a prompt; does not wait."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+        """Request a response to a prompt; does not wait."""
         if not prompt_ids:
-            raise ValueError(f"the prompt of ticket {ticket} has no tokens; expected at least one")
-        self._crew.submit(partial(self._answer, ticket, prompt_ids, seed))
+            raise ValueError(f"the prompt of request {request_id} has no tokens; expected at least one")
+        self._pool.submit(partial(self._complete, request_id, prompt_ids, seed))
 
-    def take(self, timeout_s: float | None = None) -> list[Answer]:
-        """Return the answers that are there; wait for the first at most `timeout_s` seconds."""
-        return self._crew.take(timeout_s)
+    def take(self, timeout_s: float | None = None) -> list[Completion]:
+        """Return what is complete; wait for the first completion at most `timeout_s` seconds."""
+        return self._pool.take(timeout_s)
 
     def load(self, model: PreTrainedModel, version: int) -> None:
-        """Write the weights to the folder and let the server read them; prompts wait as long.
+        """Write the parameters to the folder and let the server load them; requests wait meanwhile.
 
-        Raises ServerError if the server does not take them; then every prompt fails until a later call succeeds.
+        Raises ServerError if the server does not load them; then every request fails until a later call succeeds.
         """
         path = self._folder / f"weights_{version}"
         merged(model).save_pretrained(path)
@@ -151,19 +141,19 @@ class VLLMEngine:
                 shutil.rmtree(old)
 
     def close(self) -> None:
-        """Drop the prompts that have not been sent and wait for the others, without further tries."""
+        """Cancel the requests that have not been sent and wait for the others, without further attempts."""
         self._closed.set()
-        self._crew.close()
+        self._pool.close()
 
-    def _answer(self, ticket: int, prompt_ids: Ids, seed: int) -> Answer:
+    def _complete(self, request_id: int, prompt_ids: Ids, seed: int) -> Completion:
         with self._gate:
             self._gate.wait_for(lambda: not self._loading)
             self._sending += 1
         try:
             said = self._post("/v1/completions", {**self._fields, "prompt": list(prompt_ids), "seed": seed})
-            return Answer(ticket, self._read(said))
+            return Completion(request_id, self._read(said))
         except ServerError as error:
-            return Answer(ticket, None, str(error))
+            return Completion(request_id, None, str(error))
         finally:
             with self._gate:
                 self._sending -= 1
@@ -180,15 +170,17 @@ class VLLMEngine:
         )
 
     def _reset_prefix_cache(self) -> None:
-        """Forget keys and values of older weights; the server refuses for a moment after its last response."""
+        """Clear the server's prefix cache; the server refuses to for a moment after its last response."""
         end, pause_s = time.monotonic() + self._deadline_s, 0.05
         while not self._post("/reset_prefix_cache", {})["success"]:
             if time.monotonic() + pause_s >= end or self._closed.wait(pause_s):
-                raise ServerError(f"{self._url} keeps its prefix cache, which older weights made")
+                raise ServerError(
+                    f"{self._url} does not clear its prefix cache, which holds keys and values of older parameters"
+                )
             pause_s *= 2
 
     def _read(self, said: Any) -> Generation:
-        """Return the generation that the server says it made. Raises ServerError if it cannot be trained on."""
+        """Return the generation in the server's reply. Raises ServerError if it cannot be trained on."""
         try:
             choice = said["choices"][0]
             reason, ids = choice["finish_reason"], tuple(choice["token_ids"])
@@ -200,8 +192,6 @@ class VLLMEngine:
             raise ServerError(f"{self._url} ended a response with {reason!r}; expected 'stop' or 'length'")
         if not ids or len(ids) != len(logprobs) or not all(map(math.isfinite, logprobs)):
             raise ServerError(f"{self._url} answered {len(ids)} ids with the log-probabilities {str(logprobs)[:300]}")
-        if banned := self._banned_ids.intersection(ids):
-            raise ServerError(f"{self._url} sampled the tokens {sorted(banned)}, which are banned")
         if self._weights is not None and weights != [self._weights]:
             raise ServerError(f"{self._url} sampled with the weights {weights}; expected [{self._weights!r}]")
         return Generation(ids, logprobs, ids[-1] in self._stop_ids, self._version)

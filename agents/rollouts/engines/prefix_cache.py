@@ -1,4 +1,4 @@
-"""Keys and values of prompts that were read before, so that the next prompt with the same beginning need not read it again."""
+"""A prefix cache: keys and values of earlier prompts, which later prompts with the same beginning use again."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from torch import Tensor
 
 from agents.data.tokens import Ids
 
-BLOCK = 16  # tokens that are kept, found and dropped together
+BLOCK = 16  # tokens that are stored, found and evicted together
 
 
-class States(NamedTuple):
-    """What a model remembers of n tokens that follow each other."""
+class KeyValues(NamedTuple):
+    """The keys and values of n consecutive tokens, in all layers."""
 
     keys: Tensor  # (layers, heads, n, size)
     values: Tensor  # (layers, heads, n, size), which may be another size
@@ -23,13 +23,13 @@ class States(NamedTuple):
 @dataclass(frozen=True, slots=True, eq=False)
 class _Block:
     number: int
-    states: States
+    states: KeyValues
 
 
 class PrefixCache:
-    """Blocks of tokens with their states, at most `capacity` tokens; those not asked for the longest go first.
+    """Blocks of tokens with their keys and values, at most `capacity` tokens; the least recently used are evicted first.
 
-    A block is known by its tokens and the block before it, so equal beginnings of prompts are held once.
+    The key of a block is its tokens and the number of the block before it, so equal prefixes are stored once.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -37,11 +37,11 @@ class PrefixCache:
         self._blocks: OrderedDict[tuple[int, Ids], _Block] = OrderedDict()
         self._made = 0
 
-    def find(self, ids: Ids) -> tuple[list[States], tuple[int, Ids] | None]:
-        """Return the states of the longest known beginning, block by block, and the name of the first block that is missing.
+    def find(self, ids: Ids) -> tuple[list[KeyValues], tuple[int, Ids] | None]:
+        """Return the keys and values of the longest cached prefix, block by block, and the key of the first missing block.
 
-        At least one token is left to be read, since what follows a prompt is told by reading its last token. The name is None
-        where no whole block is missing, or where it could not be kept.
+        At least one token is never taken from the cache, since the logits after a prompt come from a forward pass over its last
+        token. The key is None if no whole block is missing, or if the capacity is too small for the missing one.
         """
         keys: list[tuple[int, Ids]] = []
         missing, parent = None, 0
@@ -56,8 +56,8 @@ class PrefixCache:
         self._touch(keys)
         return [self._blocks[key].states for key in keys], missing
 
-    def add(self, ids: Ids, states: States) -> None:
-        """Keep the states of all tokens of a prompt, as far as there is room."""
+    def add(self, ids: Ids, states: KeyValues) -> None:
+        """Store the keys and values of a prompt, as many whole blocks as the capacity allows."""
         keys: list[tuple[int, Ids]] = []
         parent = 0
         for start in range(0, min(len(ids), self._capacity) - BLOCK + 1, BLOCK):
@@ -66,7 +66,7 @@ class PrefixCache:
             if block is None:
                 self._made += 1
                 # Copies: a view would hold the whole prompt's memory for as long as one block lives.
-                kept = States(*(part[:, :, start : start + BLOCK].clone() for part in states))
+                kept = KeyValues(*(part[:, :, start : start + BLOCK].clone() for part in states))
                 block = self._blocks[key] = _Block(self._made, kept)
             keys.append(key)
             parent = block.number
@@ -75,19 +75,19 @@ class PrefixCache:
             self._blocks.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all blocks."""
         self._blocks.clear()
 
     def __len__(self) -> int:
-        """Return the number of tokens held."""
+        """Return the number of cached tokens."""
         return len(self._blocks) * BLOCK
 
     def _touch(self, keys: Sequence[tuple[int, Ids]]) -> None:
-        # The last block first: so a block never outlives the one before it, without which it cannot be found.
+        # The last block first, so that a block is evicted before the one before it, without which it cannot be found.
         for key in reversed(keys):
             self._blocks.move_to_end(key)
 
 
-def joined(blocks: Sequence[States]) -> States:
-    """Return the states of blocks that follow each other as one."""
-    return States(torch.cat([block.keys for block in blocks], dim=2), torch.cat([block.values for block in blocks], dim=2))
+def joined(blocks: Sequence[KeyValues]) -> KeyValues:
+    """Return the keys and values of consecutive blocks as one."""
+    return KeyValues(torch.cat([block.keys for block in blocks], dim=2), torch.cat([block.values for block in blocks], dim=2))

@@ -1,4 +1,4 @@
-"""A crew of threads that wait for a server, so that the caller need not."""
+"""A pool of threads that send requests to a server, so that the caller does not wait."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -8,12 +8,12 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Crew(Generic[T]):
-    """Runs calls in at most `size` threads, in the order of asking, and hands out results in the order of completion."""
+class RequestPool(Generic[T]):
+    """Runs requests in at most `size` threads. They start in the order of `submit`; results come in the order of completion."""
 
     def __init__(self, size: int) -> None:
         if size < 1:
-            raise ValueError(f"a crew of {size} can do nothing; expected at least 1")
+            raise ValueError(f"the size of a request pool is {size}; expected at least 1")
         self._executor = ThreadPoolExecutor(size)
         self._done: SimpleQueue[Future[T]] = SimpleQueue()
         self._under_way = 0
@@ -24,15 +24,15 @@ class Crew(Generic[T]):
         return self._under_way == 0
 
     def submit(self, call: Callable[[], T]) -> None:
-        """Run the call as soon as a thread is free; does not wait."""
+        """Queue a request and return at once."""
         future = self._executor.submit(call)
         self._under_way += 1
         future.add_done_callback(self._done.put)
 
     def take(self, timeout_s: float | None = None) -> list[T]:
-        """Return the results that are there; wait for the first at most `timeout_s` seconds.
+        """Return the results that are complete; wait for the first at most `timeout_s` seconds.
 
-        The list is empty when the time is over, and at once when nothing is under way. What a call raised is raised here.
+        The list is empty after a timeout, and at once when no request is under way. An exception of a request is raised here.
         """
         results: list[T] = []
         while self._under_way:
@@ -45,6 +45,6 @@ class Crew(Generic[T]):
         return results
 
     def close(self) -> None:
-        """Drop the calls that have not begun and wait for those that have."""
+        """Cancel the requests that have not started and wait for the others."""
         self._executor.shutdown(cancel_futures=True)
         self._under_way = 0

@@ -1,0 +1,81 @@
+"""What the tests of all sites' generators use: queries on a generated database, and whether equal seeds give equal bytes."""
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from functools import cache
+
+import pytest
+
+from webarena_gym.sites.world import build
+
+_DIGEST = (
+    "import hashlib; from webarena_gym.sites.world import build; print(hashlib.sha256(build({site!r}, {seed})).hexdigest())"
+)
+
+
+@cache
+def content(site, seed):
+    """Return a site's database in a world, as bytes."""
+    return build(site, seed)
+
+
+def opened(site, seed):
+    """Return a connection to a copy of a site's database."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(content(site, seed))
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def worlds(site, seeds):
+    """Return a fixture: a connection to a site's database, in each of these worlds."""
+
+    @pytest.fixture(params=seeds)
+    def db(request):
+        with closing(opened(site, request.param)) as connection:
+            yield connection
+
+    return db
+
+
+def column(db, query, *values):
+    """Return the first column of a query's rows."""
+    return [row[0] for row in db.execute(query, values)]
+
+
+def value(db, query, *values):
+    """Return the first value of a query's first row."""
+    return column(db, query, *values)[0]
+
+
+def none(db, query, *values):
+    """Assert that a query for faults finds nothing."""
+    assert [tuple(row) for row in db.execute(query, values).fetchmany(3)] == []
+
+
+def assert_nothing_shared(site, seeds, query):
+    """Assert that no two worlds have a value of a query's first column in common."""
+    seen = {}
+    for seed in seeds:
+        with closing(opened(site, seed)) as db:
+            for found in column(db, query):
+                assert seen.setdefault(found, seed) == seed
+
+
+def assert_same_bytes_in_any_process(site, seed):
+    """Build a site's database in processes whose string hashes differ, and compare with the one that is built here."""
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", _DIGEST.format(site=site, seed=seed)],
+            env=os.environ | {"PYTHONHASHSEED": hash_seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout.strip()
+        for hash_seed in ("1", "4711")
+    }
+    assert found == {hashlib.sha256(content(site, seed)).hexdigest()}
