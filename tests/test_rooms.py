@@ -1,6 +1,8 @@
 """The rooms of `agents`: few on the top floor, imports between them in one direction, no import circle, no torch where none is needed."""
 
 import ast
+import dataclasses
+import importlib
 import subprocess
 import sys
 from collections import defaultdict
@@ -72,3 +74,29 @@ def test_there_is_no_circle_of_imports():
 def test_token_ids_and_trajectories_need_no_torch(module):
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+
+
+def classes():
+    """Return every class of the packages, with its file."""
+    for package in ("agents", "benchmarks", "webarena_gym"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.ClassDef):
+                    yield path, node
+
+
+def test_no_class_has_more_than_two_bases():
+    # An exception is also each builtin class that callers catch it as.
+    many = [f"{path}: {node.name}" for path, node in classes() if len(node.bases) > 2 and path.name != "errors.py"]
+    assert not many, many
+
+
+def test_no_settings_have_more_than_25_options():
+    kinds = [
+        getattr(importlib.import_module(module_of(path)), node.name)
+        for path, node in classes()
+        if node.name.endswith("Settings") and "sb3" not in path.parts and path.parts[-1] != "method.py"
+    ]
+    assert len(kinds) > 20
+    many = {kind.__name__: len(dataclasses.fields(kind)) for kind in kinds if len(dataclasses.fields(kind)) > 25}
+    assert not many, many
