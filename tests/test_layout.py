@@ -17,6 +17,7 @@ from webarena_gym.observation.labels import MAX_LABEL, Labels
 from webarena_gym.observation.reading import clean
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
+from webarena_gym.pages import dom
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.layout.wording import Wording, table
@@ -83,7 +84,7 @@ def signature(element):
     """Return what an element does, however it looks."""
     form = next(element.iterancestors("form"), None)
     values = [element.get(name) for name in ("name", "value", "type", "form")]
-    options = [forms.option_value(option) for option in element.iter("option")]
+    options = [dom.option_value(option) for option in element.iter("option")]
     return element.tag, unquote(element.get("href", "")), values, options, None if form is None else form.get("action")
 
 
@@ -103,7 +104,7 @@ def usable(root):
 def sent(root):
     """Return what the forms of a page hold."""
     return sorted(
-        (form.get("action", ""), [(field.get("name") or "", forms.value(field)) for field in forms.controls(form)])
+        (form.get("action", ""), [(field.get("name") or "", forms.value(field)) for field in dom.controls(form)])
         for form in root.iter("form")
     )
 

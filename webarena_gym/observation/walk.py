@@ -12,12 +12,11 @@ from webarena_gym.observation.reading import (
     SKIPPED,
     clean,
     controls,
-    is_closed,
     is_control,
-    is_hidden,
     is_loose,
     visible_text,
 )
+from webarena_gym.pages.dom import is_closed, is_withheld
 
 Elements = Literal["id", "label"]
 
@@ -96,7 +95,7 @@ class Walk:
     def visit(self, element: HtmlElement) -> None:
         """Write an element and all that is in it, but not what follows it."""
         tag = element.tag
-        if tag in SKIPPED or not isinstance(tag, str) or is_hidden(element):
+        if tag in SKIPPED or not isinstance(tag, str) or is_withheld(element):
             return
         if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
             self._stand_in(element, hidden)

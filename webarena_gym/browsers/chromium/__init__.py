@@ -17,6 +17,7 @@ from webarena_gym.browsers.chromium.session import Session
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, Tab
 from webarena_gym.browsers.chromium.view import View, place_of
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.traffic import Traffic
@@ -88,7 +89,7 @@ class ChromiumBrowser:
         if target is not None and target.tag == "option":
             self._click_option(target)
             return
-        if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
+        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS:
             refusals.check_form(target)
         self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
 
@@ -115,7 +116,7 @@ class ChromiumBrowser:
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
-            if scripted and "\n" not in entered and forms.kind(element) not in _PICKED_KINDS:
+            if scripted and "\n" not in entered and dom.kind(element) not in _PICKED_KINDS:
                 await handle.select_text(
                     timeout=ACTION_MS
                 )  # from here on with keys, as scripts may put another field in its place
@@ -139,7 +140,7 @@ class ChromiumBrowser:
         if element is not None:
             self._check_shown(element)
             around = (element, *element.iterancestors())
-            focusable = next((part for part in around if forms.is_focusable(part)), None)
+            focusable = next((part for part in around if dom.is_focusable(part)), None)
             if focusable is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         focused = self._look().page.focused
