@@ -112,7 +112,9 @@ def test_an_env_that_breaks_the_contract_is_found(fault, told):
 def test_a_snapshot_that_goes_on_otherwise_is_found(monkeypatch):
     env = WebArenaLite(tasks=list(TASKS))
     usual = WebArenaLite.restore
-    monkeypatch.setattr(WebArenaLite, "restore", lambda self, snapshot: usual(self, snapshot) if snapshot is None else self.reset(seed=3))
+    monkeypatch.setattr(
+        WebArenaLite, "restore", lambda self, snapshot: usual(self, snapshot) if snapshot is None else self.reset(seed=3)
+    )
     with pytest.raises(ConformanceError, match="restored snapshot"):
         check_env(env, actions=['do(action="Wait")'] * 4)
     env.close()

@@ -315,6 +315,8 @@ class Context:
                     self._replayed[url.partition("#")[0]] = document
                 await self.tab.act(partial(self.navigate, self.tab, url))
                 self._replayed.clear()
+                if self.tab.has_failed:  # the page says so, and `_check` need not ask for it once another one is shown
+                    self.tab.signals.missed_url = ""
                 await self.tab.remember(self._answers)
             distance = saved.position - (await self.tab.history()).position
             if distance:
