@@ -1,4 +1,4 @@
-"""What a key does to the element that has the focus, besides writing, on a page without scripts. Both browsers go by it.
+"""What keys other than characters do to the focused element of a page without scripts. Both browsers go by it.
 
 A key whose effect could not be seen in the text of a page, or that has none, is refused with a message: keys that move the caret,
 open a list whose options the page shows anyway, scroll, or step a number that can be typed.

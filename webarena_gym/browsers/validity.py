@@ -1,4 +1,4 @@
-"""Why a browser would not take what stands in a form: HTML's constraint validation, in words for the policy."""
+"""HTML's constraint validation: why a form would not be submitted, as messages for the policy."""
 
 import re
 from datetime import datetime

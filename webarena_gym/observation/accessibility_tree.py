@@ -35,7 +35,7 @@ class AxTreeWriter:
         self.flush()
         self.lines.append(f"{self._indent()}img '{alt}'")
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         self.flush()
         return len(self.lines)
 

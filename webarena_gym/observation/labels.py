@@ -1,4 +1,4 @@
-"""What a person would call the elements of a page."""
+"""The accessible names of elements: what a person would call them."""
 
 import re
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The text of an element of a page, and what can be used in it: what observations are written from."""
+"""The visible text of an element, and the interactive elements in it."""
 
 import re
 

@@ -47,7 +47,7 @@ class HtmlWriter:
     def image(self, alt: str) -> None:
         self._line.append(f'<img alt="{_attribute(alt)}"> ')
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         return len(self.lines)
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:

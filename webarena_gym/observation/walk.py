@@ -1,4 +1,4 @@
-"""One walk over the tree of a page: what can be read and used on it, in order. Not how it is written down."""
+"""The walk over the tree of a page that tells a `Writer` of texts and controls in document order, and numbers the controls."""
 
 from collections import Counter
 from typing import Literal, NamedTuple, Protocol
@@ -52,7 +52,7 @@ class Writer(Protocol):
         """Write an image by its alternative text."""
         ...
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         """Make room for a control, which comes next; return the number of its line."""
         ...
 
@@ -161,7 +161,7 @@ class Walk:
 
     def use(self, element: HtmlElement) -> None:
         """Write an interactive element under the next address."""
-        line = self._writer.place()
+        line = self._writer.reserve_line()
         label = self._labels.of(element)
         if self._by_label:
             address = name = self._free_address(label)

@@ -15,7 +15,7 @@ from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.session import Session
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, Tab
-from webarena_gym.browsers.chromium.view import View, place_of
+from webarena_gym.browsers.chromium.view import View, location_of
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
 from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
@@ -106,7 +106,7 @@ class ChromiumBrowser:
             self._check_shown(each)
         if not self._tab.is_scripted:
             raise refusals.unnoticed_drag(element)
-        source, goal = place_of(element, self._seen), place_of(target, self._seen)
+        source, goal = location_of(element, self._seen), location_of(target, self._seen)
         self._do(lambda tab: tab.drag(source, goal))
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
@@ -259,7 +259,7 @@ class ChromiumBrowser:
 
     def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
         """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
-        frame, index = place_of(element, self._seen)
+        frame, index = location_of(element, self._seen)
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what, argument)):
@@ -269,7 +269,7 @@ class ChromiumBrowser:
 
     def _point(self, element: HtmlElement, action: Callable[[Any, Any], Awaitable[Any]], what: str = "") -> None:
         """Do something with the mouse, at a place in an element, or in the label of one that cannot be hit."""
-        frame, index = place_of(element, self._seen)
+        frame, index = location_of(element, self._seen)
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what)):
@@ -318,7 +318,7 @@ class ChromiumBrowser:
             raise BrowserError("the browser has no page yet: call start first")
 
     def _check_shown(self, element: HtmlElement) -> None:
-        place_of(element, self._seen)
+        location_of(element, self._seen)
         refusals.check_shown(element)
 
     def _check_usable(self, element: HtmlElement) -> HtmlElement | None:

@@ -1,4 +1,4 @@
-"""What a person could do on the sites of a world, found by looking through their pages: visits, and forms that change something.
+"""Actions that a person could take on the sites of a world, found by crawling their pages: visits, and forms that change something.
 
 Nothing here knows a site. Each form of a page is sent as it stands, and with other texts and choices; what changes something
 in the databases is a deed. What takes a deed back is found on the page that follows it.

@@ -1,4 +1,4 @@
-"""What a random walk does next: a function of its dice and of what it sees. Sensible or not, as long as an agent may do it."""
+"""The next action of a random walk: a function of a random generator and of the page. Any action that an agent may take."""
 
 import re
 from collections.abc import Callable, Sequence
