@@ -13,11 +13,11 @@ from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.env import WebArenaLite
-from webarena_gym.observation.labels import MAX_LABEL, Labels
-from webarena_gym.observation.reading import clean
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
 from webarena_gym.pages import dom
+from webarena_gym.pages.labels import MAX_LABEL, Labels
+from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit import Site
 from webarena_gym.sites.layout import PLAIN, Layout, layout_of
 from webarena_gym.sites.layout.wording import Wording, table

@@ -9,6 +9,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
 from webarena_gym.pages import dom
+from webarena_gym.pages.labels import Labels
 
 
 def indicated(root: HtmlElement, fragment: str) -> HtmlElement | None:
@@ -68,18 +69,9 @@ def value(control: HtmlElement) -> str:
 
 
 def describe(element: HtmlElement) -> str:
-    """Return a short name of an element for a message: its tag, and what it is called in quotes."""
-    labels = dom.labels_of(element)
-    texts = (
-        element.get("aria-label"),
-        *("".join(label.xpath(".//text()[not(ancestor::select or ancestor::textarea)]")) for label in labels),
-        element.text_content() if element.tag not in {"select", "textarea"} else "",
-        element.get("value") if dom.kind(element) in dom.BUTTON_KINDS else "",
-        element.get("placeholder"),
-        element.get("name"),
-    )
-    name = next(filter(None, map(dom.squeeze, texts)), "")
-    return f'{element.tag} "{name[:60]}"' if name else str(element.tag)
+    """Return a short name of an element for a message: its tag, and in quotes the name that observations give it."""
+    name = Labels(element.getroottree().getroot()).of(element)
+    return str(element.tag) if name == element.tag else f'{element.tag} "{name[:60]}"'
 
 
 def default_button(form: HtmlElement) -> HtmlElement | None:

@@ -2,9 +2,9 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import clean, controls, options, order_of, value_beside, visible_text, written_value
 from webarena_gym.observation.walk import Walk
 from webarena_gym.pages.dom import BUTTON_KINDS, kind
+from webarena_gym.pages.reading import clean, controls, options, order_of, value_beside, visible_text, written_value
 
 _ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
 _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")

@@ -2,9 +2,9 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import MAX_TEXT, SPACE, clean, is_control, options, order_of, value_beside, written_value
 from webarena_gym.observation.walk import Walk
 from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, TICK_KINDS, field_value, is_withheld, kind
+from webarena_gym.pages.reading import MAX_TEXT, SPACE, clean, is_control, options, order_of, value_beside, written_value
 
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
 _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")

@@ -5,8 +5,9 @@ from typing import Literal, NamedTuple, Protocol
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.labels import MAX_LABEL, Labels
-from webarena_gym.observation.reading import (
+from webarena_gym.pages.dom import is_closed, is_withheld
+from webarena_gym.pages.labels import MAX_LABEL, Labels
+from webarena_gym.pages.reading import (
     BLOCKS,
     HEADINGS,
     SKIPPED,
@@ -16,7 +17,6 @@ from webarena_gym.observation.reading import (
     is_loose,
     visible_text,
 )
-from webarena_gym.pages.dom import is_closed, is_withheld
 
 Elements = Literal["id", "label"]
 

@@ -19,8 +19,8 @@ from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
 from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
-from webarena_gym.observation.labels import MAX_LABEL
-from webarena_gym.observation.reading import clean
+from webarena_gym.pages.labels import MAX_LABEL
+from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit import Database
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds

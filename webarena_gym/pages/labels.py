@@ -6,8 +6,8 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import clean, label_text, visible_text
 from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, is_out_of_sight, is_ticked_by_label, kind
+from webarena_gym.pages.reading import clean, label_text, visible_text
 
 MAX_LABEL = 80  # characters of one label
 _NO_PLACE = re.compile(r"(?i)javascript:.*|#?")
