@@ -17,7 +17,7 @@ from benchmarks.machine import origin
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.miniwob import MiniWobText, tasks
 from webarena_gym.observation import Observation
-from webarena_gym.observation.reading import options
+from webarena_gym.pages.reading import options
 
 
 def main() -> None:

@@ -332,12 +332,6 @@ def test_a_step_outside_an_episode_is_refused(env):
     assert bare.reset()[1]["step"] == 0
 
 
-def test_a_reply_must_be_text(env):
-    env.unwrapped.reset()
-    with pytest.raises(TypeError, match="got int"):
-        env.unwrapped.step(3)
-
-
 @pytest.mark.parametrize(
     ("options", "error", "said"),
     [

@@ -60,6 +60,7 @@ ALLOWED = {
         "venues",
     },
     "vector": {"arguments", "env", "episode", "errors"},
+    "testing": {"browsers", "episode", "errors", "observation", "pages", "tasks", "venues"},
     "miniwob": {"browsers", "env", "episode", "errors", "observation", "pages", "tasks"},
     "tools": {
         "actions",

@@ -11,7 +11,7 @@ import pytest
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import evaluate
-from webarena_gym.evaluators.addresses import agree, place_of, read_address
+from webarena_gym.evaluators.addresses import agree, identity_of, read_address
 from webarena_gym.observation import visible_text
 from webarena_gym.servers.placeholders import resolve
 from webarena_gym.sites.catalogue import HOSTS, URLS
@@ -98,7 +98,7 @@ def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address
         page, seen = look(browser, start), {}
         for url in some_addresses(page, vocabulary(page), rng, 14):
             page = look(browser, url)
-            place, text = place_of(page), reading(page)
+            place, text = identity_of(page), reading(page)
             if place is None:
                 continue
             tried += 1
@@ -106,7 +106,7 @@ def test_pages_that_call_themselves_the_same_show_the_same_and_their_own_address
             assert text == its_text, f"{url} and {first} call themselves {place}"
             (own,) = (link.get("href") for link in page.root.iterfind("head/link") if link.get("rel") == "self")
             again = look(browser, own)
-            assert place_of(again) == place, f"{url} calls itself {own}"
+            assert identity_of(again) == place, f"{url} calls itself {own}"
             assert reading(again) == text, f"{url} calls itself {own}"
     assert tried > 50
 
@@ -261,7 +261,7 @@ def test_refusals_forms_with_faults_and_pages_of_others_are_no_place():
     )
     venue.browser.click(form.find(".//button"))
     page = venue.browser.page()
-    assert place_of(page) is None
+    assert identity_of(page) is None
 
 
 def test_a_reference_that_leads_elsewhere_is_not_where_it_leads():

@@ -1,4 +1,4 @@
-"""Checks of what users pass; all of them raise ValueError that names the argument, its value, and what was expected."""
+"""Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
 from collections.abc import Collection, Mapping
 from typing import Any

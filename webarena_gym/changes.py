@@ -1,4 +1,4 @@
-"""What an episode has changed in a database, row by row, by its end: a row that was added and removed again is none."""
+"""`Change`: the net change of one database row in an episode. A row that was added and removed again is none."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""`WebArenaLite-v0`: one task on one world of one's own, as a Gymnasium environment."""
+"""`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
@@ -179,7 +179,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._rules = rules
         self._accounts = dict(accounts or {})
         maker = BrowserMaker(
-            browser, headless=render_mode != "human", windowed=viewport == "layout", places=bbox, records=rules == "verified"
+            browser, headless=render_mode != "human", windowed=viewport == "layout", boxes=bbox, records=rules == "verified"
         )
         self._venue: Venue
         self._side_effects: SideEffects = side_effects or ("forbidden" if are_seen else "ignored")

@@ -1,4 +1,4 @@
-"""One line on the terminal that says how far a piece of work is; nothing at all where nobody watches."""
+"""A progress bar on the terminal; it writes nothing where the error output is no terminal."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""How long the texts may be that an env gives and takes, and how they are cut: nobody shall take a part for the whole."""
+"""The length limits of observations, replies and errors, and the function that cuts a text and says so."""
 
 MAX_OBSERVATION = 1_000_000  # characters
 MAX_REPLY = 100_000

@@ -1,4 +1,4 @@
-"""The part of a browser that talks to sites: redirects, cookies and headers, until there is a page to show."""
+"""The HTTP client of the in-process browser: it follows redirects and keeps cookies until there is a page to show."""
 
 from typing import NamedTuple
 

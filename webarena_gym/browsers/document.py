@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from lxml import etree
 from lxml.html import HtmlComment, HtmlElement
 
-from webarena_gym.browsers import forms
+from webarena_gym.pages import dom
 
 Path = tuple[int, ...]
 """Where an element stands in its tree: its index in each parent, from the root down."""
@@ -46,7 +46,7 @@ class Source:
     def __init__(self, html: bytes) -> None:
         self.html = html
         self.root = parse(html)
-        self.title = forms.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+        self.title = dom.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
         self.readings: dict[Hashable, Any] = {}
         """What readers of the page have made of it, for those who read it after them."""
 
@@ -261,8 +261,8 @@ def _set_initial_state(controls: Iterable[HtmlElement]) -> None:
         elif control.tag == "select":
             if "multiple" not in control.attrib:
                 _select_one(control)
-        elif "checked" in control.attrib and forms.kind(control) == "radio" and control.get("name"):
-            earlier = ticked.get(group := (forms.owner(control), control.get("name")))
+        elif "checked" in control.attrib and dom.kind(control) == "radio" and control.get("name"):
+            earlier = ticked.get(group := (dom.owner(control), control.get("name")))
             if earlier is not None:
                 del earlier.attrib["checked"]
             ticked[group] = control
@@ -272,15 +272,15 @@ def _disable_groups(root: HtmlElement) -> None:
     """Mark the controls that a disabled fieldset disables."""
     if any("disabled" in fieldset.attrib for fieldset in root.iter("fieldset")):
         for control in root.iter("input", "select", "textarea", "button"):
-            if "disabled" not in control.attrib and forms.is_disabled(control):
+            if "disabled" not in control.attrib and dom.is_disabled(control):
                 control.set("disabled", "")
 
 
 def _select_one(select: HtmlElement) -> None:
-    chosen = forms.selected_options(select)
+    chosen = dom.selected_options(select)
     for option in chosen[:-1]:
         del option.attrib["selected"]
     if not chosen and select.get("size", "1") in {"0", "1", ""}:
-        first = next((option for option in select.iter("option") if not forms.is_disabled(option)), None)
+        first = next((option for option in select.iter("option") if not dom.is_disabled(option)), None)
         if first is not None:
             first.set("selected", "selected")

@@ -16,6 +16,7 @@ from webarena_gym.browsers.cookies import Cookie, CookieJar
 from webarena_gym.browsers.document import TEXT, Document, SavedDocument
 from webarena_gym.browsers.tabs import Entry, OpenTab, SavedTab
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page, Tab
 from webarena_gym.pages.traffic import Traffic
@@ -177,7 +178,7 @@ class InProcessBrowser:
             self._move_focus(backwards=key != "Tab")
         elif key == "Enter":
             self._press_enter(focused)
-        elif focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS:
+        elif focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS:
             self._edit(focused, key)
         elif key in {" ", "Space"} and focused is not None:
             self._click(focused)
@@ -199,11 +200,11 @@ class InProcessBrowser:
     def _press_enter(self, focused: HtmlElement | None) -> None:
         if focused is None:
             return
-        what = forms.kind(focused)
+        what = dom.kind(focused)
         if what == "textarea":
             self._fill(focused, self._held(focused) + "\n")
-        elif focused.tag == "input" and what not in forms.BUTTON_KINDS:
-            self._submit_implicitly(forms.owner(focused))
+        elif focused.tag == "input" and what not in dom.BUTTON_KINDS:
+            self._submit_implicitly(dom.owner(focused))
         elif what != "select":
             self._click(focused)
 
@@ -214,7 +215,7 @@ class InProcessBrowser:
         self._focus_near(element if target is None else target)
         if target is None:
             return
-        if forms.is_link(target):
+        if dom.is_link(target):
             self._follow(target)
         elif target.tag == "summary":
             details = target.getparent()
@@ -228,27 +229,27 @@ class InProcessBrowser:
 
     def _focus_near(self, element: HtmlElement) -> None:
         around = (element, *element.iterancestors())
-        self._document.focus(next((part for part in around if forms.is_focusable(part)), None))
+        self._document.focus(next((part for part in around if dom.is_focusable(part)), None))
 
     def _use(self, control: HtmlElement) -> None:
-        what = forms.kind(control)
+        what = dom.kind(control)
         if what == "checkbox":
             self._document.write(control, "checked", None if "checked" in control.attrib else "checked")
         elif what == "radio":
-            for radio in forms.radio_group(control):
+            for radio in dom.radio_group(control):
                 self._document.write(radio, "checked", "checked" if radio is control else None)
-        elif what in forms.BUTTON_KINDS and (form := forms.owner(control)) is not None:
-            if what in forms.SUBMIT_KINDS:
+        elif what in dom.BUTTON_KINDS and (form := dom.owner(control)) is not None:
+            if what in dom.SUBMIT_KINDS:
                 self._submit(form, control)
             elif what == "reset":
-                for part in forms.controls(form):
+                for part in dom.controls(form):
                     for element in (part, *part.iter("option")):
                         self._document.write_default(element)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
-        if forms.is_disabled(option):
-            raise ActionError(f'the option "{forms.option_label(option)}" of {forms.describe(select)} is disabled')
+        if dom.is_disabled(option):
+            raise ActionError(f'the option "{dom.option_label(option)}" of {forms.describe(select)} is disabled')
         if "multiple" in select.attrib:
             chosen = not (toggle and "selected" in option.attrib)
             self._document.write(option, "selected", "selected" if chosen else None)
@@ -263,12 +264,7 @@ class InProcessBrowser:
 
     def _move_focus(self, *, backwards: bool) -> None:
         document = self._document
-        elements = list(document.root.iter("*"))
-        if backwards:
-            elements.reverse()
-        following = elements.index(document.start) + 1 if document.start is not None else 0
-        stops = (element for element in elements[following:] if forms.is_focusable(element) and not forms.is_hidden(element))
-        document.focus(next(stops, None), selected=True)
+        document.focus(dom.next_stop(document.root, document.start, backwards=backwards), selected=True)
 
     def _travel(self, distance: int, problem: str) -> None:
         before = self._document
@@ -302,9 +298,9 @@ class InProcessBrowser:
             return
         button = forms.default_button(form)
         if button is not None:
-            if not forms.is_disabled(button):
+            if not dom.is_disabled(button):
                 self._submit(form, button)
-        elif sum(forms.kind(control) in forms.SINGLE_LINE_KINDS for control in forms.controls(form)) <= 1:
+        elif sum(dom.kind(control) in dom.SINGLE_LINE_KINDS for control in dom.controls(form)) <= 1:
             self._submit(form, None)
 
     def _submit(self, form: HtmlElement, button: HtmlElement | None) -> None:
@@ -370,7 +366,7 @@ class InProcessBrowser:
 
     def _check_shown(self, element: HtmlElement) -> None:
         self._check(element)
-        if forms.is_out_of_reach(element):
+        if dom.is_out_of_reach(element):
             raise ActionError(f"{forms.describe(element)} is hidden")
 
     def _check_usable(self, element: HtmlElement) -> None:
@@ -381,7 +377,7 @@ class InProcessBrowser:
             self._check_enabled(target)
 
     def _check_enabled(self, control: HtmlElement) -> None:
-        if forms.is_disabled(control):
+        if dom.is_disabled(control):
             raise ActionError(f"{forms.describe(control)} is disabled")
 
 
@@ -413,11 +409,11 @@ def _go_to_place(entry: Entry) -> None:
     if place is None:
         return
     for details in place.iterancestors("details"):
-        if forms.summary_of(details) not in place.iterancestors():
+        if dom.summary_of(details) not in place.iterancestors():
             entry.document.write(details, "open", details.get("open", "open"))
     place = _place(entry)  # writing may have given the document a tree of its own
     assert place is not None
-    entry.document.focus(place if forms.is_focusable(place) and not forms.is_hidden(place) else None, start=place)
+    entry.document.focus(place if dom.is_focusable(place) else None, start=place)
 
 
 def _first_to_focus(document: Document) -> HtmlElement | None:

@@ -1,4 +1,4 @@
-"""How an env makes its browsers, each anew when one has failed."""
+"""Makes the browsers of an env, by its keywords `browser`, `viewport`, `bbox` and `render_mode`."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -21,7 +21,7 @@ class BrowserMaker:
         kind: "inprocess" or "chromium".
         headless: whether there is no window to look at.
         windowed: whether a page is what its window shows of it, and not the whole document.
-        places: whether elements are stamped with their places.
+        boxes: whether elements are stamped with their bounding boxes.
         records: whether the traffic is recorded.
 
     """
@@ -29,14 +29,14 @@ class BrowserMaker:
     kind: BrowserKind
     headless: bool
     windowed: bool
-    places: bool
+    boxes: bool
     records: bool
 
     def for_sites(self, network: Network) -> Browser:
         """Return a browser on the embedded sites of one env."""
         if self.kind == "inprocess":
             return InProcessBrowser(network)
-        return self._chromium(network, frozenset(), strict=self.windowed or self.places)
+        return self._chromium(network, frozenset(), strict=self.windowed or self.boxes)
 
     def for_servers(self, hosts: frozenset[str]) -> "ChromiumBrowser":
         """Return a browser that reaches these hosts and no others; on their pages, layout decides what can be used."""

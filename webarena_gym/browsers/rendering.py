@@ -1,4 +1,4 @@
-"""What a browser makes of an answer before it is parsed: HTML, in UTF-8, whatever the answer was."""
+"""Returns the HTML, in UTF-8, that a browser shows for an HTTP response of any kind."""
 
 import re
 from html import escape

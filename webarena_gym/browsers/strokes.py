@@ -1,4 +1,4 @@
-"""What a key does to the element that has the focus, besides writing, on a page without scripts. Both browsers go by it.
+"""What keys other than characters do to the focused element of a page without scripts. Both browsers go by it.
 
 A key whose effect could not be seen in the text of a page, or that has none, is refused with a message: keys that move the caret,
 open a list whose options the page shows anyway, scroll, or step a number that can be typed.
@@ -8,6 +8,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.browsers import forms, validity
 from webarena_gym.errors import ActionError
+from webarena_gym.pages import dom
 
 _FORWARD, _BACKWARD = frozenset(("ArrowDown", "ArrowRight")), frozenset(("ArrowUp", "ArrowLeft"))
 _SIDEWAYS = frozenset(("ArrowLeft", "ArrowRight"))
@@ -22,8 +23,8 @@ def picked(key: str, focused: HtmlElement | None) -> HtmlElement | None:
         return None
     if focused.tag == "select":
         return _option(key, focused)
-    if forms.kind(focused) == "radio" and key in _FORWARD | _BACKWARD:
-        radios = [radio for radio in forms.radio_group(focused) if radio is focused or not _is_barred(radio)]
+    if dom.kind(focused) == "radio" and key in _FORWARD | _BACKWARD:
+        radios = [radio for radio in dom.radio_group(focused) if radio is focused or not _is_barred(radio)]
         return _after(focused, radios if key in _FORWARD else radios[::-1])
     return None
 
@@ -34,22 +35,22 @@ def expect_effect(key: str, focused: HtmlElement | None) -> None:
         return
     if focused is None:
         raise ActionError(f'the key "{key}" does nothing here: no element has the focus')
-    if len(key) == 1 and (problem := validity.format_problem(forms.kind(focused), forms.value(focused) + key)):
+    if len(key) == 1 and (problem := validity.format_problem(dom.kind(focused), forms.value(focused) + key)):
         raise ActionError(f"{forms.describe(focused)} {problem}")
     if not _has_effect(key, focused):
         raise ActionError(f'the key "{key}" does nothing in {forms.describe(focused)}{_instead(key, focused)}')
 
 
 def _has_effect(key: str, focused: HtmlElement) -> bool:
-    what = forms.kind(focused)
-    presses = what in forms.BUTTON_KINDS or forms.is_summary(focused)
+    what = dom.kind(focused)
+    presses = what in dom.BUTTON_KINDS or dom.is_summary(focused)
     if key == "Enter":
-        if what == "textarea" or presses or forms.is_link(focused):
+        if what == "textarea" or presses or dom.is_link(focused):
             return True
-        return focused.tag == "input" and what not in _PICKERS and _sends(forms.owner(focused))
-    if key in _SPACE and (presses or what in forms.TICK_KINDS):
+        return focused.tag == "input" and what not in _PICKERS and _sends(dom.owner(focused))
+    if key in _SPACE and (presses or what in dom.TICK_KINDS):
         return what != "radio" or "checked" not in focused.attrib
-    if what not in forms.TYPEABLE_KINDS - {"range", "color"} or "readonly" in focused.attrib:
+    if what not in dom.TYPEABLE_KINDS - {"range", "color"} or "readonly" in focused.attrib:
         return False
     writes = len(key) == 1 or key in _SPACE or (key.startswith("Shift+") and len(key) == len("Shift+") + 1)
     return writes or (key in _ERASING and forms.value(focused) != "")
@@ -60,10 +61,10 @@ def _instead(key: str, focused: HtmlElement) -> str:
     if focused.tag == "select":
         return ": choose an option by its text"
     if key == "Enter":
-        return ": a form is sent by its button" if forms.owner(focused) is not None else ""
+        return ": a form is sent by its button" if dom.owner(focused) is not None else ""
     if "readonly" in focused.attrib:
         return ": it is read-only"
-    return ": type its whole text" if forms.kind(focused) in forms.TYPEABLE_KINDS else ""
+    return ": type its whole text" if dom.kind(focused) in dom.TYPEABLE_KINDS else ""
 
 
 def _sends(form: HtmlElement | None) -> bool:
@@ -72,15 +73,15 @@ def _sends(form: HtmlElement | None) -> bool:
         return False
     button = forms.default_button(form)
     if button is not None:
-        return not forms.is_disabled(button)
-    return sum(forms.kind(control) in forms.SINGLE_LINE_KINDS for control in forms.controls(form)) <= 1
+        return not dom.is_disabled(button)
+    return sum(dom.kind(control) in dom.SINGLE_LINE_KINDS for control in dom.controls(form)) <= 1
 
 
 def _option(key: str, select: HtmlElement) -> HtmlElement | None:
     if "multiple" in select.attrib:
         return None
-    options = [option for option in select.iter("option") if "selected" in option.attrib or not forms.is_disabled(option)]
-    chosen = next(iter(forms.selected_options(select)), None)
+    options = [option for option in select.iter("option") if "selected" in option.attrib or not dom.is_disabled(option)]
+    chosen = next(iter(dom.selected_options(select)), None)
     place = -1 if chosen is None else options.index(chosen)
     if key in _SIDEWAYS and select.get("size", "1") not in ("", "0", "1"):
         return None
@@ -92,10 +93,10 @@ def _option(key: str, select: HtmlElement) -> HtmlElement | None:
         following = options if key == "Home" else options[::-1]
     elif len(key) == 1 and not key.isspace():
         around = [*options[place + 1 :], *options[: place + 1]]
-        following = [each for each in around if forms.option_label(each).lower().startswith(key.lower())]
+        following = [each for each in around if dom.option_label(each).lower().startswith(key.lower())]
     else:
         return None
-    found = next((option for option in following if not forms.is_disabled(option)), None)
+    found = next((option for option in following if not dom.is_disabled(option)), None)
     return None if found is chosen else found
 
 
@@ -106,4 +107,4 @@ def _after(radio: HtmlElement, radios: list[HtmlElement]) -> HtmlElement | None:
 
 
 def _is_barred(radio: HtmlElement) -> bool:
-    return forms.is_disabled(radio) or forms.is_hidden(radio)
+    return dom.is_disabled(radio) or not dom.is_visible(radio)

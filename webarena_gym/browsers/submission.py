@@ -10,16 +10,8 @@ from lxml.html import HtmlElement
 
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.client import Request
-from webarena_gym.browsers.forms import (
-    BUTTON_KINDS,
-    TICK_KINDS,
-    controls,
-    is_disabled,
-    kind,
-    option_value,
-    selected_options,
-    value,
-)
+from webarena_gym.browsers.forms import value
+from webarena_gym.pages.dom import BUTTON_KINDS, TICK_KINDS, controls, is_disabled, kind, option_value, selected_options
 
 MULTIPART = "multipart/form-data"
 URLENCODED = "application/x-www-form-urlencoded"

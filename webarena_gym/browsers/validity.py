@@ -1,4 +1,4 @@
-"""Why a browser would not take what stands in a form: HTML's constraint validation, in words for the policy."""
+"""HTML's constraint validation: why a form would not be submitted, as messages for the policy."""
 
 import re
 from datetime import datetime
@@ -9,6 +9,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers import forms
 from webarena_gym.browsers.document import NOT_IN_TREE
 from webarena_gym.errors import ActionError
+from webarena_gym.pages import dom
 
 _NUMBER = re.compile(r"-?(\d{1,400}(\.\d{1,400})?|\.\d{1,400})([eE][+-]?\d{1,3})?", re.ASCII)  # a browser's have 309 digits
 _EMAIL = re.compile(r"[\w.!#$%&'*+/=?^`{|}~-]+@[a-zA-Z0-9-]+(\.[a-zA-Z0-9-]+)*", re.ASCII)
@@ -45,11 +46,11 @@ def format_problem(what: str, text: str) -> str:
 
 def entered_text(element: HtmlElement, text: str) -> str:
     """Return what a field holds after `text` was typed into it. Raises ActionError for what takes no such text."""
-    what = forms.kind(element)
-    if what not in forms.TYPEABLE_KINDS:
+    what = dom.kind(element)
+    if what not in dom.TYPEABLE_KINDS:
         reason = "it is no text field" if what == element.tag else f"its type is {what}"
         raise ActionError(f"cannot type into {forms.describe(element)}: {reason}")
-    if forms.is_disabled(element):
+    if dom.is_disabled(element):
         raise ActionError(f"{forms.describe(element)} is disabled")
     if "readonly" in element.attrib:
         raise ActionError(f"{forms.describe(element)} is read-only")
@@ -66,7 +67,7 @@ def entered_text(element: HtmlElement, text: str) -> str:
 
 def form_problem(form: HtmlElement) -> str:
     """Return which control keeps the form from being sent, and why; "" if none does."""
-    for control in forms.controls(form):
+    for control in dom.controls(form):
         problem = control_problem(control)
         if problem:
             return f"{forms.describe(control)} {problem}"
@@ -75,15 +76,15 @@ def form_problem(form: HtmlElement) -> str:
 
 def control_problem(control: HtmlElement) -> str:
     """Return why a form with this control would not be sent; "" if nothing is wrong with it."""
-    what = forms.kind(control)
-    if what in forms.BUTTON_KINDS or what == "hidden" or forms.is_disabled(control):
+    what = dom.kind(control)
+    if what in dom.BUTTON_KINDS or what == "hidden" or dom.is_disabled(control):
         return ""
-    if what in forms.TYPEABLE_KINDS and "readonly" in control.attrib:
+    if what in dom.TYPEABLE_KINDS and "readonly" in control.attrib:
         return ""
     if "required" in control.attrib and _is_missing(control, what):
-        return "must be ticked" if what in forms.TICK_KINDS else "must be filled in"
+        return "must be ticked" if what in dom.TICK_KINDS else "must be filled in"
     text = forms.value(control)
-    if not text or what not in forms.TYPEABLE_KINDS:
+    if not text or what not in dom.TYPEABLE_KINDS:
         return ""
     if what in _EXAMPLES:
         return format_problem(what, text) or _range_problem(control, what, text)
@@ -101,9 +102,9 @@ def _is_missing(control: HtmlElement, what: str) -> bool:
     if what == "checkbox":
         return "checked" not in control.attrib
     if what == "radio":
-        return not any("checked" in radio.attrib for radio in forms.radio_group(control))
+        return not any("checked" in radio.attrib for radio in dom.radio_group(control))
     if what == "select":
-        return not any(map(forms.option_value, forms.selected_options(control)))
+        return not any(map(dom.option_value, dom.selected_options(control)))
     return what == "file" or not forms.value(control)
 
 

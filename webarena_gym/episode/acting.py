@@ -1,4 +1,4 @@
-"""Doing an action in a browser."""
+"""Executes an action in a browser."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Dynamic context compression: what an agent is told of the steps that it has already taken.
+"""Dynamic context compression: the chat messages that tell an agent of its earlier steps.
 
 The paper's history is h_t = (s'_1, a_1, s'_2, a_2, ..., s_t): all actions are kept, every page but the newest gives way to a
 placeholder (WebAgent-R1, section 3.2 and its released prompts). Pure functions; token ids are the policy's business.

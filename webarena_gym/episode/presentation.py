@@ -1,4 +1,4 @@
-"""How an agent is shown its episode: which part of a page, written in which way, after which history."""
+"""How pages and histories are presented to an agent: the env's keywords `observation`, `elements`, `history`, `viewport`, `window` and so on."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

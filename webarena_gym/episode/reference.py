@@ -1,4 +1,4 @@
-"""What a task needs to change: the net changes of its reference solution, replayed in a world of its own when first asked for."""
+"""The database changes that a task needs: those of its reference solution, which is replayed in its own world when first asked for."""
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache

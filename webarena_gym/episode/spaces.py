@@ -1,4 +1,4 @@
-"""The texts that an env gives and takes, as Gymnasium spaces: how long they may be, and of which characters they are made."""
+"""The observation and action spaces: Gymnasium `Text` spaces with a length limit and a character set."""
 
 import re
 from copy import copy, deepcopy

@@ -1,4 +1,4 @@
-"""When two addresses lead to the same place.
+"""Whether two URLs lead to the same page.
 
 The embedded sites say in every page which one it is: `rel=canonical` is the address of what the page shows, `rel=self` the same
 with how it is put: its order, the part of a long list. So a place is the page that is open, however its address is written.
@@ -25,12 +25,12 @@ class Address(NamedTuple):
     values: Mapping[str, frozenset[str]]
 
     @property
-    def place(self) -> tuple[str, str]:
+    def location(self) -> tuple[str, str]:
         """The address without its parameters."""
         return self.host, self.path
 
 
-class Place(NamedTuple):
+class PageIdentity(NamedTuple):
     """Which page a page says that it is: what it shows, and that with its arrangement."""
 
     content: Address
@@ -62,16 +62,16 @@ def agree(reference: str, url: str) -> bool:
     which of them its server reads.
     """
     wanted, given = read_address(reference), read_address(url)
-    return wanted.place == given.place and all(
+    return wanted.location == given.location and all(
         given.values.get(key, frozenset()) and given.values[key] <= options for key, options in wanted.values.items()
     )
 
 
-def place_of(page: Page) -> Place | None:
+def identity_of(page: Page) -> PageIdentity | None:
     """Return which page a page says that it is; None for one that is no page of its own, such as a refusal."""
     links = {link.get("rel"): link.get("href") for link in page.root.iterfind("head/link")}
     content, arranged = links.get("canonical"), links.get("self")
-    return Place(read_address(content), read_address(arranged)) if content and arranged else None
+    return PageIdentity(read_address(content), read_address(arranged)) if content and arranged else None
 
 
 def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContextManager[View]]) -> bool:
@@ -80,21 +80,21 @@ def shows(reference: str, page: Page, open_page: Callable[[str], AbstractContext
     Both show the same, and are arranged in the same way so far as the reference says how. Raises EvaluationError for a
     reference that cannot be opened.
     """
-    found = place_of(page)
+    found = identity_of(page)
     if found is None:
         return False
     wanted = read_address(reference)
-    if wanted.place == found.content.place and _is_named(wanted, found):
+    if wanted.location == found.content.location and _is_named(wanted, found):
         return True
     with open_page(reference) as view:  # it may be written in another way than the site's own
-        asked, reached = place_of(view.page), read_address(view.page.url)
+        asked, reached = identity_of(view.page), read_address(view.page.url)
     if asked is None or reached != wanted:
         return False  # what leads elsewhere, to sign in perhaps, is no place of its own
     named = [key for key in wanted.values if key not in asked.content.values and key in asked.arranged.values]
     return asked.content == found.content and all(asked.arranged.values[key] == found.arranged.values.get(key) for key in named)
 
 
-def _is_named(wanted: Address, found: Place) -> bool:
+def _is_named(wanted: Address, found: PageIdentity) -> bool:
     """Say whether an address names what a page shows, and nothing that the page has not."""
     return all(key in wanted.values for key in found.content.values) and all(
         found.arranged.values.get(key) == values for key, values in wanted.values.items()

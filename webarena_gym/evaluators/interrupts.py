@@ -1,4 +1,4 @@
-"""Ctrl-C held back for a moment, where an exception would be lost: inside of callbacks that C code calls."""
+"""A context manager that defers Ctrl-C, for code in which KeyboardInterrupt would be lost: callbacks that C code calls."""
 
 import signal
 import threading

@@ -27,7 +27,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from webarena_gym.errors import EvaluationError, ScriptError
-from webarena_gym.evaluators import comparisons, places
+from webarena_gym.evaluators import comparisons, url_rules
 from webarena_gym.evaluators.calls import PREFIX, parse_call
 from webarena_gym.evaluators.comparisons import Comparison, Said
 from webarena_gym.evaluators.kind import Reader
@@ -44,15 +44,15 @@ _WHOLE_PAGE = (
 class Rules(NamedTuple):
     """How one code base reads a task file.
 
-    `answers` and `contents` are the comparisons of string_match and of program_html by name, `places` those of url_match by
+    `answers` and `contents` are the comparisons of string_match and of program_html by name, `url_rules` those of url_match by
     url_note, and `decode` is done to what a locator found. `lambdas` says whether a locator may be a JavaScript function.
     """
 
     clean: comparisons.Clean
     answers: Mapping[str, Comparison]
     contents: Mapping[str, Comparison]
-    places: Mapping[str, places.Place]
-    default_place: str
+    url_rules: Mapping[str, url_rules.UrlRule]
+    default_url_rule: str
     decode: Callable[[str], str]
     lambdas: bool
 
@@ -71,8 +71,8 @@ def _webarena() -> Rules:
             "exact_match": exact,
             "must_include": Comparison(as_texts, partial(comparisons.include_any_part_with_choices, clean)),
         },
-        places={places.CONTAINED: places.contains_path_and_query},
-        default_place=places.CONTAINED,
+        url_rules={url_rules.CONTAINED: url_rules.contains_path_and_query},
+        default_url_rule=url_rules.CONTAINED,
         decode=html.unescape,
         lambdas=False,
     )
@@ -95,8 +95,8 @@ def _lite() -> Rules:
         clean=clean,
         answers=shared | answers,
         contents=shared | {"fuzzy_match": Comparison(as_texts, partial(comparisons.mean_all, clean))},
-        places={places.EXACT: places.is_exact, places.CONTAINED: places.contains},
-        default_place=places.EXACT,
+        url_rules={url_rules.EXACT: url_rules.is_exact, url_rules.CONTAINED: url_rules.contains},
+        default_url_rule=url_rules.EXACT,
         decode=str,
         lambdas=True,
     )
@@ -142,14 +142,14 @@ def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
     reference = evaluation.get("reference_url")
     if not isinstance(reference, str) or not reference:
         raise EvaluationError(f"url_match without reference_url: it is {reference!r}")
-    note = evaluation.get("url_note") or rules.default_place
-    if note not in rules.places:
-        raise EvaluationError(f"url_match has no rule {note!r}; expected one of {', '.join(rules.places)}")
+    note = evaluation.get("url_note") or rules.default_url_rule
+    if note not in rules.url_rules:
+        raise EvaluationError(f"url_match has no rule {note!r}; expected one of {', '.join(rules.url_rules)}")
     choices = reference.split(OR)
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
-        return [Verdict("url_match", rules.places[note](choices, url), f"{choices} against {url}", note)]
+        return [Verdict("url_match", rules.url_rules[note](choices, url), f"{choices} against {url}", note)]
 
     return [check]
 

@@ -1,4 +1,4 @@
-"""What is judged and what a judgement looks like: the words that all sets of rules share."""
+"""The types that all evaluators share: `Outcome`, what is judged; `Verdict`, the result of one check; `Check`, what judges."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence

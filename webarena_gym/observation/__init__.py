@@ -15,13 +15,13 @@ from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
 from webarena_gym.observation.accessibility_tree import AxTreeWriter
-from webarena_gym.observation.reading import SPACE
-from webarena_gym.observation.reading import field_value as field_value
-from webarena_gym.observation.reading import visible_text as visible_text
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
 from webarena_gym.observation.walk import Node, write
+from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
+from webarena_gym.pages.reading import SPACE
+from webarena_gym.pages.reading import visible_text as visible_text
 from webarena_gym.texts import cut
 
 Style = Literal["html", "axtree"]

@@ -2,17 +2,9 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import (
-    BUTTON_TYPES,
-    clean,
-    controls,
-    options,
-    order_of,
-    value_beside,
-    visible_text,
-    written_value,
-)
 from webarena_gym.observation.walk import Walk
+from webarena_gym.pages.dom import BUTTON_KINDS, kind
+from webarena_gym.pages.reading import clean, controls, options, order_of, value_beside, visible_text, written_value
 
 _ROLES = {"checkbox": "checkbox", "radio": "radio", "number": "spinbutton", "search": "searchbox"}
 _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
@@ -43,22 +35,22 @@ class AxTreeWriter:
         self.flush()
         self.lines.append(f"{self._indent()}img '{alt}'")
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         self.flush()
         return len(self.lines)
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
         tag, attributes = element.tag, element.attrib
-        kind = attributes.get("type", "text").lower()
+        what = kind(element)
         properties = []
         if tag == "select":
             role = "combobox"
             properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
-        elif tag == "textarea" or (tag == "input" and kind not in BUTTON_TYPES):
-            role = _ROLES.get(kind, "textbox") if tag == "input" else "textbox"
+        elif tag == "textarea" or (tag == "input" and what not in BUTTON_KINDS):
+            role = _ROLES.get(what, "textbox") if tag == "input" else "textbox"
             if role in ("checkbox", "radio"):
                 properties.append(f"checked: {str('checked' in attributes).lower()}")
-            elif kind != "password":
+            elif what != "password":
                 properties.append(f"value: '{_one_line(written_value(element))}'")
         else:
             role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")

@@ -2,21 +2,9 @@
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import (
-    BUTTON_TYPES,
-    FIELDS,
-    MAX_TEXT,
-    SPACE,
-    clean,
-    field_value,
-    is_control,
-    is_hidden,
-    options,
-    order_of,
-    value_beside,
-    written_value,
-)
 from webarena_gym.observation.walk import Walk
+from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, TICK_KINDS, field_value, is_withheld, kind
+from webarena_gym.pages.reading import MAX_TEXT, SPACE, clean, is_control, options, order_of, value_beside, written_value
 
 _FLAGS = ("checked", "disabled", "readonly", "multiple", "open")
 _ARIA = ("aria-expanded", "aria-checked", "aria-pressed", "aria-selected", "aria-valuenow", "aria-valuetext")
@@ -59,7 +47,7 @@ class HtmlWriter:
     def image(self, alt: str) -> None:
         self._line.append(f'<img alt="{_attribute(alt)}"> ')
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         return len(self.lines)
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
@@ -100,7 +88,7 @@ class HtmlWriter:
         for cell in element:
             if cell.tag not in ("td", "th") or is_control(cell):
                 walk.visit(cell)
-            elif not is_hidden(cell):
+            elif not is_withheld(cell):
                 self._enclose(cell, walk)
         self._line.append("</tr>")
         self._depth -= 1
@@ -121,12 +109,12 @@ class HtmlWriter:
     def _state(self, element: HtmlElement) -> list[str]:
         written = []
         if element.tag == "input" and not _is_button(element):
-            kind = element.get("type", "text").lower()
-            if kind not in ("text", "search"):
-                written.append(f'type="{_attribute(kind)}"')
-            if kind not in ("checkbox", "radio", "password", "file") and field_value(element):
+            what = kind(element)
+            if what not in ("text", "search"):
+                written.append(f'type="{what}"')
+            if what not in TICK_KINDS | {"password", "file"} and field_value(element):
                 written.append(f'value="{_attribute(clean(field_value(element)))}"')
-            elif kind == "password" and field_value(element):
+            elif what == "password" and field_value(element):
                 written.append('value="(hidden)"')
         names = element.keys()
         if not _STATES.isdisjoint(names):
@@ -163,7 +151,7 @@ class HtmlWriter:
 
 
 def _is_button(element: HtmlElement) -> bool:
-    return element.tag == "input" and element.get("type", "").lower() in BUTTON_TYPES
+    return element.tag == "input" and kind(element) in BUTTON_KINDS
 
 
 def _attribute(text: str) -> str:

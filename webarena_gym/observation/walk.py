@@ -1,20 +1,19 @@
-"""One walk over the tree of a page: what can be read and used on it, in order. Not how it is written down."""
+"""The walk over the tree of a page that tells a `Writer` of texts and controls in document order, and numbers the controls."""
 
 from collections import Counter
 from typing import Literal, NamedTuple, Protocol
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.labels import MAX_LABEL, Labels
-from webarena_gym.observation.reading import (
+from webarena_gym.pages.dom import is_closed, is_withheld
+from webarena_gym.pages.labels import MAX_LABEL, Labels
+from webarena_gym.pages.reading import (
     BLOCKS,
     HEADINGS,
     SKIPPED,
     clean,
     controls,
-    is_closed,
     is_control,
-    is_hidden,
     is_loose,
     visible_text,
 )
@@ -53,7 +52,7 @@ class Writer(Protocol):
         """Write an image by its alternative text."""
         ...
 
-    def place(self) -> int:
+    def reserve_line(self) -> int:
         """Make room for a control, which comes next; return the number of its line."""
         ...
 
@@ -96,7 +95,7 @@ class Walk:
     def visit(self, element: HtmlElement) -> None:
         """Write an element and all that is in it, but not what follows it."""
         tag = element.tag
-        if tag in SKIPPED or not isinstance(tag, str) or is_hidden(element):
+        if tag in SKIPPED or not isinstance(tag, str) or is_withheld(element):
             return
         if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
             self._stand_in(element, hidden)
@@ -162,7 +161,7 @@ class Walk:
 
     def use(self, element: HtmlElement) -> None:
         """Write an interactive element under the next address."""
-        line = self._writer.place()
+        line = self._writer.reserve_line()
         label = self._labels.of(element)
         if self._by_label:
             address = name = self._free_address(label)

@@ -4,15 +4,17 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and says how a person would do the task, naming elements by the labels they would see.
 """
 
-import re
-import sqlite3
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from dataclasses import replace
 from hashlib import sha256
 from random import Random
 from typing import Any
-
-from webarena_gym.actions import Action, Kind
+from webarena_gym.actions import Action
+from webarena_gym.actions import Kind
 from webarena_gym.errors import NothingToDraw as NothingToDraw
 from webarena_gym.evaluators.kinds.program_html import page_shows as page_shows
 from webarena_gym.evaluators.kinds.state import state as state
@@ -20,12 +22,16 @@ from webarena_gym.evaluators.kinds.string_match import answer as answer
 from webarena_gym.evaluators.kinds.string_match import not_achievable as not_achievable
 from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
-from webarena_gym.observation.labels import MAX_LABEL
-from webarena_gym.observation.reading import clean
+from webarena_gym.pages.labels import MAX_LABEL
+from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.layout import Layout
+from webarena_gym.sites.layout import PLAIN
 from webarena_gym.tasks.grounds import Grounds
-from webarena_gym.tasks.task import Step, Task
+from webarena_gym.tasks.task import Step
+from webarena_gym.tasks.task import Task
+import re
+import sqlite3
 
 Row = sqlite3.Row
 _NUMBER = re.compile(r" \[\d+\]$")

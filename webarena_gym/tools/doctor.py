@@ -1,4 +1,4 @@
-"""What `webarena-gym doctor` finds out: whether all that an env needs on this machine, and on real servers, is there and works."""
+"""The checks of `webarena-gym doctor`: whether what an env needs on this machine, and on real servers, is there and works."""
 
 import json
 import tempfile

@@ -1,4 +1,4 @@
-"""Work shared among processes: a `map`, in this process where one is enough."""
+"""A `map` over a number of processes, or in this process where one is enough."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor

@@ -1,5 +1,5 @@
-"""Many envs in worker processes, as one vector env of Gymnasium, in lock-step or as they come."""
+"""A Gymnasium vector env of many envs in worker processes, stepped in lock-step or asynchronously."""
 
+from webarena_gym.vector.env_states import Result as Result
 from webarena_gym.vector.envs import WebArenaLiteVector as WebArenaLiteVector
-from webarena_gym.vector.episodes import Result as Result
 from webarena_gym.vector.workers import INFRASTRUCTURE_ERRORS as INFRASTRUCTURE_ERRORS

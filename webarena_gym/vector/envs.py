@@ -1,4 +1,4 @@
-"""`gymnasium.make_vec("WebArenaLite-v0")`: many envs at once, by Gymnasium's vector API and asynchronously."""
+"""`gymnasium.make_vec("WebArenaLite-v0")`: Gymnasium's vector API, and an asynchronous one, over many envs."""
 
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -13,10 +13,10 @@ from webarena_gym.arguments import expect_between, expect_one_of, expect_positiv
 from webarena_gym.env import MAX_STEPS, WebArenaLite
 from webarena_gym.episode.spaces import batch_space
 from webarena_gym.errors import WorkerError
-from webarena_gym.vector.batches import Batch, batch
-from webarena_gym.vector.episodes import Episodes, Result
+from webarena_gym.vector.env_states import EnvStates, Result
+from webarena_gym.vector.per_env import Options, Seed, chosen_envs, masked_envs, one_each, seeds_by_env
 from webarena_gym.vector.pool import CONTEXTS, Pool
-from webarena_gym.vector.shares import Options, Seed, chosen_envs, masked_envs, one_each, seeds_by_env
+from webarena_gym.vector.stacking import VectorStep, stack_results
 
 
 class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
@@ -39,7 +39,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         max_episode_steps: Gymnasium's limit of steps; the same as `max_steps`, and the smaller one counts.
         env_arguments: the keywords of `WebArenaLite`.
 
-    A worker that dies, hangs or runs out of memory is replaced. Episodes that were in it are truncated with the reward NaN and
+    A worker that dies, hangs or runs out of memory is replaced. EnvStates that were in it are truncated with the reward NaN and
     with `info["failure"]` to say why (`on_failure="zero"` and "raise" are as for one env), and the next reset goes on with the task that would have come. What `set_attr` has set
     is not set again. An exception that an env raises is raised here, with the worker's traceback as a note.
 
@@ -84,7 +84,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         model.close()
         make = partial(make_env, **env_arguments)
         self._pool = Pool(make, num_envs, min(workers, num_envs), step_timeout_s, context)
-        self._episodes = Episodes(self._pool, num_envs, self.autoreset_mode, env_arguments.get("on_failure", "nan"))
+        self._states = EnvStates(self._pool, num_envs, self.autoreset_mode, env_arguments.get("on_failure", "nan"))
 
     # Gymnasium's vector API.
 
@@ -101,20 +101,20 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             options = {key: value for key, value in options.items() if key != "reset_mask"}
         self.async_reset([seeds[env] for env in chosen], options, chosen)
         infos: dict[str, Any] = {}
-        for env, result in zip(chosen, self._episodes.take(chosen), strict=True):
+        for env, result in zip(chosen, self._states.take(chosen), strict=True):
             if result.truncated:
                 raise WorkerError(f"env {env} could not be reset: {result.info['failure']}")
             infos = self._add_info(infos, result.info, env)
-        return tuple(episode.observation for episode in self._episodes), infos
+        return tuple(episode.observation for episode in self._states), infos
 
-    def step(self, actions: Sequence[str]) -> Batch:
+    def step(self, actions: Sequence[str]) -> VectorStep:
         """Take one action in each env, and wait for all of them. Raises what an env raises, when all are done."""
         self.send(actions)
-        return batch(self._episodes.take(range(self.num_envs)))
+        return stack_results(self._states.take(range(self.num_envs)))
 
     def render(self) -> tuple[Any, ...]:
         """Return what each env's `render` does; None for one whose episode was lost."""
-        shown = [env for env, episode in enumerate(self._episodes) if not episode.lost]
+        shown = [env for env, episode in enumerate(self._states) if not episode.lost]
         frames = dict(zip(shown, self._calls(shown, "render"), strict=True))
         return tuple(frames.get(env) for env in range(self.num_envs))
 
@@ -130,7 +130,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         """Set an attribute of every env: a list or tuple of one value for each, or one value for all."""
         several = one_each(values if isinstance(values, list | tuple) else [values] * self.num_envs, range(self.num_envs), name)
         self._expect_open()
-        self._episodes.set(name, several)
+        self._states.set(name, several)
 
     @property
     def np_random_seed(self) -> Any:
@@ -165,7 +165,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         chosen = self._chosen(env_ids)
         seeds, several = seeds_by_env(seed, chosen), one_each(options, chosen, "options")
         for env, env_options in zip(chosen, several, strict=True):
-            self._episodes.reset(env, seeds[env], env_options)
+            self._states.reset(env, seeds[env], env_options)
 
     def send(self, actions: Sequence[str], env_ids: Iterable[int] | None = None) -> None:
         """Let all envs, or the named ones, take one action each; `recv` returns what comes of them.
@@ -175,23 +175,23 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         chosen = self._chosen(env_ids)
         several = one_each(actions, chosen, "actions")
         if self.autoreset_mode is AutoresetMode.DISABLED:
-            over = [env for env in chosen if self._episodes[env].is_over]
+            over = [env for env in chosen if self._states[env].is_over]
             if over:
                 raise ResetNeeded(f"the episode of env {over[0]} is over, and autoreset is disabled; reset it first")
         for env, action in zip(chosen, several, strict=True):
-            self._episodes.step(env, action)
+            self._states.step(env, action)
 
-    def recv(self) -> Batch:
+    def recv(self) -> VectorStep:
         """Return the `batch_size` envs that are ready first, in that order; fewer when no more are under way.
 
         `infos["env_id"]` says which they are; the other infos have one entry for each of them. Raises what an env raises, and
         NoAsyncCallError when nothing is under way.
         """
         self._expect_open()
-        if self._episodes.are_idle:
+        if self._states.are_idle:
             raise NoAsyncCallError("nothing is under way; send() actions or async_reset() before recv()", "recv")
-        results = self._episodes.take_first(self.batch_size)
-        return batch(list(results.values()), list(results))
+        results = self._states.take_first(self.batch_size)
+        return stack_results(list(results.values()), list(results))
 
     def poll(self, timeout_s: float | None = None) -> dict[int, Result]:
         """Return all envs that are ready, however many, as a row each by env id, in the order in which they finished.
@@ -200,7 +200,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         empty when the time is over, and at once when nothing is under way. Raises what an env raises.
         """
         self._expect_open()
-        return self._episodes.take_ready(timeout_s)
+        return self._states.take_ready(timeout_s)
 
     # Forking.
 
@@ -210,14 +210,14 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         Raises WorkerError when its worker was lost.
         """
         self._chosen([env_id])
-        if self._episodes[env_id].lost:
-            raise WorkerError(self._episodes[env_id].lost)
+        if self._states[env_id].lost:
+            raise WorkerError(self._states[env_id].lost)
         return self._calls([env_id], "snapshot")[0]
 
     def restore(self, env_id: int, snapshot: Any) -> tuple[str, dict[str, Any]]:
         """Continue from a snapshot in an env; returns what a reset of it would."""
         self._chosen([env_id])
-        episode = self._episodes.restore(env_id, snapshot)
+        episode = self._states.restore(env_id, snapshot)
         return episode.observation, episode.info
 
     @property
@@ -229,7 +229,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
 
     def _calls(self, envs: Iterable[int], name: str, *positional: Any, **named: Any) -> tuple[Any, ...]:
         self._expect_open()
-        return self._episodes.call(envs, name, *positional, **named)
+        return self._states.call(envs, name, *positional, **named)
 
     def _expect_open(self) -> None:
         if self.closed:
@@ -239,7 +239,7 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
         """Return env ids that are there, different and free."""
         chosen = chosen_envs(env_ids, self.num_envs)
         self._expect_open()
-        self._episodes.expect_free(chosen)
+        self._states.expect_free(chosen)
         return chosen
 
 

@@ -1,4 +1,4 @@
-"""Worker processes as their parent sees them: what each has to do, what came back, and which of them broke down."""
+"""A pool of worker processes: it sends commands for envs, receives their results, and replaces workers that die or hang."""
 
 import multiprocessing
 import os
@@ -18,7 +18,7 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
-from webarena_gym.vector.workers import OUT_OF_MEMORY, Answer, Command, serve
+from webarena_gym.vector.workers import OUT_OF_MEMORY, Command, CommandResult, serve
 
 CONTEXTS = tuple(name for name in ("forkserver", "spawn") if name in multiprocessing.get_all_start_methods())
 """How workers may be started, the best first. A plain fork would copy threads and the pipes of other workers."""
@@ -111,12 +111,12 @@ class Pool:
         self._queues[self._home(command.env)].append(_Job(command.env, content, command.what in ("reset", "restore")))
         self._feed(self._home(command.env))
 
-    def wait(self, timeout_s: float = inf) -> list[Answer]:
+    def wait(self, timeout_s: float = inf) -> list[CommandResult]:
         """Wait until something happens and return it: answers, and for each env of a lost worker what befell it.
 
         Returns an empty list when nothing happens within `timeout_s`. Call it only while some job is under way.
         """
-        happened: list[Answer] = []
+        happened: list[CommandResult] = []
         end = monotonic() + timeout_s
         while not happened:
             now = monotonic()
@@ -165,7 +165,7 @@ class Pool:
             with suppress(OSError):  # it has died: `wait` reads that from the other pipe
                 worker.commands.send_bytes(job.content)
 
-    def _read(self, number: int, worker: _Worker) -> Sequence[Answer]:
+    def _read(self, number: int, worker: _Worker) -> Sequence[CommandResult]:
         if worker.was_cut_off:
             return self._lose(number, worker, "was interrupted and killed")
         try:
@@ -177,7 +177,7 @@ class Pool:
             worker.process.kill()
             raise
         job = worker.jobs.popleft()
-        answer = Answer(*pickle.loads(content))  # noqa: S301 - our own child's bytes
+        answer = CommandResult(*pickle.loads(content))  # noqa: S301 - our own child's bytes
         worker.is_new = False
         if worker.jobs:
             worker.expect_answer(self._timeout_s)
@@ -187,7 +187,7 @@ class Pool:
         self._feed(number)
         return [answer] if is_done else []
 
-    def _lose(self, number: int, worker: _Worker, how: str) -> Sequence[Answer]:
+    def _lose(self, number: int, worker: _Worker, how: str) -> Sequence[CommandResult]:
         """Bury a worker. Jobs that can be done again are left to the next one; all else that it held is lost."""
         reason = f"worker process {worker.process.pid} {how}"
         del self._workers[number]
@@ -198,7 +198,9 @@ class Pool:
         self._queues[number] = deque(kept)
         self._feed(number)
         saved = {job.env for job in kept}
-        return [Answer(env, "lost", reason) for env in range(number, self._num_envs, len(self._queues)) if env not in saved]
+        return [
+            CommandResult(env, "lost", reason) for env in range(number, self._num_envs, len(self._queues)) if env not in saved
+        ]
 
     def _is_tried_again(self, job: _Job) -> bool:
         job.tries += 1

@@ -1,4 +1,4 @@
-"""A worker process: it holds some of the envs of a vector env and does one command after the other."""
+"""A worker process of a vector env: it holds some of the envs and executes one command after the other."""
 
 import errno
 import os
@@ -33,7 +33,7 @@ class Command(NamedTuple):
     arguments: tuple[Any, ...]
 
 
-class Answer(NamedTuple):
+class CommandResult(NamedTuple):
     """What came of a command: a value, an exception, or for "lost" the text that says what broke down."""
 
     env: int
@@ -87,15 +87,15 @@ class _Envs(dict[int, gymnasium.Env[str, str]]):
         return self[number]
 
 
-def _answer(envs: _Envs, command: Command) -> Answer:
+def _answer(envs: _Envs, command: Command) -> CommandResult:
     try:
-        return Answer(command.env, "done", _do(envs[command.env], command))
+        return CommandResult(command.env, "done", _do(envs[command.env], command))
     except INFRASTRUCTURE_ERRORS as error:
-        return Answer(command.env, "lost", str(error) or type(error).__name__)
+        return CommandResult(command.env, "lost", str(error) or type(error).__name__)
     except MemoryError:
         os._exit(OUT_OF_MEMORY)
     except Exception as error:  # noqa: BLE001 - all of them are the caller's to see
-        return Answer(command.env, "raised", _portable(error))
+        return CommandResult(command.env, "raised", _portable(error))
 
 
 def _do(env: gymnasium.Env[str, str], command: Command) -> Any:
@@ -120,11 +120,11 @@ def _start(env: gymnasium.Env[str, str], observation: str, info: dict[str, Any])
     return Start(observation, info, env.unwrapped.np_random.bit_generator.state)
 
 
-def _encode(answer: Answer) -> bytes:
+def _encode(answer: CommandResult) -> bytes:
     try:
         return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
     except Exception as error:  # noqa: BLE001 - whatever pickling raises, the caller asked for it
-        return pickle.dumps(Answer(answer.env, "raised", _portable(error)), pickle.HIGHEST_PROTOCOL)
+        return pickle.dumps(CommandResult(answer.env, "raised", _portable(error)), pickle.HIGHEST_PROTOCOL)
 
 
 def _portable(error: Exception) -> Exception:

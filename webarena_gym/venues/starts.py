@@ -1,4 +1,4 @@
-"""Where tasks begin."""
+"""The first pages of a task, and the error when one cannot be opened."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -15,8 +15,9 @@ from webarena_gym.browsers.chromium.context import Context
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.chromium.session import Session
 from webarena_gym.browsers.chromium.tab import ACTION_MS, BLANK_URL, Tab
-from webarena_gym.browsers.chromium.view import View, place_of
+from webarena_gym.browsers.chromium.view import View, location_of
 from webarena_gym.errors import ActionError, BrowserError, SnapshotError
+from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.traffic import Traffic
@@ -88,7 +89,7 @@ class ChromiumBrowser:
         if target is not None and target.tag == "option":
             self._click_option(target)
             return
-        if target is not None and forms.kind(target) in forms.SUBMIT_KINDS:
+        if target is not None and dom.kind(target) in dom.SUBMIT_KINDS:
             refusals.check_form(target)
         self._point(element, lambda handle, at: handle.click(position=at, timeout=ACTION_MS), "click")
 
@@ -105,7 +106,7 @@ class ChromiumBrowser:
             self._check_shown(each)
         if not self._tab.is_scripted:
             raise refusals.unnoticed_drag(element)
-        source, goal = place_of(element, self._seen), place_of(target, self._seen)
+        source, goal = location_of(element, self._seen), location_of(target, self._seen)
         self._do(lambda tab: tab.drag(source, goal))
 
     def type(self, element: HtmlElement, text: str, *, enter: bool = False) -> None:
@@ -115,7 +116,7 @@ class ChromiumBrowser:
         keyboard = self._tab.page.keyboard
 
         async def fill(handle: Any) -> None:
-            if scripted and "\n" not in entered and forms.kind(element) not in _PICKED_KINDS:
+            if scripted and "\n" not in entered and dom.kind(element) not in _PICKED_KINDS:
                 await handle.select_text(
                     timeout=ACTION_MS
                 )  # from here on with keys, as scripts may put another field in its place
@@ -139,7 +140,7 @@ class ChromiumBrowser:
         if element is not None:
             self._check_shown(element)
             around = (element, *element.iterancestors())
-            focusable = next((part for part in around if forms.is_focusable(part)), None)
+            focusable = next((part for part in around if dom.is_focusable(part)), None)
             if focusable is not None:
                 self._use(focusable, lambda handle: handle.focus(), "focus")
         focused = self._look().page.focused
@@ -258,7 +259,7 @@ class ChromiumBrowser:
 
     def _use(self, element: HtmlElement, action: Callable[[Any], Awaitable[Any]], what: str = "", argument: Any = None) -> None:
         """Do something with an element of the newest page: by script what can be done so, else with mouse and keys."""
-        frame, index = place_of(element, self._seen)
+        frame, index = location_of(element, self._seen)
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what, argument)):
@@ -268,7 +269,7 @@ class ChromiumBrowser:
 
     def _point(self, element: HtmlElement, action: Callable[[Any, Any], Awaitable[Any]], what: str = "") -> None:
         """Do something with the mouse, at a place in an element, or in the label of one that cannot be hit."""
-        frame, index = place_of(element, self._seen)
+        frame, index = location_of(element, self._seen)
 
         async def act(tab: Tab) -> None:
             if not (what and await tab.use(frame, index, what)):
@@ -317,7 +318,7 @@ class ChromiumBrowser:
             raise BrowserError("the browser has no page yet: call start first")
 
     def _check_shown(self, element: HtmlElement) -> None:
-        place_of(element, self._seen)
+        location_of(element, self._seen)
         refusals.check_shown(element)
 
     def _check_usable(self, element: HtmlElement) -> HtmlElement | None:

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from webarena_gym.browsers import urls
 from webarena_gym.browsers.chromium.driver import Driver, PlaywrightError
 from webarena_gym.browsers.chromium.gate import Gate, serve_network
-from webarena_gym.browsers.chromium.relay import Answer, is_document
+from webarena_gym.browsers.chromium.relay import HttpResponse, is_document
 from webarena_gym.browsers.chromium.session import CHANGE, CHANGES, SavedTab, Session
 from webarena_gym.browsers.chromium.tab import BLANK_URL, CRASHED, Tab
 from webarena_gym.errors import BrowserError, ScriptError
@@ -50,8 +50,8 @@ class Context:
         self._network_process: int | None = None  # with which the context began
         self._popups: list[Any] = []
         self._spare: Tab | None = None  # a cleared one
-        self._answers: dict[str, Answer] = {}
-        self._replayed: dict[str, Answer] = {}
+        self._answers: dict[str, HttpResponse] = {}
+        self._replayed: dict[str, HttpResponse] = {}
         self._geolocation: Mapping[str, float] | None = None
         self._ran_scripts = False  # or may have: what they can keep is more than cookies
         self.tabs: list[Tab] = []
@@ -198,7 +198,7 @@ class Context:
             with suppress(PlaywrightError):
                 await context.close()
 
-    def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def _answer(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         """Answer one request for a page or a part of it; documents are kept, so that a saved session can show them again."""
         assert self._serve is not None
         replayed = self._replayed.pop(url, None) if is_document(headers) else None
@@ -315,6 +315,8 @@ class Context:
                     self._replayed[url.partition("#")[0]] = document
                 await self.tab.act(partial(self.navigate, self.tab, url))
                 self._replayed.clear()
+                if self.tab.has_failed:  # the page says so, and `_check` need not ask for it once another one is shown
+                    self.tab.signals.missed_url = ""
                 await self.tab.remember(self._answers)
             distance = saved.position - (await self.tab.history()).position
             if distance:

@@ -1,4 +1,4 @@
-"""The only way out of a browser context: a proxy that leads to the sites of one episode and refuses every other host.
+"""The proxy of a browser context: it forwards requests to the sites of one episode and refuses every other host.
 
 Chromium asks it for everything (`http://shop.test/` as well as 127.0.0.1), so that nothing else can be reached: no redirect, no
 image, no script of a page. The sites are WSGI applications of this process, or real servers that were allowed by name.
@@ -12,22 +12,22 @@ from urllib.parse import urlsplit
 
 import h11
 
-from webarena_gym.browsers.chromium.relay import CHUNK, HOP_BY_HOP, Answer, Stream, is_document, pass_on, pass_on_record
+from webarena_gym.browsers.chromium.relay import CHUNK, HOP_BY_HOP, HttpResponse, Stream, is_document, pass_on, pass_on_record
 from webarena_gym.errors import BrowserError
 from webarena_gym.pages.network import HostUnknownError, Network
 from webarena_gym.pages.traffic import Traffic
 
-Serve = Callable[[str, str, Mapping[str, str], bytes], Answer]
+Serve = Callable[[str, str, Mapping[str, str], bytes], HttpResponse]
 """(method, absolute URL, headers with names in lower case, body) -> the answer."""
 
 
 def serve_network(network: Network) -> Serve:
     """Return what answers for the sites of a network, and raises HostUnknownError for every other host."""
 
-    def serve(method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def serve(method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse:
         answer = network.request(method, url, headers, body)
         kept = [(name, value) for name, value in answer.headers if name.lower() not in HOP_BY_HOP | {"content-length"}]
-        return Answer(answer.status, kept, answer.body)
+        return HttpResponse(answer.status, kept, answer.body)
 
     return serve
 
@@ -156,7 +156,7 @@ class Gate:
 
     async def _answer(
         self, method: str, url: str, headers: Mapping[str, str], body: bytes, reader: asyncio.StreamReader
-    ) -> Answer | Stream:
+    ) -> HttpResponse | Stream:
         kept = {name: value for name, value in headers.items() if name.lower() not in HOP_BY_HOP | {"host", "content-length"}}
         host = urlsplit(url).netloc
         if self.is_allowed(host):
@@ -176,7 +176,7 @@ class Gate:
                 raise
             return self._fail(error)  # `check` raises it where the site was used
 
-    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Stream:
+    async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
         try:
             if self.traffic is None:
                 return await pass_on(method, url, headers, body)
@@ -186,10 +186,10 @@ class Gate:
                 raise
             return self._fail(BrowserError(f"the server did not answer {method} {url}: {error}"))
 
-    def _fail(self, failure: Exception) -> Answer:
+    def _fail(self, failure: Exception) -> HttpResponse:
         """Keep a failure for `check`, and return an answer, without which Chromium would ask again."""
         self._failure = self._failure or failure
-        return Answer(502, [], b"")
+        return HttpResponse(502, [], b"")
 
     def is_allowed(self, host: str) -> bool:
         """Return whether a host, with its port if there is one, is a real server that may be reached."""
@@ -213,7 +213,7 @@ class Gate:
         await asyncio.gather(_pump(reader, far_writer), _pump(far_reader, writer))
 
 
-def _head(connection: h11.Connection, answer: Answer) -> bytes:
+def _head(connection: h11.Connection, answer: HttpResponse) -> bytes:
     headers = [*_encoded(answer.headers), (b"Content-Length", str(len(answer.body)).encode())]
     return connection.send(h11.Response(status_code=answer.status, headers=headers)) or b""
 

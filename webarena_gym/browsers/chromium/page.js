@@ -74,7 +74,8 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
 
   // What markup hides and a style sheet shows all the same, or a part of it.
   const isShownAnyway = (element, names) =>
-    (names.has("hidden") || /(display: *none|visibility: *hidden)/.test(names.get("style") ?? "")) && element.checkVisibility()
+    (names.has("hidden") || (element.localName === "dialog" && !names.has("open"))
+      || /display\s*:\s*none|visibility\s*:\s*(hidden|collapse)/i.test(names.get("style") ?? "")) && element.checkVisibility()
       && [element, ...element.querySelectorAll("*")].some((each) => each.checkVisibility({visibilityProperty: true}));
 
   const isPointed = (element) => element !== null && getComputedStyle(element).cursor === "pointer";
@@ -101,7 +102,7 @@ async (strict, windowed, isPatient, isTurned, listenersOf) => {
     } else if (tag === "option") flag("selected", element.selected);
     else if (tag === "iframe" || tag === "frame") names.set("data-frame", String(elements.length));
     if (["input", "button", "select", "textarea"].includes(tag)) flag("disabled", element.matches(":disabled"));
-    if (isShownAnyway(element, names)) { names.delete("hidden"); names.delete("style"); }
+    if (isShownAnyway(element, names)) { names.delete("hidden"); names.set("style", "display: block"); }
     names.delete("data-listens");
     if (scripted && !UNDRAWN.has(tag) && listens(element)) names.set("data-listens", "");
     if (strict && element.hasAttribute("data-bbox") === false && USED.has(tag)) {

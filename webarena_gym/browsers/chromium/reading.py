@@ -1,4 +1,4 @@
-"""From what `page.js` says about a document to the tree that observations are made of."""
+"""Parses what `page.js` returns of a document into the tree from which observations are made."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,24 +22,24 @@ def _parser() -> etree.XMLParser:
 _PARSER = _parser()
 
 
-Place = tuple[Any, int]
+NodeLocation = tuple[Any, int]
 """Where an element is found again: its frame, and its index among the elements that the frame keeps."""
 
 
 def tree_of(
     said: Sequence[dict[str, Any]], frames: Sequence[Any]
-) -> tuple[HtmlElement, dict[HtmlElement, Place], HtmlElement | None]:
+) -> tuple[HtmlElement, dict[HtmlElement, NodeLocation], HtmlElement | None]:
     """Return the root of a page, where each of its elements is found, and the focused element.
 
     `said` has what `page.js` returned in each of the `frames`, the main one first, with the place of its `iframe` element in
     `within` (the index of the frame around it, and of the element there). The body of a frame stands inside its `iframe`.
     """
-    places: dict[HtmlElement, Place] = {}
+    locations: dict[HtmlElement, NodeLocation] = {}
     kept: list[list[HtmlElement]] = []
     for what, frame in zip(said, frames, strict=True):
         elements = list(etree.fromstring(what["xml"], _PARSER).iter())
         kept.append(elements)
-        places.update((element, (frame, index)) for index, element in enumerate(elements))
+        locations.update((element, (frame, index)) for index, element in enumerate(elements))
     for what, elements in zip(said[1:], kept[1:], strict=True):
         around, index = what["within"]
         body = elements[0].find("body")
@@ -49,4 +49,4 @@ def tree_of(
     if root.find("body") is None:
         etree.SubElement(root, "body")
     focused = kept[0][said[0]["focused"]] if said[0]["focused"] >= 0 else None
-    return root, places, focused
+    return root, locations, focused

@@ -4,6 +4,7 @@ from lxml.html import HtmlElement
 
 from webarena_gym.browsers import forms, urls, validity
 from webarena_gym.errors import ActionError
+from webarena_gym.pages import dom
 
 
 def typed_address(url: str) -> str:
@@ -23,7 +24,7 @@ def typed_text(element: HtmlElement, text: str) -> str:
 
 def is_typeable(focused: HtmlElement | None) -> bool:
     """Return whether keys write into the focused element."""
-    return focused is not None and forms.kind(focused) in forms.TYPEABLE_KINDS
+    return focused is not None and dom.kind(focused) in dom.TYPEABLE_KINDS
 
 
 def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) -> list[int]:
@@ -31,8 +32,8 @@ def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) ->
 
     In a list for several it is chosen beside the others, and `toggle` takes a chosen one back.
     """
-    if forms.is_disabled(option):
-        raise ActionError(f'the option "{forms.option_label(option)}" of {forms.describe(select)} is disabled')
+    if dom.is_disabled(option):
+        raise ActionError(f'the option "{dom.option_label(option)}" of {forms.describe(select)} is disabled')
     options = list(select.iter("option"))
     wanted = {options.index(option)}
     if "multiple" in select.attrib:
@@ -43,7 +44,7 @@ def chosen_options(select: HtmlElement, option: HtmlElement, *, toggle: bool) ->
 
 def check_shown(element: HtmlElement) -> None:
     """Raise ActionError when an element is hidden, and no label of it is shown."""
-    if forms.is_out_of_reach(element):
+    if dom.is_out_of_reach(element):
         raise ActionError(f"{forms.describe(element)} is hidden")
 
 
@@ -54,13 +55,13 @@ def unnoticed_drag(element: HtmlElement) -> ActionError:
 
 def check_enabled(control: HtmlElement) -> None:
     """Raise ActionError when a control is disabled."""
-    if forms.is_disabled(control):
+    if dom.is_disabled(control):
         raise ActionError(f"{forms.describe(control)} is disabled")
 
 
 def check_form(button: HtmlElement) -> None:
     """Raise ActionError for what Chromium would only say in a bubble: that a form is not filled in rightly."""
-    form = forms.owner(button)
+    form = dom.owner(button)
     if form is None or "novalidate" in form.attrib or "formnovalidate" in button.attrib:
         return
     if problem := validity.form_problem(form):
@@ -69,10 +70,10 @@ def check_form(button: HtmlElement) -> None:
 
 def check_implicit_submission(focused: HtmlElement | None) -> None:
     """Raise ActionError when Enter in the focused element would send a form that is not filled in rightly."""
-    if focused is None or focused.tag != "input" or forms.kind(focused) in forms.BUTTON_KINDS:
+    if focused is None or focused.tag != "input" or dom.kind(focused) in dom.BUTTON_KINDS:
         return
-    form = forms.owner(focused)
+    form = dom.owner(focused)
     if form is not None:
         button = forms.default_button(form)
-        if button is None or not forms.is_disabled(button):
+        if button is None or not dom.is_disabled(button):
             check_form(focused if button is None else button)

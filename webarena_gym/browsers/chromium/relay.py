@@ -1,4 +1,4 @@
-"""Requests passed on to real servers, and their answers: whole, or piece by piece as they come."""
+"""Forwards requests to real servers and returns their responses, whole or as a stream."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -16,7 +16,7 @@ _CONDITIONS = frozenset(("if-none-match", "if-modified-since"))
 _EVENTS = "text/event-stream"
 
 
-class Answer(NamedTuple):
+class HttpResponse(NamedTuple):
     """What the gate gives back for one request."""
 
     status: int
@@ -37,7 +37,9 @@ def is_document(headers: Mapping[str, str]) -> bool:
     return headers.get("accept", "").startswith("text/html")
 
 
-async def pass_on(method: str, url: str, headers: Mapping[str, str], body: bytes, *, whole: bool = False) -> Answer | Stream:
+async def pass_on(
+    method: str, url: str, headers: Mapping[str, str], body: bytes, *, whole: bool = False
+) -> HttpResponse | Stream:
     """Send a plain request to a real server and return its answer. Raises OSError when there is none.
 
     Pages, and what has a length, are returned as a whole; with `whole`, all but events.
@@ -52,15 +54,17 @@ async def pass_on(method: str, url: str, headers: Mapping[str, str], body: bytes
     if is_open and (kind.startswith(_EVENTS) or not whole):
         return Stream(head.status_code, kept, _contents(parts))
     content = [part async for part in _contents(parts)]
-    return Answer(head.status_code, kept, b"".join(content))
+    return HttpResponse(head.status_code, kept, b"".join(content))
 
 
-async def pass_on_record(traffic: Traffic, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer | Stream:
+async def pass_on_record(
+    traffic: Traffic, method: str, url: str, headers: Mapping[str, str], body: bytes
+) -> HttpResponse | Stream:
     """Do what `pass_on` does, and keep a record, for which answers must be whole: neither compressed nor "not modified"."""
     exchange = traffic.ask(method, url, headers, body)
     plain = {name: value for name, value in headers.items() if name not in _CONDITIONS} | {"accept-encoding": "identity"}
     answer = await pass_on(method, url, plain, body, whole=True)
-    traffic.answer(exchange, answer.status, answer.headers, answer.body if isinstance(answer, Answer) else b"")
+    traffic.answer(exchange, answer.status, answer.headers, answer.body if isinstance(answer, HttpResponse) else b"")
     return answer
 
 

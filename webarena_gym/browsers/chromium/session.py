@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from webarena_gym.browsers.chromium.relay import Answer
+from webarena_gym.browsers.chromium.relay import HttpResponse
 
 CHANGES = """() => {
   const elements = [...document.querySelectorAll("input, textarea, option, details")];
@@ -42,7 +42,7 @@ class SavedTab(NamedTuple):
     """
 
     urls: tuple[str, ...]
-    documents: tuple[Answer | None, ...]
+    documents: tuple[HttpResponse | None, ...]
     position: int
     changes: Any
 

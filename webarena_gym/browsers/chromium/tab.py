@@ -15,7 +15,7 @@ from lxml.html import HtmlElement
 from webarena_gym.browsers import rendering
 from webarena_gym.browsers.chromium.driver import PlaywrightError
 from webarena_gym.browsers.chromium.reading import SCRIPT
-from webarena_gym.browsers.chromium.relay import Answer
+from webarena_gym.browsers.chromium.relay import HttpResponse
 from webarena_gym.browsers.chromium.signals import Signals
 from webarena_gym.browsers.document import parse
 from webarena_gym.errors import ActionError, BrowserError
@@ -57,8 +57,8 @@ class Tab:
         self.signals = signals
         self.is_scripted = False  # as of the last time it settled
         self.is_stale = False  # its page and history are of an earlier session
-        self.document: Answer | None = None  # what was answered for the page, where that is known
-        self.documents: dict[int, Answer] = {}  # the same for the entries of its history
+        self.document: HttpResponse | None = None  # what was answered for the page, where that is known
+        self.documents: dict[int, HttpResponse] = {}  # the same for the entries of its history
         self._session = session
         self._how = list(how)
         self._said: dict[str, Any] | None = None
@@ -360,7 +360,7 @@ class Tab:
             self.document = answer
         return True
 
-    async def remember(self, answers: Mapping[str, Answer]) -> None:
+    async def remember(self, answers: Mapping[str, HttpResponse]) -> None:
         """Keep what was answered for the page that the tab has turned to, as its history may lead back; `answers` are by address."""
         if self.page.is_closed() or not self.signals.turned.is_set():
             return
@@ -392,7 +392,7 @@ class Tab:
         return moved
 
     @asynccontextmanager
-    async def _answered(self, answer: Answer) -> AsyncIterator[None]:
+    async def _answered(self, answer: HttpResponse) -> AsyncIterator[None]:
         """Give an answer to what the tab asks for a document meanwhile, before caches and servers are asked."""
         told = {
             "responseCode": answer.status,

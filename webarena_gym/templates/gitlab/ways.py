@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from webarena_gym.observation.labels import MAX_LABEL
-from webarena_gym.observation.reading import clean
+from webarena_gym.pages.labels import MAX_LABEL
+from webarena_gym.pages.reading import clean
 from webarena_gym.sites.gitlab.access import ROLES, VISIBLE
 from webarena_gym.sites.gitlab.base import BRAND
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM

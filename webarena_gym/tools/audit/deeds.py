@@ -1,4 +1,4 @@
-"""What a person could do on the sites of a world, found by looking through their pages: visits, and forms that change something.
+"""Actions that a person could take on the sites of a world, found by crawling their pages: visits, and forms that change something.
 
 Nothing here knows a site. Each form of a page is sent as it stands, and with other texts and choices; what changes something
 in the databases is a deed. What takes a deed back is found on the page that follows it.
@@ -18,6 +18,7 @@ from webarena_gym.browsers.cookies import CookieJar
 from webarena_gym.browsers.document import parse
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.browsers.submission import URLENCODED, Entry, encode, entries, request_of
+from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import Variation
@@ -182,10 +183,8 @@ def _searches(page: HtmlElement, url: str) -> Iterator[str]:
 def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
     """Yield what the forms of a page send when their buttons are pressed: as they are, with other texts, with other choices."""
     for form in page.iter("form"):
-        controls = forms.controls(form)
-        buttons = [
-            control for control in controls if forms.kind(control) in forms.SUBMIT_KINDS and not forms.is_disabled(control)
-        ]
+        controls = dom.controls(form)
+        buttons = [control for control in controls if dom.kind(control) in dom.SUBMIT_KINDS and not dom.is_disabled(control)]
         pressed: list[HtmlElement | None] = [*buttons] or [None]
         for button in pressed:
             sent = request_of(form, button, url, partial(urls.resolve, url))
@@ -199,10 +198,10 @@ def _posts(page: HtmlElement, url: str) -> Iterator[Request]:
 
 def _with_texts(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entry]:
     """Yield what a form sends when all that can be written in it reads otherwise."""
-    kinds = {control.get("name"): forms.kind(control) for control in controls}
+    kinds = {control.get("name"): dom.kind(control) for control in controls}
     for entry in sent:
         kind = kinds.get(entry.name, "")
-        if kind not in forms.TYPEABLE_KINDS:
+        if kind not in dom.TYPEABLE_KINDS:
             yield entry
         elif kind in _VALUES or "mail" in entry.name:
             yield entry._replace(value=_VALUES.get(kind, _VALUES["email"]))
@@ -213,15 +212,15 @@ def _with_texts(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entr
 def _with_choices(sent: list[Entry], controls: list[HtmlElement]) -> Iterator[Entry]:
     """Yield what a form sends with another option of each list and of each set of circles, and with the other boxes ticked."""
     named = {control.get("name"): control for control in controls}
-    boxes = [control for control in controls if forms.kind(control) == "checkbox"]
+    boxes = [control for control in controls if dom.kind(control) == "checkbox"]
     for entry in sent:
         control = named.get(entry.name)
-        kind = "" if control is None else forms.kind(control)
+        kind = "" if control is None else dom.kind(control)
         others = [] if kind == "checkbox" else [entry.value]
         if control is not None and kind == "select":
-            others = [forms.option_value(option) for option in control.iter("option")]
+            others = [dom.option_value(option) for option in control.iter("option")]
         elif control is not None and kind == "radio":
-            others = [radio.get("value", "on") for radio in forms.radio_group(control)]
+            others = [radio.get("value", "on") for radio in dom.radio_group(control)]
         yield from (entry._replace(value=other) for other in _other(others, entry.value))
     yield from (
         Entry(box.get("name"), box.get("value", "on")) for box in boxes if box.get("name") and "checked" not in box.attrib

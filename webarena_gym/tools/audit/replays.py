@@ -1,4 +1,4 @@
-"""Solutions and cheap tries, played in an env to its end."""
+"""Plays solutions and cheap attempts in an env to the end of the episode."""
 
 from collections.abc import Callable
 from dataclasses import replace

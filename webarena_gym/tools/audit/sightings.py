@@ -1,4 +1,4 @@
-"""Where answers stand: on a page that the solution saw, or as a declared computation over values that do.
+"""Checks that an answer stands on a page that the solution saw, or is a declared computation over values that do.
 
 An answer is taken to pieces, such as the names of a list. A piece stands on a page as a text, or by its value where the page
 writes an amount, a number, a date, a distance or a duration in another way. What stands nowhere must be computed: the task says

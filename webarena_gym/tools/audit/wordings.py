@@ -1,4 +1,4 @@
-"""Whether the judge of answers takes right wordings and refuses wrong ones: how many of each half of the corpus."""
+"""Counts the right wordings of answers that the judge accepts, and the wrong ones that it refuses, in each half of the corpus."""
 
 from webarena_gym.evaluators import is_right_answer
 from webarena_gym.tasks import Task

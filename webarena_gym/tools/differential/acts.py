@@ -1,4 +1,4 @@
-"""What a random walk does next: a function of its dice and of what it sees. Sensible or not, as long as an agent may do it."""
+"""The next action of a random walk: a function of a random generator and of the page. Any action that an agent may take."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -8,8 +8,9 @@ from typing import NamedTuple
 from lxml.html import HtmlElement
 
 from webarena_gym.actions import Action, Dialect, Kind
-from webarena_gym.browsers import forms, urls
+from webarena_gym.browsers import urls
 from webarena_gym.observation import Observation
+from webarena_gym.pages import dom
 from webarena_gym.pages.page import Page
 
 ODD_TEXTS = (
@@ -81,7 +82,7 @@ def _click(scene: Scene, dice: Random) -> Action | None:
 
 
 def _click_control(scene: Scene, dice: Random) -> Action | None:
-    return _with_one(Kind.CLICK, scene.places(lambda element: not forms.is_link(element)), dice)
+    return _with_one(Kind.CLICK, scene.places(lambda element: not dom.is_link(element)), dice)
 
 
 def _click_fragment(scene: Scene, dice: Random) -> Action | None:
@@ -89,7 +90,7 @@ def _click_fragment(scene: Scene, dice: Random) -> Action | None:
 
 
 def _sign_in_or_out(scene: Scene, dice: Random) -> Action | None:
-    places = scene.places(lambda element: forms.is_link(element) or forms.kind(element) in forms.BUTTON_KINDS)
+    places = scene.places(lambda element: dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS)
     return _with_one(Kind.CLICK, [place for place in places if _IN_AND_OUT.search(_words(scene, place))], dice)
 
 
@@ -103,7 +104,7 @@ def _point(scene: Scene, dice: Random) -> Action | None:
 
 
 def _type(scene: Scene, dice: Random) -> Action | None:
-    fields = scene.places(lambda element: forms.kind(element) in forms.TYPEABLE_KINDS)
+    fields = scene.places(lambda element: dom.kind(element) in dom.TYPEABLE_KINDS)
     if not fields:
         return None
     place = dice.choice(fields)
@@ -116,15 +117,15 @@ def _type_anywhere(scene: Scene, dice: Random) -> Action | None:
 
 
 def _text_for(field: HtmlElement, scene: Scene, dice: Random) -> str:
-    form = forms.owner(field)
-    has_password = form is not None and any(forms.kind(control) == "password" for control in forms.controls(form))
+    form = dom.owner(field)
+    has_password = form is not None and any(dom.kind(control) == "password" for control in dom.controls(form))
     if has_password and scene.accounts and dice.random() < 0.8:
         account = scene.accounts[0] if dice.random() < 0.8 else dice.choice(scene.accounts)
-        return account.password if forms.kind(field) == "password" else account.name
+        return account.password if dom.kind(field) == "password" else account.name
     if dice.random() < 0.5:
         return dice.choice(ODD_TEXTS)
-    if forms.kind(field) in _PLAUSIBLE:
-        return _PLAUSIBLE[forms.kind(field)]
+    if dom.kind(field) in _PLAUSIBLE:
+        return _PLAUSIBLE[dom.kind(field)]
     words = [word for word in scene.seen.text.split() if word.isalpha()]
     return " ".join(dice.choices(words, k=dice.randint(1, 3))) if words else "word"
 
@@ -134,7 +135,7 @@ def _select(scene: Scene, dice: Random) -> Action | None:
     if not selects:
         return None
     place = dice.choice(selects)
-    labels = [forms.option_label(option) for option in scene.seen.nodes[place].element.iter("option")] or [""]
+    labels = [dom.option_label(option) for option in scene.seen.nodes[place].element.iter("option")] or [""]
     wanted = dice.choice(labels)
     return Action(Kind.SELECT, place, dice.choice((wanted, wanted, wanted, wanted[:3].upper(), "no such option", "")))
 

@@ -1,4 +1,4 @@
-"""The episodes of many envs: what each env was told, what came of it, and what is lost when a worker is."""
+"""What the parent process knows of each env: the command under way, its result, and the episode that is lost with a worker."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from gymnasium.vector import AutoresetMode
 from webarena_gym.env import FAILURE_REWARD, OnFailure
 from webarena_gym.errors import WorkerError
 from webarena_gym.vector.pool import Pool
-from webarena_gym.vector.workers import Answer, Command, Start
+from webarena_gym.vector.workers import Command, CommandResult, Start
 
 _JUDGEMENT = ("success", "verdicts")  # what an info says of an episode that was judged
 
@@ -28,7 +28,7 @@ class Result(NamedTuple):
 
 
 @dataclass
-class Episode:
+class EnvState:
     """What this side knows of the episode of one env."""
 
     observation: str = ""
@@ -39,7 +39,7 @@ class Episode:
     final: Result | None = None  # of the episode before, told together with the start of this one
 
 
-class Episodes(Sequence[Episode]):
+class EnvStates(Sequence[EnvState]):
     """One episode after the other in each of the envs of a pool.
 
     Each env does one thing at a time. What it came to is kept until it is asked for.
@@ -49,16 +49,16 @@ class Episodes(Sequence[Episode]):
         self._pool = pool
         self._on_failure: OnFailure = on_failure
         self._mode = autoreset_mode
-        self._episodes = [Episode() for _ in range(num_envs)]
+        self._states = [EnvState() for _ in range(num_envs)]
         self._under_way: dict[int, str] = {}  # by env, what it was told to do and has not done
         self._ready: dict[int, Result | Exception] = {}  # by env, in the order in which they finished
-        self._values: dict[int, Answer] = {}  # of calls
+        self._values: dict[int, CommandResult] = {}  # of calls
 
     def __getitem__(self, env: Any) -> Any:
-        return self._episodes[env]
+        return self._states[env]
 
     def __len__(self) -> int:
-        return len(self._episodes)
+        return len(self._states)
 
     # What the envs are told.
 
@@ -68,7 +68,7 @@ class Episodes(Sequence[Episode]):
 
     def step(self, env: int, action: str) -> None:
         """Let an env take an action. An episode that is over makes room for the next, one that is lost ends."""
-        episode = self._episodes[env]
+        episode = self._states[env]
         if episode.is_over:
             self._reset(env, None, None, episode.final)
         elif episode.lost:
@@ -84,12 +84,12 @@ class Episodes(Sequence[Episode]):
         """Set an attribute of every env, and wait."""
         self._ask([Command(env, "set", (name, value)) for env, value in enumerate(values)])
 
-    def restore(self, env: int, snapshot: Any) -> Episode:
+    def restore(self, env: int, snapshot: Any) -> EnvState:
         """Let an env continue from a snapshot, and wait."""
         (start,) = self._ask([Command(env, "restore", (snapshot,))])
         self._enter(env, start)
-        self._episodes[env].is_over = bool(getattr(snapshot, "done", False))
-        return self._episodes[env]
+        self._states[env].is_over = bool(getattr(snapshot, "done", False))
+        return self._states[env]
 
     # What came of it.
 
@@ -136,8 +136,8 @@ class Episodes(Sequence[Episode]):
     # Inside.
 
     def _reset(self, env: int, seed: int | None, options: Mapping[str, Any] | None, final: Result | None) -> None:
-        self._episodes[env].final = final
-        self._submit("reset", Command(env, "reset", (seed, options, self._episodes[env].random_state)))
+        self._states[env].final = final
+        self._submit("reset", Command(env, "reset", (seed, options, self._states[env].random_state)))
 
     def _submit(self, what: str, command: Command) -> None:
         """Hand a command to the pool. One that cannot be handed over, as it cannot be pickled, is not under way."""
@@ -171,7 +171,7 @@ class Episodes(Sequence[Episode]):
         for answer in answers:
             what = self._under_way.pop(answer.env, "")
             if answer.outcome == "lost":
-                self._episodes[answer.env].lost = answer.value
+                self._states[answer.env].lost = answer.value
             if what == "call":
                 self._values[answer.env] = answer
             elif what and answer.outcome == "raised":
@@ -184,9 +184,9 @@ class Episodes(Sequence[Episode]):
                 self._fail(answer.env, answer.value)
         return bool(answers)
 
-    def _begin(self, answer: Answer) -> None:
+    def _begin(self, answer: CommandResult) -> None:
         """Take the answer to a reset: an episode begins, or cannot."""
-        episode = self._episodes[answer.env]
+        episode = self._states[answer.env]
         result: Result | WorkerError
         if answer.outcome == "done":
             self._enter(answer.env, answer.value)
@@ -202,13 +202,13 @@ class Episodes(Sequence[Episode]):
         self._ready[answer.env] = result
 
     def _enter(self, env: int, start: Start) -> None:
-        episode = self._episodes[env]
+        episode = self._states[env]
         episode.observation, episode.info, episode.random_state = start
         episode.is_over, episode.lost = False, ""
 
     def _fail(self, env: int, failure: str) -> None:
         """End an episode through no fault of the agent, where it was last seen."""
-        episode = self._episodes[env]
+        episode = self._states[env]
         info = {key: value for key, value in episode.info.items() if key not in _JUDGEMENT}
         result = self._lost(episode.observation, info, failure)
         if isinstance(result, Result):
@@ -225,7 +225,7 @@ class Episodes(Sequence[Episode]):
 
     def _finish(self, env: int, result: Result) -> None:
         """Take the outcome of a step."""
-        episode = self._episodes[env]
+        episode = self._states[env]
         episode.observation, episode.info = result.observation, result.info
         episode.is_over = result.terminated or result.truncated
         if episode.is_over and self._mode is AutoresetMode.SAME_STEP:

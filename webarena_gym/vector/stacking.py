@@ -1,4 +1,4 @@
-"""Results of several envs, put together as Gymnasium's vector envs do."""
+"""Step results of several envs, stacked into the arrays and infos that Gymnasium's vector envs return."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,14 +6,14 @@ from typing import Any
 import numpy
 from gymnasium.vector import VectorEnv
 
-from webarena_gym.vector.episodes import Result
+from webarena_gym.vector.env_states import Result
 
 Array = numpy.ndarray[Any, Any]
-Batch = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
+VectorStep = tuple[tuple[str, ...], Array, Array, Array, dict[str, Any]]
 """Observations, rewards, terminations, truncations and infos of some envs."""
 
 
-def batch(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> Batch:
+def stack_results(results: Sequence[Result], env_ids: Sequence[int] | None = None) -> VectorStep:
     """Return results as columns, and their infos as one dictionary of arrays with masks; `env_ids` becomes `infos["env_id"]`."""
     infos = _Rows(len(results)).collect(results)
     if env_ids is not None:

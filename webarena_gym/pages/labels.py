@@ -1,4 +1,4 @@
-"""What a person would call the elements of a page."""
+"""The accessible names of elements: what a person would call them."""
 
 import re
 from functools import cached_property
@@ -6,15 +6,8 @@ from urllib.parse import unquote
 
 from lxml.html import HtmlElement
 
-from webarena_gym.observation.reading import (
-    BUTTON_TYPES,
-    FIELDS,
-    clean,
-    is_hidden,
-    is_ticked_by_label,
-    label_text,
-    visible_text,
-)
+from webarena_gym.pages.dom import BUTTON_KINDS, FIELDS, is_out_of_sight, is_ticked_by_label, kind
+from webarena_gym.pages.reading import clean, label_text, visible_text
 
 MAX_LABEL = 80  # characters of one label
 _NO_PLACE = re.compile(r"(?i)javascript:.*|#?")
@@ -41,9 +34,9 @@ class Labels:
         tag = element.tag
         name = element.get("aria-label") or self._named_by(element)
         if not name and tag in FIELDS:
-            kind = element.get("type", "").lower()
-            if tag == "input" and kind in BUTTON_TYPES:
-                name = element.get("value") or element.get("alt") or kind.title()
+            what = kind(element)
+            if tag == "input" and what in BUTTON_KINDS:
+                name = element.get("value") or element.get("alt") or what.title()
             else:
                 name = self._beside(element) or element.get("placeholder") or element.get("title") or ""
                 name = name or element.get("name", "")
@@ -87,17 +80,13 @@ class Labels:
     def is_shown_by_its_control(self, label: HtmlElement) -> bool:
         """Say whether a field of the page already carries this label's text, so that it need not stand twice."""
         control = self.control_of(label)
-        return control is not None and not _is_out_of_sight(control) and "aria-label" not in control.attrib
+        return control is not None and not is_out_of_sight(control) and "aria-label" not in control.attrib
 
     def hidden_control_of(self, label: HtmlElement) -> HtmlElement | None:
         """Return the field that cannot be seen and is used by this label of it: a styled checkbox, radio or file field."""
         control = self.control_of(label)
-        stands_for = control is not None and is_ticked_by_label(control) and _is_out_of_sight(control)
+        stands_for = control is not None and is_ticked_by_label(control) and is_out_of_sight(control)
         return control if stands_for else None
-
-
-def _is_out_of_sight(control: HtmlElement) -> bool:
-    return is_hidden(control) or any(map(is_hidden, control.iterancestors()))
 
 
 def _pictured(element: HtmlElement) -> str:

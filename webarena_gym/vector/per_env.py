@@ -1,4 +1,4 @@
-"""What is said of several envs at once, taken apart: which of them, and what is for each."""
+"""Arguments of a vector env, split into one value for each env: seeds, options, env ids and masks."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,9 +1,9 @@
-"""When the public evaluators call two addresses the same: the references of url_match against where the episode ended."""
+"""The URL comparisons of the public evaluators: whether the final URL of an episode matches the references of url_match."""
 
 from collections.abc import Callable, Sequence
 from urllib.parse import parse_qs, urlsplit
 
-Place = Callable[[Sequence[str], str], bool]
+UrlRule = Callable[[Sequence[str], str], bool]
 """(references, address) -> whether the address is one of them."""
 
 EXACT = "EXACT"

@@ -1,12 +1,13 @@
-"""What a person could read and use in an element of a page."""
+"""The visible text of an element, and the interactive elements in it."""
 
 import re
 
 from lxml.html import HtmlElement
 
+from webarena_gym.pages.dom import EDITABLE, FIELDS, field_value, is_closed, is_withheld, option_label, tab_index
+
 MAX_TEXT = 500  # characters of one piece of text
 SPACE = re.compile(r"\s+")
-_LINE_BREAK = re.compile(r"\r\n?")
 
 SKIPPED = frozenset(
     {"head", "script", "style", "template", "noscript", "svg", "colgroup", "datalist", "object", "canvas", "rp"}
@@ -16,10 +17,7 @@ BLOCKS = frozenset(
     " hr html legend li main nav ol p pre section table tbody tfoot thead ul".split()
 )
 HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
-FIELDS = frozenset({"input", "select", "textarea"})
-BUTTON_TYPES = frozenset({"submit", "button", "reset", "image"})
 _APART = BLOCKS | HEADINGS | {"br", "tr", "td", "th", "option", "button"}
-_HIDING = frozenset({"hidden", "aria-hidden", "style"})
 _USABLE = FIELDS | {"button", "summary"}
 LISTENS = "data-listens"
 """What a browser with scripts stamps on elements that react to the mouse, of which their markup says nothing."""
@@ -28,8 +26,6 @@ _HOLDING = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"
 _ROLES = _HOLDING | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
 )
-_EDITABLE = ("", "true", "plaintext-only")
-_TICKED = frozenset({"checkbox", "radio", "file"})
 _ARROWS = re.compile("[\u2190-\u21ff\u25b2-\u25c5\u2b06\u2b07]")
 
 
@@ -37,24 +33,6 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return the text on one line, cut at `limit` characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
-
-
-def is_hidden(element: HtmlElement) -> bool:
-    """Say whether the markup itself hides the element; style sheets are a matter of browsers with layout."""
-    tag, names = element.tag, element.keys()
-    if (tag == "input" and element.get("type", "").lower() == "hidden") or (tag == "dialog" and "open" not in names):
-        return True
-    if _HIDING.isdisjoint(names):  # as most elements: one look at all names is faster than one for each
-        return False
-    if "hidden" in element.attrib or element.get("aria-hidden") == "true":
-        return True
-    style = element.get("style")
-    return style is not None and ("display:none" in style.replace(" ", "") or "visibility:hidden" in style.replace(" ", ""))
-
-
-def is_closed(element: HtmlElement) -> bool:
-    """Say whether the element shows its summary alone."""
-    return element.tag == "details" and "open" not in element.attrib
 
 
 def is_interactive(element: HtmlElement) -> bool:
@@ -68,27 +46,22 @@ def is_interactive(element: HtmlElement) -> bool:
 
 
 def _has_use(element: HtmlElement) -> bool:
-    return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in _EDITABLE
+    return "onclick" in element.attrib or element.get("role") in _ROLES or element.get("contenteditable") in EDITABLE
 
 
 def is_loose(element: HtmlElement) -> bool:
     """Say whether an element can be used though it is of no kind that says so: it may well be a whole part of the page."""
     if element.tag in _USABLE or element.tag == "a" or _has_use(element):
         return False
-    place = element.get("tabindex", "").strip()
-    return LISTENS in element.attrib or element.get("draggable") == "true" or place.isdecimal()
-
-
-def is_ticked_by_label(control: HtmlElement) -> bool:
-    """Say whether a click on a control's label is as good as one on the control, so that this may be hidden."""
-    return control.tag == "input" and control.get("type", "").strip().lower() in _TICKED
+    index = tab_index(element)
+    return LISTENS in element.attrib or element.get("draggable") == "true" or (index is not None and index >= 0)
 
 
 def controls(element: HtmlElement) -> list[HtmlElement]:
     """Return what can be used inside an element; a clickable wrapper around other clickables gives way to them."""
     found: list[HtmlElement] = []
     for child in element.findall("summary")[:1] if is_closed(element) else element:
-        if isinstance(child.tag, str) and child.tag not in SKIPPED and not is_hidden(child):
+        if isinstance(child.tag, str) and child.tag not in SKIPPED and not is_withheld(child):
             inner = [] if child.tag in FIELDS else controls(child)
             found += inner or ([child] if is_interactive(child) else [])
     return found
@@ -99,7 +72,7 @@ def _holds_control(element: HtmlElement) -> bool:
     return any(
         isinstance(child.tag, str)
         and child.tag not in SKIPPED
-        and not is_hidden(child)
+        and not is_withheld(child)
         and (is_interactive(child) or _holds_control(child))
         for child in (element.findall("summary")[:1] if is_closed(element) else element)
     )
@@ -112,7 +85,7 @@ def is_control(element: HtmlElement) -> bool:
 
 def visible_text(element: HtmlElement) -> str:
     """Return the text that a person would read in the element, blocks apart, images by their alternative text."""
-    if element.tag == "a" and not len(element) and not is_hidden(element):  # as most that are asked for
+    if element.tag == "a" and not len(element) and not is_withheld(element):  # as most that are asked for
         return " ".join((element.text or "").split())
     parts: list[str] = []
     _collect(element, parts)
@@ -121,7 +94,7 @@ def visible_text(element: HtmlElement) -> str:
 
 def _collect(element: HtmlElement, parts: list[str]) -> None:
     tag = element.tag
-    if not isinstance(tag, str) or tag in SKIPPED or is_hidden(element):
+    if not isinstance(tag, str) or tag in SKIPPED or is_withheld(element):
         return
     if tag == "img":
         parts.append(" " + element.get("alt", ""))
@@ -153,7 +126,7 @@ def value_beside(element: HtmlElement) -> str:
     holds = (
         element.get("role") in _HOLDING
         or element.get("aria-haspopup", "false") != "false"
-        or element.get("contenteditable") in _EDITABLE
+        or element.get("contenteditable") in EDITABLE
     )
     is_number = any(map(str.isdigit, text)) and not any(map(str.isalpha, text))
     return text if (holds or is_number) and text not in element.get("aria-label", "") else ""
@@ -176,14 +149,6 @@ def label_text(label: HtmlElement) -> str:
     return clean(" ".join(parts))
 
 
-def field_value(element: HtmlElement) -> str:
-    """Return the live value of a text field; the line breaks of a textarea are those of HTML's API value, line feeds."""
-    if element.tag != "textarea":
-        value: str = element.attrib.get("value", "")
-        return value
-    return _LINE_BREAK.sub("\n", element.text or "")
-
-
 def written_value(element: HtmlElement, limit: int = MAX_TEXT) -> str:
     """Return the value of a text field as it is shown: on one line, or where it has several lines, as it is; cut at `limit`."""
     value = field_value(element).rstrip()
@@ -194,4 +159,6 @@ def written_value(element: HtmlElement, limit: int = MAX_TEXT) -> str:
 
 def options(element: HtmlElement) -> list[tuple[str, bool]]:
     """Return the text of each option of a drop-down list, and whether it is chosen."""
-    return [(visible_text(option), "selected" in option.attrib) for option in element.iter("option")]
+    return [
+        ("" if is_withheld(option) else option_label(option), "selected" in option.attrib) for option in element.iter("option")
+    ]

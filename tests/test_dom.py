@@ -1,0 +1,180 @@
+"""One reading of the DOM: what is shown, what takes the focus and what a control holds are the same to observations and browsers."""
+
+from random import Random
+
+import pytest
+from lxml import html
+from werkzeug.wrappers import Request, Response
+
+from tests import needs
+from webarena_gym.browsers.chromium import ChromiumBrowser
+from webarena_gym.browsers.chromium.driver import SHARED
+from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.errors import ActionError
+from webarena_gym.observation import observe
+from webarena_gym.pages import dom
+from webarena_gym.pages.network import Network
+
+HOME = "http://app.test/"
+STYLES = (
+    "display:none",
+    "DISPLAY : None",
+    "display:none;display:block",
+    "display: inline-block !important; display: none",
+    "display:none;display:nonsense",
+    "visibility:hidden",
+    "Visibility: Hidden ;color:red",
+    "visibility:collapse",
+    "visibility:visible",
+    "visibility: visible !important; visibility: hidden",
+    "color:none;--display:none",
+    "background:url('display:none')",
+)
+FLAGS = ("hidden", "aria-hidden=true", "aria-hidden=false", "inert")
+WRAPPERS = ("div", "fieldset", "fieldset disabled", "details", "details open", "section")  # in which anything may stand
+INPUTS = (
+    "text",
+    "",
+    "nonsense",
+    "hidden",
+    " CHECKBOX ",
+    "checkbox",
+    "radio",
+    "submit",
+    "button",
+    "reset",
+    "password",
+    "number",
+    "file",
+)
+TAB_INDEXES = ("", "tabindex=0", "tabindex=-1", "tabindex=2", "tabindex=1", "tabindex=x", "tabindex=' 3 '")
+
+
+class Writer:
+    """Writes a random page, each element with an id and words of its own."""
+
+    def __init__(self, seed):
+        self.dice = Random(seed)
+        self.count = 0
+
+    def page(self):
+        return "".join(self.piece(0) for _ in range(self.dice.randint(4, 9)))
+
+    def piece(self, depth):
+        self.count += 1
+        number = self.count
+        marks = [f"id=e{number}"]
+        if self.dice.random() < 0.25:
+            marks.append(f'style="{self.dice.choice(STYLES)}"')
+        if self.dice.random() < 0.12:
+            marks.append(self.dice.choice(FLAGS))
+        if self.dice.random() < 0.2:
+            marks.append(self.dice.choice(TAB_INDEXES))
+        said = " ".join(marks)
+        if depth < 4 and self.dice.random() < 0.45:
+            tag = self.dice.choice(WRAPPERS)
+            inner = "".join(self.piece(depth + 1) for _ in range(self.dice.randint(1, 3)))
+            summary = f"<summary>Summary {number}</summary>" if tag.startswith("details") else ""
+            return f"<{tag} {said}>{summary}Words {number} {inner}</{tag.split()[0]}>"
+        disabled = " disabled" * (self.dice.random() < 0.1)
+        return self.dice.choice((self.input, self.other))(number, said + disabled)
+
+    def input(self, number, said):
+        what = self.dice.choice(INPUTS)
+        name = f"group{self.dice.randint(1, 2)}" if what == "radio" else f"n{number}"
+        checked = " checked" * (self.dice.random() < 0.3)
+        return f'<input type="{what}" {said} name={name} value=7 aria-label="Field {number}"{checked}>'
+
+    def other(self, number, said):
+        return self.dice.choice(
+            (
+                f"<button {said}>Button {number}</button>",
+                f"<a {said} href=/{number}>Link {number}</a>",
+                f"<a {said}>No link {number}</a>",
+                f"<textarea {said} aria-label='Area {number}'>one\ntwo</textarea>",
+                f"<select {said} aria-label='List {number}'><option label='Shown {number}'>Kept</option><option hidden>No</option></select>",
+                f"<span {said}>Text {number}</span>",
+                f"<div {said} contenteditable=true>Written {number}</div>",
+                f"<dialog {said} {self.dice.choice(('', 'open'))}><button id=b{number}>Said {number}</button></dialog>",
+            )
+        )
+
+
+def network():
+    """A site of which the path of each page is the seed that it is written from."""
+
+    def site(environ, start_response):
+        seed = Request(environ).path.removeprefix("/")
+        written = Writer(int(seed)).page() if seed else ""
+        page = f"<!doctype html><html lang=en><title>T</title><body>{written}"
+        return Response(page, content_type="text/html")(environ, start_response)
+
+    return Network({"app.test": site})
+
+
+def focused(browser):
+    element = browser.page().focused
+    return None if element is None else element.get("id") or element.tag
+
+
+def texts(browser):
+    page = browser.page()
+    return [observe(page, style=style, elements=elements).text for style in ("html", "axtree") for elements in ("id", "label")]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_what_the_tab_key_reaches_can_be_seen_and_used(seed):
+    browser = InProcessBrowser(network())
+    browser.start([f"{HOME}{seed}"], {})
+    root = browser.page().root
+    for stop in dom.tab_stops(root):
+        assert dom.is_visible(stop)
+        assert dom.is_focusable(stop)
+        assert not dom.is_out_of_reach(stop)
+    shown = {node.element for node in observe(browser.page()).nodes.values()}
+    for element in root.iter("*"):
+        if element in shown and not dom.is_ticked_by_label(element):
+            assert not dom.is_out_of_sight(element)
+            assert dom.is_rendered(element)
+        if not dom.is_visible(element) and dom.is_out_of_reach(element):
+            with pytest.raises(ActionError, match="hidden"):
+                browser.click(element)
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_a_style_is_read_as_it_is_written(style):
+    (element,) = html.fragment_fromstring(f'<div><button style="{style.replace(chr(34), "")}">B</button></div>')
+    hides = style in (*STYLES[:2], STYLES[4], *STYLES[5:8])
+    assert dom.is_visible(element) is not hides
+    assert dom.is_withheld(element) is hides
+
+
+@pytest.fixture(scope="module")
+def one_chromium():
+    """Chromium, kept running between the tests."""
+    driver = SHARED.acquire(headless=True)
+    yield
+    SHARED.release(driver)
+
+
+@needs.chromium
+@pytest.mark.usefixtures("one_chromium")
+@pytest.mark.parametrize("first", range(1000, 1120, 10))
+def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(first):
+    browsers = InProcessBrowser(network()), ChromiumBrowser(network())
+    for browser in browsers:
+        browser.start([HOME], {})
+    for seed in range(first, first + 10):
+        for browser in browsers:
+            browser.goto(f"{HOME}{seed}")
+        assert texts(browsers[0]) == texts(browsers[1]), seed
+        path = []
+        for key in ("Tab",) * 6 + ("Shift+Tab",) * 4:
+            for browser in browsers:
+                browser.press(key)
+            path.append([focused(browser) for browser in browsers])
+            assert path[-1][0] == path[-1][1], (seed, path)
+            if path[-1][0] is None:
+                break
+    for browser in browsers:
+        browser.close()
