@@ -74,7 +74,7 @@ def test_each_column_that_was_changed_is_seen(site, database, monkeypatch, knows
                 assert column in str(change)
                 tried += 1
             database.reset()
-    assert tried > 10 or site == "homepage"
+    assert tried > 10 or len(tables(site)) < 5
 
 
 def test_rows_that_go_and_come_are_seen(site, database):
@@ -175,7 +175,7 @@ def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
                     unseen.add(rule)
     search.close()
     assert unseen <= UNSEEN
-    assert written > 4 or name == "homepage"
+    assert written >= min(5, len(tried)) or name == "homepage"
 
 
 def _content(search, name):

@@ -221,7 +221,7 @@ def test_a_solution_names_what_stands_in_its_layout():
         return Draw({}, at_url("/"), [*steps, click("Qty of " + "x" * 100)])
 
     layout = Layout(1000)
-    task = Template("t", ("shopping",), "?", draw).instantiate(Sampler({}, None, "shopping", layout), "t", 1000, 0)
+    task = Template("t", ("shopping",), "?", draw).instantiate(Sampler({}, None, "shopping", layout), "t", 1000)
     actions = [step.action for step in task.solution]
     assert actions[0] == Action(Kind.CLICK, layout.label("Sign In"))
     assert actions[1] == Action(Kind.CLICK, layout.label("Sign In") + " [3]")

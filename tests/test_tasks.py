@@ -112,7 +112,7 @@ def test_a_template_more_changes_no_task_of_the_others(split, monkeypatch):
     added = replace(model, name="shopping.added_for_a_test", intent=f"{model.intent} Please.")
     monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})  # in front of all others
     part = suite.PARTS["shopping"]
-    monkeypatch.setitem(suite.PARTS, "shopping", part._replace(both=(added.name, *part.both)))
+    monkeypatch.setitem(suite.PARTS, "shopping", part._replace(both=(added.name, *part.both), train_tasks=part.train_tasks + 4))
     own, drawn = suite.load(split), [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
     assert tuple(task for task in drawn if task.template != added.name) == own
     assert tuple(drawn[: len(own)]) == own
@@ -125,6 +125,19 @@ def test_a_template_less_takes_its_own_tasks_along(monkeypatch):
     kept = [task for task in suite.load("test") if task.template != part.both[0]]
     assert [task.task_id for task in suite.generate("test")] == [task.task_id for task in kept]
     assert len(kept) == 164
+
+
+def test_a_template_that_takes_another_s_place_gives_as_many_tasks(monkeypatch):
+    part = suite.PARTS["map"]
+    gone = part.both[5]
+    monkeypatch.setitem(
+        suite.PARTS, "map", part._replace(both=(*(name for name in part.both if name != gone), "map.larger_town"))
+    )
+    drawn = suite.generate("train")
+    assert len(drawn) == len(suite.load("train"))
+    assert [task.task_id for task in drawn if task.template != "map.larger_town"] == [
+        task.task_id for task in suite.load("train") if task.template != gone
+    ]
 
 
 def test_the_number_of_a_template_follows_from_its_name_and_is_no_other_s():

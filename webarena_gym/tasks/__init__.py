@@ -5,11 +5,12 @@ every process. The suite's splits are such draws, in worlds of their own.
 """
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from functools import cache
 from importlib import import_module
-from itertools import groupby
+from itertools import cycle, groupby, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from random import Random
@@ -123,24 +124,34 @@ def load(split: str, world_seed: int | None = None, variation: Variation = "cont
 def generate(split: str) -> list[Task]:
     """Draw a split of the suite anew, for the shipped file.
 
-    The tasks keep the templates, worlds and order that the shipped file has. A template that is new to it gives one task in each
-    world, behind all others, so that it changes no other task.
+    The tasks keep the templates, worlds and order that the shipped file has. Templates that are new to it come behind all others
+    and give what is missing to the total of their part, so that they change no other task.
     """
     worlds, longest = SPLITS[split]
-    names = [name for part in PARTS.values() for name in part.names(split)]
-    shipped = [_parted(record["task_id"])[:2] for record in json.loads(_file(split).read_text(encoding="utf-8"))["tasks"]]
-    plan = [(name, world_seed) for name, world_seed in shipped if name in names and world_seed in worlds]
-    known = {name for name, _ in plan}
-    plan += [(name, world_seed) for name in names if name not in known for world_seed in worlds]
+    plan = _plan(split)
     with ExitStack() as stack:
         samplings = {world_seed: stack.enter_context(_Sampling(world_seed, "content")) for world_seed in worlds}
         streams = {
-            (template.name, world_seed): samplings[world_seed].several(template, len(plan), longest)
-            for template in named(names)
-            for world_seed in worlds
+            (name, world_seed): samplings[world_seed].several(templates()[name], len(plan), longest)
+            for name, world_seed in dict.fromkeys(plan)
         }
         drawn = [next(streams[place], None) for place in plan]
     return [task for task in drawn if task is not None]
+
+
+def _plan(split: str) -> list[tuple[str, int]]:
+    """Return the template and the world of each task of a split, as `generate` draws them."""
+    worlds = SPLITS[split].worlds
+    shipped = [_parted(record["task_id"])[:2] for record in json.loads(_file(split).read_text(encoding="utf-8"))["tasks"]]
+    wanted = {name for part in PARTS.values() for name in part.names(split)}
+    kept = [(name, world_seed) for name, world_seed in shipped if name in wanted and world_seed in worlds]
+    counts, added = Counter(name for name, _ in kept), []
+    for part in PARTS.values():
+        new = [name for name in part.names(split) if name not in counts]
+        missing = part.total(split) - sum(counts[name] for name in part.names(split))
+        places = cycle([(name, world_seed) for world_seed in worlds for name in new]) if new else ()
+        added += sorted(islice(places, max(missing, 0)), key=lambda place: new.index(place[0]))
+    return kept + added
 
 
 def _file(split: str) -> Path:
