@@ -1,9 +1,9 @@
-"""How fast the environment is, beside others: `python -m benchmarks.env_speed [--quick] --json`.
+"""The speed of the environment, compared with other environments: `python -m benchmarks.env_speed [--quick] --json`.
 
-Everyone walks through the same pages with the same actions, the reference solutions of shop tasks, on one core and in turns:
-this package in-process and in Chromium, a bare Chromium (the floor), and BrowserGym with and without its waits, where
-`make peers` has installed it. WebArena is not run: its own fixed sleep alone says how fast it can be at most. Then come the whole
-test split, the parts of a step, many envs through the vector env, and start-up. The last line is one JSON object.
+All contenders take the same actions on the same pages, the reference solutions of shop tasks, on one core and in turns: this package
+in-process and in Chromium, a bare Chromium (the lower bound, "floor"), and BrowserGym with and without its waits, if `make peers` has
+installed it. WebArena is not run: its fixed sleep gives an upper bound of its speed. Further measures are the whole test split, the
+parts of a step, many envs in the vector env, and start-up. The last line is one JSON object.
 """
 
 import argparse

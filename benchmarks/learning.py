@@ -1,8 +1,8 @@
-"""What reinforcement adds to cloning: `python -m benchmarks.learning [--quick] --json`.
+"""The improvement by M-GRPO over behaviour cloning: `python -m benchmarks.learning [--quick] --json`.
 
 For each seed a small model is cloned from the expert and then reinforced by M-GRPO, both on the training templates in worlds below
 1000. Both are then evaluated, greedily and sampled, on tasks in worlds that no training has seen; so are the random policy and the expert. Nothing
-is tuned on these tasks. A run that was stopped goes on where it was. The last line is one JSON object; its interval of the lift is a
+is tuned on these tasks. A run that was stopped is resumed. The last line is one JSON object; its interval of the lift is a
 bootstrap over tasks and seeds.
 """
 

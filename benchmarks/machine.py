@@ -1,4 +1,4 @@
-"""What a result says about where it comes from: commit, machine, versions, command."""
+"""The provenance of a result: commit, machine, versions, command."""
 
 import os
 import platform

@@ -1,9 +1,9 @@
-"""Every method side by side, at an equal budget: `python -m benchmarks.methods [--quick] --json`.
+"""All training methods compared at an equal budget: `python -m benchmarks.methods [--quick] --json`.
 
 Each method reinforces the same clone for the same number of minutes, on the same tasks of training worlds, and is then evaluated
 on tasks in worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
-(Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. What a run spent is told in env steps, tokens and CPU minutes. A run
-that was stopped goes on where it was. The last line is one JSON object with a row for each method, its seeds pooled.
+(Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. The cost of a run is given in env steps, tokens and CPU minutes. A run
+that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Where the time of a step in the in-process browser goes."""
+"""The time of the parts of a step in the in-process browser."""
 
 import time
 from collections import defaultdict

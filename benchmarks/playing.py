@@ -1,4 +1,4 @@
-"""What benchmarks of learning share: held-out tasks, episodes that are played once and kept, runs side by side, results."""
+"""Helpers of the benchmarks of learning: held-out tasks, episodes that are played once and saved, parallel runs, results."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -65,7 +65,7 @@ def play(
 ) -> list[Trajectory]:
     """Return an episode of each task; those that were played before are read from the file.
 
-    Raises RuntimeError when episodes broke through no fault of the policy, and ValueError for a file of other tasks.
+    Raises RuntimeError if episodes failed for reasons other than the policy, and ValueError for a file of other tasks.
     """
     if not file.exists():
         defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature}
@@ -92,7 +92,7 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
 def measure(
     policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None
 ) -> dict[str, list[float]]:
-    """Return the reward of each task, greedily, and of all or the first so many of them with sampled replies.
+    """Return the reward of each task by greedy decoding, and of all or the first `sampled` of them by sampling.
 
     Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.
     """

@@ -1,4 +1,4 @@
-"""The picture of a result: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. Needs matplotlib."""
+"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. They need matplotlib."""
 
 import argparse
 import json

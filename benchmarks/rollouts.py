@@ -1,8 +1,8 @@
-"""Rollouts in lock-step against asynchronous ones: `python -m benchmarks.rollouts`.
+"""Asynchronous rollouts against lock-step ones: `python -m benchmarks.rollouts`.
 
-A small model with random weights plays the shop's tasks in envs whose steps wait for something, as for a slow site: one in twenty
-waits 20 times as long. Both play the same episodes with the same samples, in rounds that take turns; one waits for all envs and
-then for all replies, the other for nobody. Rates are medians over the rounds, of wall time, as most of it is waiting.
+An untrained small model plays the shop's tasks in envs whose steps wait, like those of a slow site; one step in twenty waits 20 times as
+long. Both collectors play the same episodes with the same samples, in alternating rounds. The lock-step one waits for all envs and
+then for all replies; the asynchronous one waits for neither. Rates are medians over the rounds, of wall time, as most of it is waiting.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Pictures of the sites for the documents: `python -m benchmarks.screenshots`.
+"""Screenshots of the sites for the documents: `python -m benchmarks.screenshots`.
 
 Serves a world on the loopback interface and has Chromium take its home pages, and one more page of each site, 1280 x 900
 pixels each, into docs/images.

@@ -1,8 +1,8 @@
-"""Whether many envs last: `python -m benchmarks.soak --minutes 60 --envs 64`, or with `--kill` whether faults stay where they are.
+"""A soak test of many envs: `python -m benchmarks.soak --minutes 60 --envs 64`, with `--kill` a test of killed workers.
 
-Without `--kill`, random replies are played and what all processes hold is looked at over time: proportional set size, open files,
-processes. With it, reference solutions are played while workers are killed at random: whatever was not in a killed worker must
-earn its reward, and what was lost must say so. The last line is one JSON object; the status is 1 when something is wrong.
+Without `--kill`, random replies are played, and the memory (proportional set size), open files and processes are measured over time. With
+it, reference solutions are played while workers are killed at random: every episode outside of a killed worker must earn its reward, and
+every lost one must say so. The last line is one JSON object; the exit status is 1 if something is wrong.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""The tables in the documents, written from the result files and from the package: `python -m benchmarks.tables`.
+"""Write the tables of the documents from the result files and from the package: `python -m benchmarks.tables`.
 
 A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand.
 """

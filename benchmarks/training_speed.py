@@ -1,16 +1,15 @@
-"""How fast training is: `python -m benchmarks.training_speed [--quick] --json`. On one core, in CPU-seconds, in turns.
+"""The speed of training, in CPU seconds of one core: `python -m benchmarks.training_speed [--quick] --json`.
 
-First an update of the kind that other trainers are made for: one prompt of 512 tokens, eight responses of 64, the rollout and the
-training step; beside TRL's GRPOTrainer where `make peers` has installed it. The model, an untrained Qwen2, is the same, and the
-reward is random. (Its responses may end early by chance; ours run to the limit.)
+The first measure is an update with one prompt of 512 tokens and eight responses of 64, the rollout and the training step, against TRL's
+GRPOTrainer if `make peers` has installed it. Both train the same untrained Qwen2 with random rewards. TRL's responses may end early by
+chance; those of this package have the longest length.
 
-Then the training step alone on episodes of this package: groups that begin before the same page, whose steps share their
-compressed history, as plain rows and as trees of prefixes. "token_ratio" is how many tokens rows have for one of a tree,
-"time_ratio" how much longer they take.
+The second is the training step on episodes of this package, whose steps share their compressed history, packed as padded rows and as
+prefix trees. "token_ratio" is the number of tokens in rows per token in trees, "time_ratio" the ratio of the times.
 
-Last, the engine beside `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts beside lock-step
-ones (`benchmarks.rollouts`, by the clock and on every core). The last line is one JSON object, with what was measured at the widest model that trains on all
-episodes as "tree_over_rows", "token_ratio" and "max_rel_grad_error".
+The third is the engine against `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts against
+lock-step ones (`benchmarks.rollouts`, in wall time on all cores). The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
+"max_rel_grad_error" are those of the widest model that trains on all episodes.
 """
 
 import argparse

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from agents.models import small
+from agents.models.checkpoints import save_agent
 from agents.train_bc import BCSettings
 from tests.tiny import tiny_model
 
@@ -43,7 +44,7 @@ def test_an_action_is_few_tokens(tokenizer):
 
 def test_the_auto_classes_load_what_was_saved(tmp_path, tokenizer):
     model, tokenizer = tiny_model()
-    small.save_small(tmp_path, model, tokenizer)
+    save_agent(tmp_path, model, tokenizer, {})
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     chat = [{"role": "user", "content": "Open <a>lamp</a> 12"}, {"role": "assistant", "content": "go_backward()"}]
     options = {"add_generation_prompt": True, "tokenize": True, "return_dict": False}

@@ -1,7 +1,6 @@
-"""PPO of Stable-Baselines3 and masked PPO of sb3-contrib on the candidate actions of pages.
+"""Train PPO of Stable-Baselines3, or masked PPO of sb3-contrib, on the candidate actions of pages.
 
-What is ours is the policy, which scores every candidate with the same weights, and the loop around the libraries' `learn`. Needs the
-extra `baselines`.
+The algorithms are the libraries'; the policy networks and the loop around `learn` are of this package. It needs the extra `baselines`.
 """
 
 import json
@@ -36,10 +35,10 @@ MODEL = "model.zip"
 
 @dataclass(frozen=True, kw_only=True)
 class SB3Settings(EnvSettings, LengthSettings):
-    """Train PPO on candidate actions. A run that was killed goes on from its newest save; episodes under way then begin anew."""
+    """Train PPO on candidate actions. A run that was killed resumes from its newest save; episodes under way start again."""
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
-    """PPO of Stable-Baselines3, or that of sb3-contrib, which knows which places hold no candidate"""
+    """PPO of Stable-Baselines3, or masked PPO of sb3-contrib"""
     out: Path = Path("runs/sb3")
     """folder of the run: the model as the library's zip, metrics, TensorBoard"""
     worlds: tuple[int, ...] = tuple(range(11, 31))
@@ -146,11 +145,11 @@ class SB3Replies:
         masks = {"action_masks": reader.mask()} if isinstance(self.model, MaskablePPO) else {}
         with torch.no_grad():
             probabilities = self.model.policy.get_distribution(observation, **masks).distribution.probs[0].double().numpy()
-        place = int(probabilities.argmax())
+        index = int(probabilities.argmax())
         if self.temperature:
             weights = probabilities ** (1 / self.temperature)
-            place = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
-        reply: str = env.dialect.format(reader.take(place))
+            index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
+        reply: str = env.dialect.format(reader.take(index))
         return reply
 
 
@@ -167,7 +166,7 @@ def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
 
 
 def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
-    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was begun otherwise."""
+    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was started with other settings."""
     algorithm, policy = _ALGORITHMS[settings.algorithm]
     options: dict[str, Any] = {
         "learning_rate": settings.learning_rate,
@@ -198,7 +197,7 @@ def _note_episodes(episodes: list[dict[str, Any]], local: dict[str, Any], _: dic
 
 
 def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
-    """Return the metrics of an update; episodes that were lost with their browser say nothing of success."""
+    """Return the metrics of an update; failed episodes do not count for success."""
     values = {name.removeprefix("train/"): float(value) for name, value in model.logger.name_to_value.items()}
     valid = [info["episode"] for info in episodes if "failure" not in info]
     if valid:
@@ -208,7 +207,7 @@ def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
 
 
 def _save(model: Any, settings: SB3Settings) -> None:
-    """Write the model beside its place, then move it there, so that a kill leaves the old one or the new one."""
+    """Write the model to a temporary file and rename it, so that a kill leaves the old one or the new one."""
     settings.out.mkdir(parents=True, exist_ok=True)
     (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
     beside = settings.out / f".unfinished_{MODEL}"

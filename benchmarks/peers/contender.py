@@ -1,4 +1,4 @@
-"""Someone who is measured, as a child process that does the steps of recordings."""
+"""A contender of a speed benchmark: a child process that takes the steps of recordings."""
 
 import json
 import subprocess

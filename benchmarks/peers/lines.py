@@ -1,4 +1,4 @@
-"""An adapter's side of the talk: commands come as lines of JSON, and each is answered by one. The standard library alone."""
+"""An adapter's side of the protocol: each command is a line of JSON, answered by a line of JSON. Needs only the standard library."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 USABLE = "a,button,input,select,textarea,label,summary,option"
-"""The CSS selector of the elements among which a step's place counts; see `recording.USABLE`."""
+"""The CSS selector of the elements among which a step's index counts; see `recording.USABLE`."""
 
 
 class Seen(NamedTuple):

@@ -1,4 +1,4 @@
-"""Our own package, one env after the other: `python -m benchmarks.peers.package_adapter inprocess` (or `chromium`)."""
+"""The adapter of this package, one env after the other: `python -m benchmarks.peers.package_adapter inprocess` (or `chromium`)."""
 
 import sys
 from typing import Any

@@ -1,7 +1,7 @@
-"""TRL's GRPOTrainer, one update a line of input: `.venv-trl/bin/python benchmarks/peers/trl_adapter.py '{"width": 256, ...}'`.
+"""The adapter of TRL's GRPOTrainer: `.venv-trl/bin/python benchmarks/peers/trl_adapter.py '{"width": 256, ...}'`.
 
-It stands alone, as TRL is installed in an environment of its own. For each line that it reads it does one whole update, which is
-the rollout of one group and one step of training, and answers with a line of JSON: how long that took.
+It imports nothing of this package, as TRL is installed in an environment of its own. For each line that it reads it makes one update, the
+rollout of one group and one training step, and answers with its time as a line of JSON.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Amounts: money, durations, counts and dates as pages write them, and back."""
+"""Amounts: parse and format money, durations, counts and dates as pages write them."""
 
 import re
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""Readings: what stands on a page as an agent sees it, as lines, cells and labelled facts. Nothing is there that was not shown."""
+"""Readings: the lines, table cells and labelled facts of a page, as far as the observation shows them."""
 
 import re
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Reasons: why an expert takes an action, written by rules from the goal, the pages and the rest of the solution.
+"""Reasons: sentences that say why an expert takes an action, written by rules from the goal, the pages and the later solution.
 
-Nothing is made up: what stands in double quotes is the goal's, the action's own or on a page that was seen. A sentence that quotes
-anything else is dropped for the next best.
+Every quotation in a sentence comes from the goal, from the action or from a page that was seen. A sentence with any other quotation is
+replaced by the next best.
 """
 
 import re

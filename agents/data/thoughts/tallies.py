@@ -1,7 +1,7 @@
-"""Tallies: answers that are computed from amounts on the pages: sums, differences, counts, and the least and the most.
+"""Tallies: derivations of answers that are sums, differences, counts, minima or maxima of amounts on the pages.
 
-Each rule takes the answer, the goal and the pages that were seen. It picks its amounts by the goal, computes, and returns its working
-if the outcome is the answer; else it returns nothing, and makes no claim.
+Each rule takes the answer, the goal and the pages that were seen. It selects amounts by the goal and computes. It returns its derivation
+if the result is the answer, and nothing otherwise.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""Workings: how an answer follows from the pages that were seen, step by step. What cannot be shown is not claimed.
+"""Workings: step-by-step derivations of an answer from the pages that were seen.
 
-Every rule finds its values on the pages, computes, and speaks only if the outcome is the answer; the first rule that fits wins.
+Every rule takes values from the pages and computes. It returns sentences only if its result is the answer; the first such rule is used.
 """
 
 import re

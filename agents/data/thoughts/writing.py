@@ -1,4 +1,4 @@
-"""Writing: the sentences of a short thought, or of a long one, in their order."""
+"""Writing: the text of a short or long thought from its sentences."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Searches on the tasks of an evaluation, compared at equal budgets of env steps."""
+"""Search on the tasks of an evaluation, within a budget of env steps per task."""
 
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ class SearchSettings(EvaluationSettings):
     """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
 
     Methods are compared at an equal --budget, on the same tasks and seed:
-    greedy plays one episode of the likeliest replies; best_of_n plays episodes until the budget is spent; tree searches
+    greedy plays one episode by greedy decoding; best_of_n samples episodes until the budget is spent; tree searches
     best-first, and goes back by restoring snapshots. The JSON is that of agents.evaluate, with what was spent (env_steps,
     generated_tokens) and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's
     own success.
@@ -39,11 +39,11 @@ class SearchSettings(EvaluationSettings):
     n: int | None = None
     """best_of_n: so many episodes at most; by default as many as the budget holds"""
     value: Literal["confidence", "majority", "critic"] = "confidence"
-    """what chooses: the mean log-probability of the replies, the commonest answer (best_of_n alone), or --critic"""
+    """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
     critic: Path | None = None
     """a run of agents.train_baseline by awr, digirl or webrl, for --value critic"""
     temperature: float | None = 1.0
-    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
+    """of sampling, in best_of_n and tree; greedy uses greedy decoding"""
     num_envs: int = 16
     """tasks searched at the same time"""
     workers: int = 0
