@@ -36,7 +36,7 @@ NAMES = ("inprocess", "chromium", "floor", "browsergym", "browsergym_nowait")
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of the measurements."""
 
     rounds: int  # of everyone in turn
     episodes: int  # of everyone in a round
@@ -100,7 +100,7 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
 
 
 def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording], served: Served) -> dict[str, Any]:
-    """Return the figures of everyone on the same pages; None for those that are not here."""
+    """Return the figures of all contenders on the same pages; None for those that are not installed."""
     present = [contender for contender in contenders(find_executable()) if contender.name in names]
     tell_absent(names, [contender.name for contender in present])
     chosen = list(walks[:: len(walks) // effort.episodes][: effort.episodes])
@@ -121,7 +121,7 @@ def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording
 
 
 def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
-    """Return the medians over rounds, and over steps and resets, with how many there were."""
+    """Return the medians over rounds, steps and resets, and their numbers."""
     steps = [ms for measured in rounds for ms in measured.step_ms]
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
@@ -218,7 +218,7 @@ def import_s(starts: int) -> float | None:
 
 
 def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
-    """Say who is not measured and what is missing."""
+    """Print which contenders are not measured, and what is missing."""
     absent = [name for name in names if name not in present]
     if "floor" in absent or "chromium" in absent:
         say(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
@@ -227,7 +227,7 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
 
 
 def say(what: str) -> None:
-    """Tell how far the run is, beside the result."""
+    """Print the progress of the run to the standard error."""
     print(what, file=sys.stderr, flush=True)
 
 

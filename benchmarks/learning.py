@@ -52,7 +52,7 @@ class LearningSettings(ResultSettings, CreditSettings, UpdateSettings, GroupSett
     seeds: tuple[int, ...] = (0, 1, 2)
     """a clone and a reinforced model for each"""
     cloned: Path | None = None
-    """reinforce this clone with every seed, in place of new ones"""
+    """reinforce this clone with every seed instead of new ones"""
     templates: tuple[str, ...] = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
@@ -76,7 +76,7 @@ class LearningSettings(ResultSettings, CreditSettings, UpdateSettings, GroupSett
     threads: int = 0
     """CPU threads; 0: torch's default"""
     quick: bool = False
-    """a small run, to see that everything works: its figures are rough"""
+    """a small run to check that everything works; its figures are rough"""
 
 
 def run(settings: LearningSettings) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def run(settings: LearningSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
-    """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
+    """Return the rewards of a seed's clone and of its reinforced model, and the cost of reinforcement."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}

@@ -77,7 +77,7 @@ def met_pages(env: WebArenaLite) -> Iterator[tuple[str, str]]:
 
 
 def token_counter() -> Callable[[str], int] | None:
-    """Return what counts the tokens of a text; None without the package."""
+    """Return a function that counts the tokens of a text; None without the package."""
     if find_spec("bpe_openai") is None:
         return None
     from bpe_openai import get_encoding  # noqa: PLC0415 - optional

@@ -31,7 +31,7 @@ class ResultSettings:
 
 
 def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
-    """Print and keep the result of the benchmark with that name, and where it comes from, as the settings say."""
+    """Print and save the result of the benchmark with that name, with its provenance, as the settings say."""
     result |= origin(name)
     if settings.save:
         RESULTS.mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> No
 
 
 def claim(folder: Path, **settings: Any) -> str:
-    """Note what is made in the folder with these settings, and return the commit at which that began.
+    """Record the settings that a folder is started with, and return the commit at which it was started.
 
     Raises ValueError if it holds what was made with others.
     """
@@ -54,7 +54,7 @@ def claim(folder: Path, **settings: Any) -> str:
 
 
 def some(tasks: list[Task], limit: int | None) -> list[Task]:
-    """Return so many of the tasks, spread over them all."""
+    """Return at most `limit` of the tasks, at equal distances."""
     if limit is None or limit >= len(tasks):
         return tasks
     return [tasks[number * len(tasks) // limit] for number in range(limit)]
@@ -105,7 +105,7 @@ def measure(
 
 
 def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
-    """Return what the function returns for each tuple of arguments, called in so many processes at a time; in this one for 1."""
+    """Return the function's results for each tuple of arguments, computed in `jobs` processes; in this one if `jobs` is 1."""
     if jobs == 1:
         return [function(*call) for call in calls]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:

@@ -34,7 +34,7 @@ class Recording(NamedTuple):
 
 
 def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
-    """Return the reference solutions of tasks as the env, with its own way of naming elements, is told them.
+    """Return recordings of the reference solutions of tasks, as replies in the env's own naming of elements.
 
     Raises RuntimeError for a solution that earns no reward.
     """
@@ -42,7 +42,7 @@ def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
 
 
 def walk_only(recording: Recording) -> Recording:
-    """Return a recording without the step that leaves: what is left is done by every browser in the same way."""
+    """Return a recording without its exit, so that every browser can take all of its steps."""
     return recording._replace(steps=tuple(step for step in recording.steps if step.kind != Kind.EXIT))
 
 

@@ -42,7 +42,7 @@ PROMPT_TOKENS, NEW_TOKENS, GROUP_SIZE = 512, 64, 8
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of the measurements."""
 
     rounds: int  # of everyone in turn
     widths: tuple[int, ...]  # of the models that train on episodes
@@ -77,7 +77,7 @@ def main() -> None:
 
 
 def updates(effort: Effort) -> dict[str, Any]:
-    """Return the figures of one update on one prompt: ours, and TRL's if it is here."""
+    """Return the figures of one update on one prompt, of this package and of TRL if it is installed."""
     ours = our_update()
     rounds: dict[str, list[Took]] = {"ours": [], "trl": []}
     parts: list[list[float]] = []
@@ -104,7 +104,7 @@ def updates(effort: Effort) -> dict[str, Any]:
 
 
 def our_update() -> Callable[[], list[float]]:
-    """Return a function that does one update and returns the CPU-seconds of its rollout and of its training."""
+    """Return a function that makes one update and returns the CPU seconds of its rollout and of its training step."""
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**MODEL))
     engine = InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS)
@@ -138,7 +138,7 @@ def our_update() -> Callable[[], list[float]]:
 
 @contextmanager
 def trl_update() -> Iterator[Callable[[], Took] | None]:
-    """Give a function that lets TRL do one update; None where it is not installed."""
+    """Yield a function that makes one update with TRL; None if it is not installed."""
     if not TRL_PYTHON.exists():
         say("TRL is left out; `make peers` installs it")
         yield None
@@ -169,7 +169,7 @@ def shared(effort: Effort) -> dict[str, Any]:
 
 
 def engines(effort: Effort) -> dict[str, Any]:
-    """Return the figures of the engine, without shared prefixes and with them, and how far its log-probabilities are off."""
+    """Return the figures of the engine, without and with shared prefixes, and the gap of its log-probabilities."""
     model, figures = generation.create("middle"), dict[str, Any]()
     for scene, shared in (("apart", ""), ("trunk", "shared_")):
         say(f"generation: {scene}")
@@ -180,7 +180,7 @@ def engines(effort: Effort) -> dict[str, Any]:
 
 
 def logprob_difference(model: PreTrainedModel) -> float:
-    """Return how far the log-probabilities of the engine, prefixes shared, and of the trainer, in trees, are apart at most."""
+    """Return the largest gap between the log-probabilities of the engine with its prefix cache and of the trainer on trees."""
     prompts = generation.prompts_of("trunk", GROUP_SIZE)
     made = generate(InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS), prompts, range(GROUP_SIZE))
     samples = [Sample(prompt, item.response_ids) for prompt, item in zip(prompts, made, strict=True)]
@@ -193,7 +193,7 @@ def logprob_difference(model: PreTrainedModel) -> float:
 
 
 def collection(effort: Effort) -> dict[str, Any]:
-    """Return how asynchronous rollouts compare with lock-step ones: by the clock, since envs wait, in processes of their own."""
+    """Return the figures of asynchronous and lock-step rollouts, in wall time, as envs wait; each in a process of its own."""
     say("rollouts")
     num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
     measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)

@@ -136,7 +136,7 @@ def _shown_lines(observation: Observation) -> dict[int, str]:
 
 @lru_cache(maxsize=50_000)
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without the commonest ones and without the "s" of a plural.
+    """Return the words of a text in lower case, without the most frequent ones and without the "s" of a plural.
 
     >>> sorted(words("Open my list of 3 product reviews."))
     ['3', 'list', 'open', 'product', 'review']

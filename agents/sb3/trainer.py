@@ -98,7 +98,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         done = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
         update, elapsed_s = len(done), done[-1]["elapsed_s"] if done else 0.0
         cpu_s_before = (60 * done[-1]["cpu_minutes"] if done else 0.0) - time.process_time()
-        # What is random in a resumed run differs from what its beginning drew.
+        # A resumed run must not repeat the random draws of its beginning.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
         with (
@@ -125,9 +125,9 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
 
 @dataclass
 class SB3Replies:
-    """What a trained model does, for `agents.rollouts.policies.ScriptedPolicy`; it looks behind the page, so envs are in this process.
+    """The replies of a trained model, for `agents.rollouts.policies.ScriptedPolicy`; the envs must be in this process.
 
-    At temperature 0 it takes the likeliest candidate, else it samples with the request's seed.
+    At temperature 0 it takes the most likely candidate; otherwise it samples with the request's seed.
     """
 
     model: Any
@@ -154,7 +154,7 @@ class SB3Replies:
 
 
 def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
-    """Return what the model of a run does. The library keeps models as pickles, so load no run that you do not trust."""
+    """Return the replies of a run's model. The library saves models as pickles, so load only runs that you trust."""
     record = agent_record(run)
     algorithm, _ = _ALGORITHMS[record["algorithm"]]
     return SB3Replies(algorithm.load(run / MODEL, device="cpu"), record["candidates"], temperature)

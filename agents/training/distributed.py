@@ -41,7 +41,7 @@ class Ranks:
         return self.index == 0
 
     def share(self, value: T | None = None) -> T:
-        """Return the leader's value in every process."""
+        """Return rank 0's value in every process."""
         values = [value]
         if self.count > 1:
             distributed.broadcast_object_list(values, src=0)

@@ -12,7 +12,7 @@ WHOLE = 10**9  # characters of a window that shows every page whole, as the othe
 
 
 class Package:
-    """Envs as anybody would make them."""
+    """Envs of this package with default settings."""
 
     def __init__(self, browser: str) -> None:
         self._browser = browser

@@ -125,8 +125,8 @@ def majority(ends: Sequence[State]) -> State:
     """
     alike = _best_endings(ends)
     outcomes = [_outcome(end) for end in alike]
-    ((commonest, _),) = Counter(outcomes).most_common(1)
-    return alike[outcomes.index(commonest)]
+    ((most_frequent, _),) = Counter(outcomes).most_common(1)
+    return alike[outcomes.index(most_frequent)]
 
 
 def _best_endings(ends: Sequence[State]) -> list[State]:
