@@ -13,7 +13,7 @@ Write one HTML file about training runs and evaluations, to be opened by a doubl
 results of policies side by side, curves of runs side by side, and every episode step by step.
 """
 _EXAMPLES = """\
-places, each PATH or NAME=PATH:
+inputs, each PATH or NAME=PATH:
   a run's folder        its metrics become curves
   a .jsonl file         its episodes, as `python -m agents.evaluate --save FILE` writes them,
                         become a column of the results and can be looked at step by step
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str]) -> None:
         epilog=_EXAMPLES,
         formatter_class=RawDescriptionHelpFormatter,
     )
-    parser.add_argument("places", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
+    parser.add_argument("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
     parser.add_argument("--out", type=Path, default=Path("report.html"), help="the file to write (default: report.html)")
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
@@ -58,7 +58,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _write(parser: ArgumentParser, options: Namespace) -> None:
     try:
-        sources = read_sources(options.places)
+        sources = read_sources(options.inputs)
     except ValueError as error:
         parser.error(str(error))
     contents = write_report(

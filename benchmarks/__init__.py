@@ -1,1 +1,1 @@
-"""One command for each claim about speed or learning."""
+"""Benchmarks: one command for each claim about speed or learning."""

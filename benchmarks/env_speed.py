@@ -1,9 +1,9 @@
-"""How fast the environment is, beside others: `python -m benchmarks.env_speed [--quick] --json`.
+"""The speed of the environment, compared with other environments: `python -m benchmarks.env_speed [--quick] --json`.
 
-Everyone walks through the same pages with the same actions, the reference solutions of shop tasks, on one core and in turns:
-this package in-process and in Chromium, a bare Chromium (the floor), and BrowserGym with and without its waits, where
-`make peers` has installed it. WebArena is not run: its own fixed sleep alone says how fast it can be at most. Then come the whole
-test split, the parts of a step, many envs through the vector env, and start-up. The last line is one JSON object.
+All contenders take the same actions on the same pages, the reference solutions of shop tasks, on one core and in turns: this package
+in-process and in Chromium, a bare Chromium (the lower bound, "floor"), and BrowserGym with and without its waits, if `make peers` has
+installed it. WebArena is not run: its fixed sleep gives an upper bound of its speed. Further measures are the whole test split, the
+parts of a step, many envs in the vector env, and start-up. The last line is one JSON object.
 """
 
 import argparse
@@ -36,7 +36,7 @@ NAMES = ("inprocess", "chromium", "floor", "browsergym", "browsergym_nowait")
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of the measurements."""
 
     rounds: int  # of everyone in turn
     episodes: int  # of everyone in a round
@@ -100,7 +100,7 @@ def measure(effort: Effort, names: Sequence[str]) -> dict[str, Any]:
 
 
 def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording], served: Served) -> dict[str, Any]:
-    """Return the figures of everyone on the same pages; None for those that are not here."""
+    """Return the figures of all contenders on the same pages; None for those that are not installed."""
     present = [contender for contender in contenders(find_executable()) if contender.name in names]
     tell_absent(names, [contender.name for contender in present])
     chosen = list(walks[:: len(walks) // effort.episodes][: effort.episodes])
@@ -121,7 +121,7 @@ def side_by_side(effort: Effort, names: Sequence[str], walks: Sequence[Recording
 
 
 def figures(rounds: Sequence[Measured]) -> dict[str, Any]:
-    """Return the medians over rounds, and over steps and resets, with how many there were."""
+    """Return the medians over rounds, steps and resets, and their numbers."""
     steps = [ms for measured in rounds for ms in measured.step_ms]
     resets = [ms for measured in rounds for ms in measured.reset_ms]
     rates = [1000 / mean(measured.step_ms) for measured in rounds if measured.step_ms]
@@ -218,7 +218,7 @@ def import_s(starts: int) -> float | None:
 
 
 def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
-    """Say who is not measured and what is missing."""
+    """Print which contenders are not measured, and what is missing."""
     absent = [name for name in names if name not in present]
     if "floor" in absent or "chromium" in absent:
         say(f"no Chromium was found (one of {', '.join(INSTALLED)}): {', '.join(absent)} left out")
@@ -227,7 +227,7 @@ def tell_absent(names: Iterable[str], present: Sequence[str]) -> None:
 
 
 def say(what: str) -> None:
-    """Tell how far the run is, beside the result."""
+    """Print the progress of the run to the standard error."""
     print(what, file=sys.stderr, flush=True)
 
 

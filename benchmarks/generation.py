@@ -1,4 +1,4 @@
-"""How fast language models generate here: the engine against `generate` of transformers.
+"""The speed of generation: the in-process engine against `generate` of transformers.
 
 One core, random weights, no stop token: every response is as long as allowed. Each measure is the median of interleaved rounds
 in CPU seconds. What is measured:
@@ -7,8 +7,8 @@ in CPU seconds. What is measured:
 - `trunk`: prompts of 512 tokens of which the first 448 are shared;
 - `group`: one prompt of 470 tokens, for all.
 
-Contenders: `ours` reads everything anew in each round (a policy's keys and values are dropped, as after an update);
-`padded` is `model.generate` on one padded batch.
+Contenders: `ours` is the engine with an empty prefix cache in each round, as after an update; `padded` is `model.generate` on one
+padded batch.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""Success against the interactions that are allowed at test time: `python -m benchmarks.interactions --policy RUN --json`.
+"""Success for several step limits at test time: `python -m benchmarks.interactions --policy RUN --json`.
 
-The same tasks are played with one step limit after the other, greedily; the paper does so with limits of up to 30. The last line is
-one JSON object with a score for each limit.
+The same tasks are played with each step limit, by greedy decoding; the paper has limits of up to 30. The last line is one JSON object with
+a score for each limit.
 """
 
 import sys

@@ -1,38 +1,50 @@
-"""What reinforcement adds to cloning: `python -m benchmarks.learning [--quick] --json`.
+"""The improvement by M-GRPO over behaviour cloning: `python -m benchmarks.learning [--quick] --json`.
 
 For each seed a small model is cloned from the expert and then reinforced by M-GRPO, both on the training templates in worlds below
 1000. Both are then evaluated, greedily and sampled, on tasks in worlds that no training has seen; so are the random policy and the expert. Nothing
-is tuned on these tasks. A run that was stopped goes on where it was. The last line is one JSON object; its interval of the lift is a
+is tuned on these tasks. A run that was stopped is resumed. The last line is one JSON object; its interval of the lift is a
 bootstrap over tasks and seeds.
 """
 
-import json
-import os
-import sys
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from statistics import mean
-from typing import Any
-
-import torch
-
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift, pooled, wilson
+from agents.evaluation.intervals import paired_lift
+from agents.evaluation.intervals import pooled
+from agents.evaluation.intervals import wilson
 from agents.methods.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
 from agents.rollouts.settings import RolloutSettings
-from agents.settings import build, flatten, lasting, parse_settings
+from agents.settings import build
+from agents.settings import flatten
+from agents.settings import lasting
+from agents.settings import parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
-from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
+from benchmarks.playing import MAX_STEPS
+from benchmarks.playing import ResultSettings
+from benchmarks.playing import claim
+from benchmarks.playing import hand_over
+from benchmarks.playing import measure
+from benchmarks.playing import play
+from benchmarks.playing import rewards
+from benchmarks.playing import side_by_side
+from benchmarks.playing import some
 from benchmarks.plots import DYNAMICS
+from collections.abc import Sequence
+from dataclasses import dataclass
+from dataclasses import field
+from pathlib import Path
+from statistics import mean
+from typing import Any
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
+import json
+import os
+import sys
+import torch
 
 QUICK: dict[str, Any] = {
     "cloning_minutes": 2.0,
@@ -52,7 +64,7 @@ class LearningSettings(ResultSettings):
     seeds: tuple[int, ...] = (0, 1, 2)
     """a clone and a reinforced model for each"""
     cloned: Path | None = None
-    """reinforce this clone with every seed, in place of new ones"""
+    """reinforce this clone with every seed instead of new ones"""
     templates: tuple[str, ...] = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
@@ -76,7 +88,7 @@ class LearningSettings(ResultSettings):
     threads: int = 0
     """CPU threads; 0: torch's default"""
     quick: bool = False
-    """a small run, to see that everything works: its figures are rough"""
+    """a small run to check that everything works; its figures are rough"""
     method: GRPOSettings = field(default_factory=GRPOSettings)
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
     update: UpdateSettings = field(default_factory=UpdateSettings)
@@ -124,7 +136,7 @@ def run(settings: LearningSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
-    """Return the rewards of a seed's clone and of what became of it, and what reinforcement spent."""
+    """Return the rewards of a seed's clone and of its reinforced model, and the cost of reinforcement."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     folder = settings.out / f"seed_{seed}"
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}

@@ -1,4 +1,4 @@
-"""What a result says about where it comes from: commit, machine, versions, command."""
+"""The provenance of a result: commit, machine, versions, command."""
 
 import os
 import platform
@@ -27,7 +27,7 @@ def _commit() -> str:
 
 
 def processor() -> str:
-    """Return the name that the processor gives itself."""
+    """Return the processor's model name."""
     file = Path("/proc/cpuinfo")
     lines = file.read_text().splitlines() if file.exists() else []
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
@@ -39,7 +39,7 @@ def cores() -> list[int]:
 
 
 def use_cores(chosen: list[int]) -> None:
-    """Keep this process, and all that it starts, on these cores, where the system knows how."""
+    """Keep this process, and all that it starts, on these cores, if the system supports it."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, chosen)
 

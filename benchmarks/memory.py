@@ -1,4 +1,4 @@
-"""What processes hold, by what Linux says of them in /proc; None on other systems."""
+"""The memory and open files of processes, read from /proc on Linux; None on other systems."""
 
 import os
 from collections import defaultdict

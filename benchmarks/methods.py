@@ -1,9 +1,9 @@
-"""Every method side by side, at an equal budget: `python -m benchmarks.methods [--quick] --json`.
+"""All training methods compared at an equal budget: `python -m benchmarks.methods [--quick] --json`.
 
 Each method reinforces the same clone for the same number of minutes, on the same tasks of training worlds, and is then evaluated
 on tasks in worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
-(Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. What a run spent is told in env steps, tokens and CPU minutes. A run
-that was stopped goes on where it was. The last line is one JSON object with a row for each method, its seeds pooled.
+(Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. The cost of a run is given in env steps, tokens and CPU minutes. A run
+that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
 import sys
@@ -31,7 +31,7 @@ from webarena_gym.tasks import Task
 
 
 class Recipe(NamedTuple):
-    """How a method differs from the others: options of its trainer, and of its clone if it has one of its own."""
+    """The options of a method's trainer, and of its clone if it has one of its own."""
 
     title: str
     options: Mapping[str, Any] = {}
@@ -97,7 +97,7 @@ class MethodsSettings(ResultSettings):
     seeds: tuple[int, ...] = (0,)
     """a run of each method for each"""
     templates: tuple[str, ...] = TEMPLATES
-    """kinds of tasks to train and evaluate on"""
+    """templates to train and evaluate on"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
     """seeds of the worlds to train in"""
     per_template: int = 1
@@ -125,7 +125,7 @@ class MethodsSettings(ResultSettings):
     threads: int = 1
     """CPU threads of each run; 0: torch's default"""
     quick: bool = False
-    """a small run, to see that everything works: its figures are rough"""
+    """a small run to check that everything works; its figures are rough"""
 
 
 def run(settings: MethodsSettings) -> dict[str, Any]:
@@ -159,7 +159,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
 
 
 def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[str, Any]:
-    """Return the rewards, task by task, of a clone and of what became of it by a method with a seed, and what that took.
+    """Return the rewards by task of a clone and of the model that a method trained from it with a seed, and the cost.
 
     The common clone must be there.
     """
@@ -198,7 +198,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
 
 
 def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:
-    """Return the figures of a method's runs, seeds pooled, beside those of the first method; what was spent is a mean.
+    """Return the figures of a method's runs, seeds pooled, and its lift over the first method; costs are means.
 
     `kinds` are the templates of the tasks.
     """
@@ -219,7 +219,7 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
 
 
 def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> dict[str, Any]:
-    """Return the kind of task that rose most over all seeds, and the lift on all others, if there are others.
+    """Return the template with the largest lift over all seeds, and the lift on all others, if there are others.
 
     `before` and `after` are rewards, seed by seed, of tasks of these kinds.
     """
@@ -263,7 +263,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
-    """Train an agent of Stable-Baselines3, which knows no text."""
+    """Train an agent of Stable-Baselines3, on candidate actions."""
     from agents.sb3.trainer import SB3Settings, train  # noqa: PLC0415 - an optional dependency
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")

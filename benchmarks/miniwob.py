@@ -1,8 +1,8 @@
-"""Every task of MiniWoB++ through our observations and actions: `python -m benchmarks.miniwob --json`.
+"""Every task of MiniWoB++ with this package's observations and actions: `python -m benchmarks.miniwob --json`.
 
-Each task takes a few random actions that its page allows, twice with one seed: both times must read alike. Printed is, for each
-task, how much can be used on its first page, and what the steps came to. The last line is one JSON object. The rewards are there
-to show that the pages give them; those of random actions are mostly for a part of a task.
+Each task is played with a few random valid actions, twice with one seed: both runs must give equal observations. For each task the command
+prints the number of elements that can be used on its first page, and the outcome of the steps. The last line is one JSON object. The
+rewards show that the pages give them; random actions mostly get those for a part of a task.
 """
 
 import argparse

@@ -1,8 +1,7 @@
-"""How large the observations are: `python -m benchmarks.page_sizes --json`.
+"""The sizes of observations: `python -m benchmarks.page_sizes --json`.
 
-Replays the reference solutions of a split and measures every page they meet, whole, by site: in characters, and in tokens of
-o200k_base, a common vocabulary that the package bpe-openai brings along. Without that package there are no tokens. The last
-line is one JSON object.
+The command replays the reference solutions of a split and measures every page as a whole, by site: in characters, and in tokens of the
+vocabulary o200k_base. Without the package bpe-openai, tokens are left out. The last line is one JSON object.
 """
 
 import argparse
@@ -78,7 +77,7 @@ def met_pages(env: WebArenaLite) -> Iterator[tuple[str, str]]:
 
 
 def token_counter() -> Callable[[str], int] | None:
-    """Return what counts the tokens of a text; None without the package."""
+    """Return a function that counts the tokens of a text; None without the package."""
     if find_spec("bpe_openai") is None:
         return None
     from bpe_openai import get_encoding  # noqa: PLC0415 - optional

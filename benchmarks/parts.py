@@ -1,4 +1,4 @@
-"""Where the time of a step in the in-process browser goes."""
+"""The time of the parts of a step in the in-process browser."""
 
 import time
 from collections import defaultdict
@@ -26,7 +26,7 @@ PARTS: dict[str, tuple[tuple[Any, str], ...]] = {
 
 
 class Stopwatch:
-    """Adds up the time of parts; a part that runs inside another interrupts it."""
+    """Measures the time of parts. A part that runs inside another pauses the outer one."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -35,7 +35,7 @@ class Stopwatch:
 
     @contextmanager
     def timing(self, part: str) -> Iterator[None]:
-        """Count the time of a block for a part."""
+        """Add the time of the block to a part."""
         self._turn()
         self._running.append(part)
         try:
@@ -45,7 +45,7 @@ class Stopwatch:
             self._running.pop()
 
     def around(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return the function, timed."""
+        """Return the function with its time added to a part."""
 
         def timed(*positional: Any, **named: Any) -> Any:
             with self.timing(part):
@@ -61,7 +61,7 @@ class Stopwatch:
 
 
 def step_parts(make_env: Callable[[], WebArenaLite], recordings: Sequence[Recording]) -> dict[str, float]:
-    """Return the mean milliseconds of each part of a step, over the steps of these recordings, none of which was played before."""
+    """Return the mean milliseconds of each part of a step, over the steps of these recordings, each played for the first time."""
     load_world.cache_clear()
     read_source.cache_clear()
     env = make_env()

@@ -1,4 +1,4 @@
-"""What benchmarks of learning share: held-out tasks, episodes that are played once and kept, runs side by side, results."""
+"""Helpers of the benchmarks of learning: held-out tasks, episodes that are played once and saved, parallel runs, results."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class ResultSettings:
 
 
 def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> None:
-    """Print and keep the result of the benchmark with that name, and where it comes from, as the settings say."""
+    """Print and save the result of the benchmark with that name, with its provenance, as the settings say."""
     result |= origin(name)
     if settings.save:
         RESULTS.mkdir(exist_ok=True)
@@ -41,7 +41,7 @@ def hand_over(name: str, result: dict[str, Any], settings: ResultSettings) -> No
 
 
 def claim(folder: Path, **settings: Any) -> str:
-    """Note what is made in the folder with these settings, and return the commit at which that began.
+    """Record the settings that a folder is started with, and return the commit at which it was started.
 
     Raises ValueError if it holds what was made with others.
     """
@@ -54,7 +54,7 @@ def claim(folder: Path, **settings: Any) -> str:
 
 
 def some(tasks: list[Task], limit: int | None) -> list[Task]:
-    """Return so many of the tasks, spread over them all."""
+    """Return at most `limit` of the tasks, at equal distances."""
     if limit is None or limit >= len(tasks):
         return tasks
     return [tasks[number * len(tasks) // limit] for number in range(limit)]
@@ -65,7 +65,7 @@ def play(
 ) -> list[Trajectory]:
     """Return an episode of each task; those that were played before are read from the file.
 
-    Raises RuntimeError when episodes broke through no fault of the policy, and ValueError for a file of other tasks.
+    Raises RuntimeError if episodes failed for reasons other than the policy, and ValueError for a file of other tasks.
     """
     if not file.exists():
         defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature}
@@ -92,7 +92,7 @@ def rewards(trajectories: Sequence[Trajectory]) -> list[float]:
 def measure(
     policy: Path, tasks: Sequence[Task], folder: Path, max_steps: int, *, sampled: int | None = None
 ) -> dict[str, list[float]]:
-    """Return the reward of each task, greedily, and of all or the first so many of them with sampled replies.
+    """Return the reward of each task by greedy decoding, and of all or the first `sampled` of them by sampling.
 
     Raises ValueError if the folder holds episodes of another policy, or with another limit of steps.
     """
@@ -105,7 +105,7 @@ def measure(
 
 
 def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
-    """Return what the function returns for each tuple of arguments, called in so many processes at a time; in this one for 1."""
+    """Return the function's results for each tuple of arguments, computed in `jobs` processes; in this one if `jobs` is 1."""
     if jobs == 1:
         return [function(*call) for call in calls]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:

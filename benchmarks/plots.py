@@ -1,4 +1,4 @@
-"""The picture of a result: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. Needs matplotlib."""
+"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. They need matplotlib."""
 
 import argparse
 import json
@@ -24,7 +24,7 @@ OURS, OTHERS, QUIET = "#2563eb", "#94a3b8", "#475569"
 
 
 def main() -> None:
-    """Draw a result."""
+    """Draw the plot of a result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("result", type=Path, help="the JSON object of benchmarks.env_speed or benchmarks.learning")
     parser.add_argument("--picture", type=Path, help=f"where to (default: {PICTURE} or {LEARNING_PICTURE})")
@@ -42,14 +42,14 @@ def is_possible() -> bool:
 
 
 def draw(result: dict[str, Any], picture: Path) -> None:
-    """Write the picture of a result: steps a second of everyone on one core, and of many envs together."""
+    """Write the plot of speeds: steps per second of all contenders on one core, and of many envs."""
     with _figure(picture, 2, (3, 2)) as (bars, curve):
         _draw_bars(bars, result)
         _draw_scaling(curve, result["scaling"])
 
 
 def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
-    """Write the picture of training: what became of rollouts over the updates of each seed, and the mean of five updates."""
+    """Write the plot of training: the outcomes of rollouts over the updates of each seed, and means of five updates."""
     with _figure(picture, len(DYNAMICS), [1] * len(DYNAMICS)) as panels:
         for axes, (name, title) in zip(panels, DYNAMICS.items(), strict=True):
             for seed, curves in result["dynamics"].items():
@@ -65,7 +65,7 @@ def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
 
 @contextmanager
 def _figure(picture: Path, columns: int, widths: Sequence[float]) -> Iterator[Any]:
-    """Give the axes of a figure, and write it when they are drawn."""
+    """Yield the axes of a figure, and write the figure at the end of the block."""
     import matplotlib as mpl  # noqa: PLC0415 - optional
 
     mpl.use("agg")

@@ -1,4 +1,4 @@
-"""Reference solutions written down step by step, so that whoever is measured does the same without having to think."""
+"""Recordings of reference solutions, step by step, which all contenders of a speed benchmark replay."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,12 +14,12 @@ USABLE = ("a", "button", "input", "select", "textarea", "label", "summary", "opt
 """Elements that a step may act on. A page has them in the same order in every browser, whatever else its parser adds."""
 
 
-class Step(NamedTuple):
-    """One action: as a reply to the env, and for other browsers by the place of its element among the USABLE ones."""
+class RecordedStep(NamedTuple):
+    """One action: as a reply to the env, and for other browsers by the index of its element among the USABLE ones."""
 
     reply: str
     kind: str
-    place: int | None  # None without an element
+    index: int | None  # None without an element
     argument: str
     loads: bool  # whether a page is loaded
     path: str  # of the page that the step leads to, with the query
@@ -30,11 +30,11 @@ class Recording(NamedTuple):
 
     task_id: str
     start: str  # the path of the first page
-    steps: tuple[Step, ...]
+    steps: tuple[RecordedStep, ...]
 
 
 def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
-    """Return the reference solutions of tasks as the env, with its own way of naming elements, is told them.
+    """Return recordings of the reference solutions of tasks, as replies in the env's own naming of elements.
 
     Raises RuntimeError for a solution that earns no reward.
     """
@@ -42,7 +42,7 @@ def record(env: WebArenaLite, tasks: Sequence[Task]) -> list[Recording]:
 
 
 def walk_only(recording: Recording) -> Recording:
-    """Return a recording without the step that leaves: what is left is done by every browser in the same way."""
+    """Return a recording without its exit, so that every browser can take all of its steps."""
     return recording._replace(steps=tuple(step for step in recording.steps if step.kind != Kind.EXIT))
 
 
@@ -62,12 +62,12 @@ def _record(env: WebArenaLite, task: Task) -> Recording:
     while not done:
         reply = expert.reply(env.page, env.observation)
         action = env.dialect.parse(reply)
-        place = None
+        index = None
         if action.element is not None:
-            place = list(env.page.root.iter(*USABLE)).index(env.observation.element(action.element))
+            index = list(env.page.root.iter(*USABLE)).index(env.observation.element(action.element))
         with patch.object(Client, "load", autospec=True, side_effect=Client.load) as load:
             _, reward, terminated, truncated, info = env.step(reply)
-        steps.append(Step(reply, action.kind.value, place, action.argument or "", load.called, path_of(info["url"])))
+        steps.append(RecordedStep(reply, action.kind.value, index, action.argument or "", load.called, path_of(info["url"])))
         done = terminated or truncated
     if reward != 1:
         raise RuntimeError(f"the reference solution of {task.task_id} earned {reward}")

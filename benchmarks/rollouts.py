@@ -1,8 +1,8 @@
-"""Rollouts in lock-step against asynchronous ones: `python -m benchmarks.rollouts`.
+"""Asynchronous rollouts against lock-step ones: `python -m benchmarks.rollouts`.
 
-A small model with random weights plays the shop's tasks in envs whose steps wait for something, as for a slow site: one in twenty
-waits 20 times as long. Both play the same episodes with the same samples, in rounds that take turns; one waits for all envs and
-then for all replies, the other for nobody. Rates are medians over the rounds, of wall time, as most of it is waiting.
+An untrained small model plays the shop's tasks in envs whose steps wait, like those of a slow site; one step in twenty waits 20 times as
+long. Both collectors play the same episodes with the same samples, in alternating rounds. The lock-step one waits for all envs and
+then for all replies; the asynchronous one waits for neither. Rates are medians over the rounds, of wall time, as most of it is waiting.
 """
 
 import argparse
@@ -40,11 +40,11 @@ class LockStepEnvs:
 
     @property
     def num_envs(self) -> int:
-        """How many there are."""
+        """The number of envs."""
         return self.envs.num_envs
 
     def async_reset(self, seed: Sequence[int | None], options: Sequence[dict[str, Any]], env_ids: Sequence[int]) -> None:
-        """Begin episodes."""
+        """Start episodes."""
         self._under_way += len(env_ids)
         self.envs.async_reset(seed, options, env_ids)
 
@@ -54,7 +54,7 @@ class LockStepEnvs:
         self.envs.send(actions, env_ids)
 
     def poll(self, timeout_s: float | None = None) -> Mapping[int, Result]:  # noqa: ARG002 - waits for all
-        """Return what comes of everything that is under way."""
+        """Return the results of all resets and steps under way, once all are complete."""
         results: dict[int, Result] = {}
         while len(results) < self._under_way:
             results |= self.envs.poll()
@@ -68,7 +68,7 @@ class LockStepEnvs:
 
 @dataclass
 class LockStepPolicy:
-    """A policy that replies when it can reply to all."""
+    """A policy that returns no reply before all are complete."""
 
     policy: Policy
     _asked: int = field(default=0)
@@ -92,7 +92,7 @@ class LockStepPolicy:
 
 
 def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) -> dict[str, Any]:
-    """Return the rates of both in rollouts and steps per second, their ratio, and where the envs' time went."""
+    """Return the rates of both in rollouts and steps per second, their ratio, and the fractions of the envs' time by stage."""
     tasks = [task for task in task_suite.load("test") if task.sites == ("shopping",)]
     tokenizer = train_tokenizer([task.intent for task in tasks], 400)
     encoder = PromptEncoder(tokenizer)
@@ -144,7 +144,7 @@ def measure(num_envs: int, episodes_per_round: int, rounds: int, wait_s: float) 
 
 
 def play(collector: Collector, episodes: Sequence[EpisodeSpec]) -> tuple[float, int]:
-    """Play episodes and return the time and the number of steps that it took. Raises RuntimeError for one that failed."""
+    """Play episodes and return their time and number of steps. Raises RuntimeError if one failed."""
     collector.take_time_fractions()
     started = time.perf_counter()
     trajectories = collector.collect(episodes)

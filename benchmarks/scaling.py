@@ -1,4 +1,4 @@
-"""Many envs through the vector env: `python -m benchmarks.scaling --envs 64 --workers 2 --batch 16`.
+"""The speed of many envs in the vector env: `python -m benchmarks.scaling --envs 64 --workers 2 --batch 16`.
 
 The envs replay reference solutions of the test split, every third task of it, for some seconds. `rate` does the same in a process
 of its own, on chosen cores. The last line is one JSON object.

@@ -1,4 +1,4 @@
-"""Pictures of the sites for the documents: `python -m benchmarks.screenshots`.
+"""Screenshots of the sites for the documents: `python -m benchmarks.screenshots`.
 
 Serves a world on the loopback interface and has Chromium take its home pages, and one more page of each site, 1280 x 900
 pixels each, into docs/images.
@@ -48,14 +48,14 @@ SIZE = "1280,900"
 
 
 class _Quiet(WSGIRequestHandler):
-    """Serves without a word."""
+    """A server without log messages."""
 
     def log(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 def main() -> None:
-    """Take the pictures."""
+    """Take the screenshots."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000)")
     parser.add_argument("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
@@ -86,7 +86,7 @@ def path_of(databases: Databases, site: str, query: str) -> str:
 
 
 def take(chromium: str, url: str, file: Path) -> None:
-    """Write the picture of a page. Raises CalledProcessError when Chromium fails."""
+    """Write the screenshot of a page. Raises CalledProcessError when Chromium fails."""
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(  # noqa: S603 - the command is our own
             [

@@ -1,7 +1,7 @@
-"""Searches at test time, at equal numbers of env steps: `python -m benchmarks.searches --policy RUN --json`.
+"""Search methods at test time, at equal numbers of env steps: `python -m benchmarks.searches --policy RUN --json`.
 
-One episode of the likeliest replies, best of N by confidence and by the commonest answer, and tree search over snapshots play the
-same tasks with the same budget. The last line is one JSON object with a row for each, and its lift over the single episode.
+A single greedy episode, best of N by confidence and by the most frequent answer, and tree search over snapshots play the same tasks with
+the same budget. The last line is one JSON object with a row for each method and its lift over the single episode.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""The sites of a world on the loopback interface, as fast as Werkzeug's server can be made, for browsers that need a socket."""
+"""A server of the sites of a world on the loopback interface, for browsers that need a socket."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator

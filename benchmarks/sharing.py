@@ -1,4 +1,4 @@
-"""What sharing prefixes saves in training: the same episodes as plain rows and as trees."""
+"""The speed of training on prefix trees against padded rows, on the same episodes."""
 
 from collections.abc import Sequence
 from random import Random
@@ -54,7 +54,7 @@ def episodes(widths: Sequence[int], rounds: int, groups: int, group_size: int) -
 
 
 def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
-    """Return the steps of groups of episodes, as a half-trained agent plays them: well up to a random step, and then at random."""
+    """Return the steps of groups of episodes as of a half-trained agent: the reference solution up to a random step, then random replies."""
     env = gymnasium.make("WebArenaLite-v0", tasks=tasks, disable_env_checker=True, elements="label")
     steps: list[Demonstration] = []
     for task in tasks:
@@ -73,7 +73,7 @@ def play(tasks: Sequence[Task], group_size: int) -> list[Demonstration]:
 
 
 def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any]:
-    """Return how rows and trees compare on the samples: forward and backward of all of them, packing included."""
+    """Return the times of rows and trees on the samples: packing, forward and backward passes."""
     torch.manual_seed(0)
     shape = {
         "hidden_size": width,
@@ -105,7 +105,7 @@ def compare(samples: Sequence[Sample], width: int, rounds: int) -> dict[str, Any
 
 
 def gradient_error(model: PreTrainedModel, samples: Sequence[Sample]) -> float:
-    """Return the largest difference between the gradients of rows and of trees, as a part of its tensor's largest gradient."""
+    """Return the largest difference between the gradients of rows and of trees, relative to the largest gradient of the tensor."""
     gradients: dict[str, list[torch.Tensor]] = {}
     modes: tuple[Sharing, ...] = ("rows", "tree")
     for mode in modes:
@@ -117,13 +117,13 @@ def gradient_error(model: PreTrainedModel, samples: Sequence[Sample]) -> float:
 
 
 def count_tokens(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> int:
-    """Return how many tokens the model reads, padding included."""
+    """Return the number of tokens that the model reads, with padding."""
     batches = pack(samples, TOKENS_PER_PASS, sharing=sharing, model=model)
     return sum(batch.input_ids.numel() for batch in batches)
 
 
 def train(model: PreTrainedModel, samples: Sequence[Sample], sharing: Sharing) -> None:
-    """Compute the gradients of all samples, and drop them."""
+    """Compute the gradients of all samples and discard them."""
     add_gradients(model, samples, sharing)
     model.zero_grad()
 

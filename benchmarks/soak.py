@@ -1,8 +1,8 @@
-"""Whether many envs last: `python -m benchmarks.soak --minutes 60 --envs 64`, or with `--kill` whether faults stay where they are.
+"""A soak test of many envs: `python -m benchmarks.soak --minutes 60 --envs 64`, with `--kill` a test of killed workers.
 
-Without `--kill`, random replies are played and what all processes hold is looked at over time: proportional set size, open files,
-processes. With it, reference solutions are played while workers are killed at random: whatever was not in a killed worker must
-earn its reward, and what was lost must say so. The last line is one JSON object; the status is 1 when something is wrong.
+Without `--kill`, random replies are played, and the memory (proportional set size), open files and processes are measured over time. With
+it, reference solutions are played while workers are killed at random: every episode outside of a killed worker must earn its reward, and
+every lost one must say so. The last line is one JSON object; the exit status is 1 if something is wrong.
 """
 
 import argparse
@@ -35,7 +35,7 @@ _WORD = re.compile(r"[\w.,$-]+")
 
 @dataclass
 class Tally:
-    """What came of a run."""
+    """The result of a run."""
 
     steps: int = 0
     episodes: int = 0  # that ended, lost ones included
@@ -45,7 +45,7 @@ class Tally:
 
 
 class Sample(NamedTuple):
-    """What was held at a moment."""
+    """The resources in use at one time."""
 
     minute: float
     mb: float
@@ -55,7 +55,7 @@ class Sample(NamedTuple):
 
 
 def main() -> None:
-    """Run, and print what was seen."""
+    """Run the soak test and print its result."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--minutes", type=float, default=60, help="how long random play goes on (default: 60)")
     parser.add_argument("--envs", type=int, default=64, help="how many envs (default: 64)")
@@ -97,7 +97,7 @@ def main() -> None:
 
 
 def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> dict[str, Any]:
-    """Play random replies for some minutes; return what was held over time, and how it grew."""
+    """Play random replies for some minutes; return the resources over time, and their growth."""
     tally, samples, start = Tally(), [], time.monotonic()
     pause = max(1.0, minutes * 60 / 60)
     envs.async_reset(seed=random.randrange(2**31))
@@ -118,7 +118,7 @@ def play_at_random(envs: WebArenaLiteVector, minutes: float, random: Random) -> 
 
 
 def kill_at_random(envs: WebArenaLiteVector, episodes: int, every_s: float, random: Random) -> dict[str, Any]:
-    """Play reference solutions while workers are killed; return what was lost, and whether that was all."""
+    """Play reference solutions while workers are killed; return the lost episodes, and whether all others earned their reward."""
     model = WebArenaLite(**SETTINGS)
     recordings = record(model, model.tasks)
     model.close()
@@ -155,7 +155,7 @@ def kill_at_random(envs: WebArenaLiteVector, episodes: int, every_s: float, rand
 
 
 def random_reply(page: str, random: Random) -> str:
-    """Return something that the page allows: a click, some of its words typed or searched for, or now and then an answer."""
+    """Return a random valid action: a click, words of the page typed or searched for, or sometimes an answer."""
     elements, words = _ELEMENT.findall(page), _WORD.findall(page)
     if not elements or random.random() < 0.1:
         return f"exit(message={json.dumps(random.choice(words or ['']))})"
@@ -169,7 +169,7 @@ def random_reply(page: str, random: Random) -> str:
 
 
 def _rows(batch: Any, tally: Tally) -> Iterator[dict[str, Any]]:
-    """Yield what was received, env by env, and count it."""
+    """Yield the received results, env by env, and count them."""
     _, rewards, terminations, truncations, infos = batch
     failures = infos.get("failure", [None] * len(rewards))
     for row, env in enumerate(infos["env_id"].tolist()):
@@ -184,7 +184,7 @@ def _rows(batch: Any, tally: Tally) -> Iterator[dict[str, Any]]:
 
 
 def _judge(row: dict[str, Any], was_struck: bool, tally: Tally) -> None:
-    """Note what should not have happened to an episode."""
+    """Record a fault of an episode."""
     if row["failure"]:
         if not was_struck:
             tally.wrong.append(f"env {row['env']} was lost, though its worker was not killed: {row['failure']}")

@@ -1,4 +1,4 @@
-"""The tables in the documents, written from the result files and from the package: `python -m benchmarks.tables`.
+"""Write the tables of the documents from the result files and from the package: `python -m benchmarks.tables`.
 
 A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand.
 """
@@ -42,7 +42,7 @@ def written(document: str) -> str:
 
 
 def learning() -> str:
-    """Return what reinforcement adds to cloning, on the whole suite."""
+    """Return the table of M-GRPO against cloning, on the whole suite."""
     result = _read("learning")
     cloned, reinforced = ([_score(result[f"{name}{suffix}_pooled"]) for suffix in ("", "_sampled")] for name in ("bc", "mgrpo"))
     lifts = [_lift(result[f"lift{suffix}"], *result[f"lift{suffix}_ci95"]) for suffix in ("", "_sampled")]
@@ -63,12 +63,12 @@ def learning() -> str:
 
 
 def methods() -> str:
-    """Return ways of M-GRPO that begin with one clone."""
+    """Return the table of variants of M-GRPO that begin with one clone."""
     return _side_by_side("methods")
 
 
 def baselines() -> str:
-    """Return the methods that M-GRPO is compared with, from the same clone."""
+    """Return the table of the methods that M-GRPO is compared with, from the same clone."""
     return _side_by_side("baselines")
 
 
@@ -112,12 +112,12 @@ def _side_by_side(name: str) -> str:
 
 
 def variants() -> str:
-    """Return the paper's variants, each with a clone of its own."""
+    """Return the table of the paper's variants, each with a clone of its own."""
     return _own_clones("variants")
 
 
 def ablations() -> str:
-    """Return what the first variant is without: cloning, history, the placeholders of earlier pages."""
+    """Return the table of ablations of the first variant: without cloning, history, or placeholders of earlier pages."""
     return _own_clones("ablations")
 
 
@@ -147,7 +147,7 @@ def _own_clones(name: str) -> str:
 
 
 def interactions() -> str:
-    """Return success against the interactions allowed."""
+    """Return the table of success by step limit."""
     result = _read("interactions")
     scores = result["scores"]
     rows = [
@@ -159,7 +159,7 @@ def interactions() -> str:
 
 
 def searches() -> str:
-    """Return searches at test time at equal numbers of env steps."""
+    """Return the table of search methods at equal numbers of env steps."""
     result = _read("searches")
     rows = [
         (
@@ -176,7 +176,7 @@ def searches() -> str:
 
 
 def leaderboard() -> str:
-    """Return a row for every agent that was measured, best first in each set of tasks, and the commands of the rows."""
+    """Return a row for every measured agent, best first in each set of tasks, and the commands of the rows."""
     rows: list[tuple[str, float, Row]] = []
     commands: list[str] = []
     for name in ("learning", "methods", "baselines", "variants"):

@@ -1,4 +1,4 @@
-"""How long things take, and what is said meanwhile."""
+"""Timers and progress messages of the benchmarks."""
 
 import sys
 import time

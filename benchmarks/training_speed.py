@@ -1,16 +1,15 @@
-"""How fast training is: `python -m benchmarks.training_speed [--quick] --json`. On one core, in CPU-seconds, in turns.
+"""The speed of training, in CPU seconds of one core: `python -m benchmarks.training_speed [--quick] --json`.
 
-First an update of the kind that other trainers are made for: one prompt of 512 tokens, eight responses of 64, the rollout and the
-training step; beside TRL's GRPOTrainer where `make peers` has installed it. The model, an untrained Qwen2, is the same, and the
-reward is random. (Its responses may end early by chance; ours run to the limit.)
+The first measure is an update with one prompt of 512 tokens and eight responses of 64, the rollout and the training step, against TRL's
+GRPOTrainer if `make peers` has installed it. Both train the same untrained Qwen2 with random rewards. TRL's responses may end early by
+chance; those of this package have the longest length.
 
-Then the training step alone on episodes of this package: groups that begin before the same page, whose steps share their
-compressed history, as plain rows and as trees of prefixes. "token_ratio" is how many tokens rows have for one of a tree,
-"time_ratio" how much longer they take.
+The second is the training step on episodes of this package, whose steps share their compressed history, packed as padded rows and as
+prefix trees. "token_ratio" is the number of tokens in rows per token in trees, "time_ratio" the ratio of the times.
 
-Last, the engine beside `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts beside lock-step
-ones (`benchmarks.rollouts`, by the clock and on every core). The last line is one JSON object, with what was measured at the widest model that trains on all
-episodes as "tree_over_rows", "token_ratio" and "max_rel_grad_error".
+The third is the engine against `generate` of transformers (one scene of `benchmarks.generation`), and asynchronous rollouts against
+lock-step ones (`benchmarks.rollouts`, in wall time on all cores). The last line is one JSON object. Its "tree_over_rows", "token_ratio" and
+"max_rel_grad_error" are those of the widest model that trains on all episodes.
 """
 
 import argparse
@@ -44,7 +43,7 @@ PROMPT_TOKENS, NEW_TOKENS, GROUP_SIZE = 512, 64, 8
 
 
 class Effort(NamedTuple):
-    """How much is measured."""
+    """The extent of the measurements."""
 
     rounds: int  # of everyone in turn
     widths: tuple[int, ...]  # of the models that train on episodes
@@ -79,7 +78,7 @@ def main() -> None:
 
 
 def updates(effort: Effort) -> dict[str, Any]:
-    """Return the figures of one update on one prompt: ours, and TRL's if it is here."""
+    """Return the figures of one update on one prompt, of this package and of TRL if it is installed."""
     ours = our_update()
     rounds: dict[str, list[Took]] = {"ours": [], "trl": []}
     parts: list[list[float]] = []
@@ -106,7 +105,7 @@ def updates(effort: Effort) -> dict[str, Any]:
 
 
 def our_update() -> Callable[[], list[float]]:
-    """Return a function that does one update and returns the CPU-seconds of its rollout and of its training."""
+    """Return a function that makes one update and returns the CPU seconds of its rollout and of its training step."""
     torch.manual_seed(0)
     model = Qwen2ForCausalLM(Qwen2Config(**MODEL))
     engine = InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS)
@@ -140,7 +139,7 @@ def our_update() -> Callable[[], list[float]]:
 
 @contextmanager
 def trl_update() -> Iterator[Callable[[], Took] | None]:
-    """Give a function that lets TRL do one update; None where it is not installed."""
+    """Yield a function that makes one update with TRL; None if it is not installed."""
     if not TRL_PYTHON.exists():
         say("TRL is left out; `make peers` installs it")
         yield None
@@ -171,7 +170,7 @@ def shared(effort: Effort) -> dict[str, Any]:
 
 
 def engines(effort: Effort) -> dict[str, Any]:
-    """Return the figures of the engine, without shared prefixes and with them, and how far its log-probabilities are off."""
+    """Return the figures of the engine, without and with shared prefixes, and the gap of its log-probabilities."""
     model, figures = generation.create("middle"), dict[str, Any]()
     for scene, shared in (("apart", ""), ("trunk", "shared_")):
         say(f"generation: {scene}")
@@ -182,7 +181,7 @@ def engines(effort: Effort) -> dict[str, Any]:
 
 
 def logprob_difference(model: PreTrainedModel) -> float:
-    """Return how far the log-probabilities of the engine, prefixes shared, and of the trainer, in trees, are apart at most."""
+    """Return the largest gap between the log-probabilities of the engine with its prefix cache and of the trainer on trees."""
     prompts = generation.prompts_of("trunk", GROUP_SIZE)
     made = generate(InProcessEngine(model, frozenset(), max_new_tokens=NEW_TOKENS), prompts, range(GROUP_SIZE))
     samples = [Sample(prompt, item.response_ids) for prompt, item in zip(prompts, made, strict=True)]
@@ -195,7 +194,7 @@ def logprob_difference(model: PreTrainedModel) -> float:
 
 
 def collection(effort: Effort) -> dict[str, Any]:
-    """Return how asynchronous rollouts compare with lock-step ones: by the clock, since envs wait, in processes of their own."""
+    """Return the figures of asynchronous and lock-step rollouts, in wall time, as envs wait; each in a process of its own."""
     say("rollouts")
     num_envs, episodes_per_round, wait_s = (16, 32, 0.2) if effort.rounds > 1 else (4, 8, 0.01)
     measured = rollouts.measure(num_envs, episodes_per_round, effort.rounds, wait_s)

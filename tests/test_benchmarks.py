@@ -113,7 +113,7 @@ def test_a_step_that_leads_elsewhere_is_a_failure_and_not_a_time(walks):
 
 
 def test_a_recording_keeps_the_way_and_leaves_out_the_leaving(walks):
-    assert all(step.place is not None and not step.reply.startswith("exit") for walk in walks for step in walk.steps)
+    assert all(step.index is not None and not step.reply.startswith("exit") for walk in walks for step in walk.steps)
     assert walks[0].steps[0].loads
     assert walks[0].steps[0].path != walks[0].start
 

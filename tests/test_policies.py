@@ -49,8 +49,8 @@ def test_a_scripted_policy_replies_at_once_and_once():
 
 
 @pytest.mark.parametrize("choose", [RandomReplies(), ExpertReplies()], ids=["random", "expert"])
-def test_those_who_look_behind_the_page_need_an_env_in_this_process(choose):
-    with pytest.raises(ValueError, match=r"env 3 lives in another process; .* expected workers=0"):
+def test_policies_that_read_the_env_itself_need_it_in_this_process(choose):
+    with pytest.raises(ValueError, match=r"env 3 is in another process, .* expected workers=0"):
         ScriptedPolicy(choose).ask([Request(3, None, {"step": 0})])
 
 

@@ -325,7 +325,7 @@ def test_what_cannot_be_is_refused(tasks, env):
     ):
         numbered.reset(seed=1)
     env.reset(seed=1)
-    with pytest.raises(ValueError, match="the action is 48; expected a place from 0 to 47"):
+    with pytest.raises(ValueError, match="the action is 48; expected an index from 0 to 47"):
         env.step(numpy.int64(48))
 
 
@@ -459,7 +459,7 @@ def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
     assert (record["n"], record["failed"], record["policy"]) == (3, 0, str(untrained))
     with pytest.raises(ValueError, match="expected an env with elements='label'"):
         command.main([*arguments, "--elements", "id"])
-    with pytest.raises(ValueError, match="lives in another process"):
+    with pytest.raises(ValueError, match="is in another process"):
         command.main([*arguments, "--workers", "1"])
 
 

@@ -1,13 +1,14 @@
-import pytest
-import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from transformers import AutoModelForCausalLM, AutoTokenizer
-
 from agents.models import small
+from agents.models.checkpoints import save_agent
 from agents.settings import build
 from agents.train_bc import BCSettings
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.tiny import tiny_model
+from transformers import AutoModelForCausalLM
+from transformers import AutoTokenizer
+import pytest
+import torch
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +45,7 @@ def test_an_action_is_few_tokens(tokenizer):
 
 def test_the_auto_classes_load_what_was_saved(tmp_path, tokenizer):
     model, tokenizer = tiny_model()
-    small.save_small(tmp_path, model, tokenizer)
+    save_agent(tmp_path, model, tokenizer, {})
     loaded = AutoTokenizer.from_pretrained(tmp_path)
     chat = [{"role": "user", "content": "Open <a>lamp</a> 12"}, {"role": "assistant", "content": "go_backward()"}]
     options = {"add_generation_prompt": True, "tokenize": True, "return_dict": False}

@@ -1,1 +1,1 @@
-"""What is learned from: token ids, prompts, trajectories, demonstrations and their thoughts."""
+"""Training data: token ids, prompts, trajectories, demonstrations and their thoughts."""

@@ -1,30 +1,39 @@
-"""Demonstrations: the expert plays tasks of any worlds, and its replies become samples to imitate, here or with other tools.
+"""Demonstrations: reference solutions of tasks as chats for behaviour cloning, with this package or with other tools.
 
 Run `python -m agents.demonstrations --help`.
 """
 
-import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from agents.data.prompts import Style
+from agents.data.thoughts import Moment
+from agents.data.thoughts import Reading
+from agents.data.thoughts import Thoughts
+from agents.data.thoughts import read
+from agents.data.thoughts import write_thought
+from agents.settings import ENV_ID
+from agents.settings import EnvSettings
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
-
-import gymnasium
 from tqdm import tqdm
-
-import webarena_gym  # noqa: F401 - registers the env
-from agents.data.prompts import Style
-from agents.data.thoughts import Moment, Reading, Thoughts, read, write_thought
-from agents.settings import ENV_ID, EnvSettings
+from typing import Any
+from typing import NamedTuple
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.episode.history import Turn, compress
+from webarena_gym.episode.history import Turn
+from webarena_gym.episode.history import compress
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Expert, Task
+from webarena_gym.tasks import Expert
+from webarena_gym.tasks import Task
 from webarena_gym.tasks.expert import Choice
 from webarena_gym.tasks.suite import PARTS
+import gymnasium
+import json
+import re
+import webarena_gym  # noqa: F401 - registers the env
 
 Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")
@@ -33,7 +42,7 @@ _NUMBERED = re.compile(r" \[\d+\]$")
 
 
 class Demonstration(NamedTuple):
-    """One step of the expert: the conversation so far, and its reply. Steps of one episode share what they have in common."""
+    """One step of the expert: the conversation so far, and its reply. Steps of one episode hold equal messages as one object."""
 
     task_id: str
     messages: tuple[Message, ...]
@@ -42,11 +51,11 @@ class Demonstration(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class DemonstrationSettings(EnvSettings):
-    """Let the expert play drawn tasks, and write its steps as chats that tools for fine-tuning read: JSON lines of "messages".
+    """Let the expert play drawn tasks, and write its steps as chats for fine-tuning: JSON lines of "messages".
 
-    One line is one step, and only its last message, the expert's reply, is to be learned: earlier pages have given way to
-    placeholders, so earlier replies must not be trained in that context. "weight" says so message by message: 1 for the last
-    reply, 0 for earlier ones. Tools that do not read it are told once: axolotl with `message_field_training: weight`,
+    One line is one step, and only its last message, the expert's reply, is to be trained on: earlier pages are replaced by
+    placeholders, so earlier replies must not be trained in that context. "weight" marks each of the expert's messages: 1 for the last
+    reply, 0 for earlier ones. Tools that do not read it need an option: axolotl `message_field_training: weight`,
     LLaMA-Factory (`formatting: sharegpt`, tags `role` and `content`) with `mask_history: true`, torchtune's
     `OpenAIToMessages` with `masking_strategy: train_on_last`, and TRL's SFTTrainer by splitting each record:
     `{"prompt": row["messages"][:-1], "completion": row["messages"][-1:]}`. `python -m agents.train_bc --demonstrations FILE`
@@ -69,14 +78,14 @@ class DemonstrationSettings(EnvSettings):
     """of the wording of thoughts"""
 
     def agent(self) -> dict[str, Any]:
-        """Return how a model that learns from the file is to be used; every line says so under "agent"."""
+        """Return the agent record of a model that is trained on the file; every line has it under "agent"."""
         return {**self.env_arguments(), "system": self.system}
 
 
 def draw_tasks(
     worlds: Iterable[int], per_template: int, *, templates: Sequence[str] | None = None, variation: Variation = "content"
 ) -> list[Task]:
-    """Return tasks of the training split's templates, or of the named ones, drawn in each world."""
+    """Return tasks of the named templates, by default the training split's, drawn in each world."""
     wanted = templates or [name for part in PARTS.values() for name in part.names("train")]
     return [
         task for world in worlds for task in task_suite.draw(wanted, world_seed=world, count=per_template, variation=variation)
@@ -91,9 +100,9 @@ def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
 def episodes(
     tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", seed: int = 0, **env_arguments: Any
 ) -> Iterator[list[Demonstration]]:
-    """Yield the steps of the expert on each task, if it earned the reward, else none.
+    """Yield the steps of the expert on each task; an empty list if it did not earn the reward.
 
-    `expert_thoughts` puts a thought before each action, its wording drawn from `seed`, in the <think>/<answer> format.
+    `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording.
     """
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
     for task in tqdm(tasks, desc="demonstrating", unit="task"):
@@ -128,7 +137,7 @@ def episodes(
 def _steps(
     task_id: str, goal: str, pages: Sequence[str], replies: Sequence[str], keywords: dict[str, Any]
 ) -> list[Demonstration]:
-    """Return the steps of one episode, whose conversations share the messages that they have in common."""
+    """Return the steps of one episode; equal messages of their conversations are one object."""
     turns = list(map(Turn, pages, replies))
     steps: list[Demonstration] = []
     for number, turn in enumerate(turns):
@@ -141,7 +150,7 @@ def _steps(
 
 
 def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
-    """Return a step as a chat: `messages`, the last of them the reply to learn, and `task_id`."""
+    """Return a step as a chat: `messages`, of which the last is the reply to train on, and `task_id`."""
     first = [{"role": "system", "content": system}] if system else []
     chat = [
         message | {"weight": 0} if message["role"] == "assistant" else message for message in map(dict, demonstration.messages)
@@ -151,10 +160,10 @@ def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:
 
 
 def read_demonstrations(path: Path) -> list[Demonstration]:
-    """Read steps from JSON lines of "messages", as `python -m agents.demonstrations` or another tool wrote them.
+    """Read steps from JSON lines of "messages", written by `python -m agents.demonstrations` or another tool.
 
-    The last message is what is to be learned. System prompts are left out: training puts its own first, the one that the
-    model will be used with. Raises ValueError with the line at fault.
+    The last message is the reply to train on. System prompts are left out, since training adds the one that the model will be used
+    with. Raises ValueError with the number of a wrong line.
     """
     found: list[Demonstration] = []
     with path.open(encoding="utf-8") as file:
@@ -168,7 +177,7 @@ def read_demonstrations(path: Path) -> list[Demonstration]:
 
 
 def recorded_agent(path: Path) -> dict[str, Any]:
-    """Return how a model that learns from the file is to be used, as its first line says; empty for a file of others."""
+    """Return the agent record in the file's first line; empty for a file of another tool."""
     with path.open(encoding="utf-8") as file:
         record = _parse(file.readline() or "{}", f"{path}, line 1")
     agent: dict[str, Any] = record.get("agent", {}) if isinstance(record, dict) else {}
@@ -176,9 +185,9 @@ def recorded_agent(path: Path) -> dict[str, Any]:
 
 
 def thin(demonstration: Demonstration, keep: float, rng: Random) -> Demonstration:
-    """Return the demonstration with a smaller page: the lines that the reply names, and each other one with probability `keep`.
+    """Return the demonstration with a smaller page: the lines that the reply names, and each other line with probability `keep`.
 
-    The task, the URL and the history stay. Small pages first let a small model find out sooner what to look at.
+    The task, the URL and the history stay. A small model learns sooner which lines matter if it begins with small pages.
     """
     if keep >= 1:
         return demonstration

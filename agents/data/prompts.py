@@ -1,7 +1,7 @@
-"""Prompts: the system prompts, and chat messages as token ids.
+"""Prompts: the system prompts of agents, and chat messages as token ids.
 
-The style "env" is what the env itself tells agents (`webarena_gym.actions.instructions`), and follows the package. An agent is used
-with the system prompt that it was trained with, so the texts of the styles "act" and "think" stay as they are, grammar included.
+The style "env" is the env's own system message (`webarena_gym.actions.instructions`) and may change with the package. The texts of the
+styles "act" and "think" do not change, because an agent is used with the system prompt that it was trained with.
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ _NAMING = {
 
 
 def system_prompt(style: Style, *, elements: Naming = "id") -> str:
-    """Return the instructions that go before the conversation; empty for "none", for "env" those that the env itself gives.
+    """Return the system prompt of a style: an empty text for "none", and for "env" the env's own.
 
     >>> "<think>" in system_prompt("think"), "<think>" in system_prompt("act"), system_prompt("none")
     (True, False, '')
@@ -66,16 +66,16 @@ def system_prompt(style: Style, *, elements: Naming = "id") -> str:
 
 
 def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
-    """Return a chat with this system message in the place of its own; without one if it is empty."""
+    """Return a chat whose system message is replaced by `system`, or removed if `system` is empty."""
     before = [{"role": "system", "content": system}] if system else []
     return [*before, *(message for message in messages if message["role"] != "system")]
 
 
 @dataclass(frozen=True)
 class PromptEncoder:
-    """Turns messages into the token ids that a model reads, and its response back into text.
+    """Encodes messages as the token ids of a prompt, and decodes responses.
 
-    `system` goes before each conversation in the place of the env's own system message; empty for none.
+    `system` replaces the system message of each conversation; if it is empty, there is none.
     """
 
     tokenizer: Any
@@ -92,7 +92,7 @@ class PromptEncoder:
         return frozenset(identity for identity in ids if identity is not None)
 
     def encode_all(self, conversations: Sequence[Sequence[Mapping[str, object]]]) -> list[Ids]:
-        """Return the prompt ids of each conversation, ready for the assistant's turn."""
+        """Return the prompt ids of each conversation, up to the beginning of the assistant's turn."""
         texts = [
             self.tokenizer.apply_chat_template(told(messages, self.system), add_generation_prompt=True, tokenize=False)
             for messages in conversations
@@ -100,7 +100,7 @@ class PromptEncoder:
         return [tuple(ids) for ids in self.tokenizer(texts, add_special_tokens=False)["input_ids"]] if texts else []
 
     def encode_reply(self, reply: str) -> Ids:
-        """Return the ids of a reply that a model should learn to give, with the end token."""
+        """Return the ids of a reply to train on, with the end token."""
         ids = self.tokenizer(reply, add_special_tokens=False)["input_ids"]
         return (*ids, self.tokenizer.eos_token_id)
 

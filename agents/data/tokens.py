@@ -6,7 +6,7 @@ Ids = tuple[int, ...]
 
 
 class Sample(NamedTuple):
-    """One step of an episode: what the policy read and what it wrote, in token ids."""
+    """The prompt and the response of one step, as token ids."""
 
     prompt_ids: Ids
     response_ids: Ids

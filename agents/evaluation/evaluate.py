@@ -1,4 +1,4 @@
-"""Evaluation: a policy plays tasks and is scored, with intervals, by site and by kind of check."""
+"""Evaluation: the success rate of a policy on tasks, with confidence intervals, by site and by type of check."""
 
 import random
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ _CHAT = "chat:"  # goes before the name of a model behind the chat protocol
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationSettings(EnvSettings):
-    """Play tasks and report success with 95 % intervals. A trained model is shown pages as in its training unless told else."""
+    """Play tasks and report success with 95 % intervals. The defaults of a trained model are the env settings of its training."""
 
     policy: str
     """expert, random, a run or model folder, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
@@ -48,7 +48,7 @@ class EvaluationSettings(EnvSettings):
     seed: int = 0
     """of the choice of tasks, the envs and the sampling"""
     temperature: float | None = 0.0
-    """of sampling; 0 takes the likeliest token; a chat model's server chooses unless told"""
+    """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_new_tokens: int = 64
@@ -58,7 +58,7 @@ class EvaluationSettings(EnvSettings):
     num_envs: int = 64
     """episodes played at the same time"""
     workers: int = 0
-    """processes that share the envs; 0: they are in this one, where expert and random need them"""
+    """processes that run the envs; 0: this one, as expert and random need"""
     save: Path | None = None
     """write the episodes to this file, one JSON object a line"""
     json: bool = False
@@ -66,20 +66,20 @@ class EvaluationSettings(EnvSettings):
     threads: int = 0
     """CPU threads; 0: one where several processes play, else torch's default"""
     processes: int = 1
-    """processes that play side by side on a CPU, each with the policy and one thread; 0: one for each core where the policy is small"""
+    """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
 
 
 class Evaluation(NamedTuple):
-    """The score of all valid episodes and of parts of them."""
+    """The scores of all valid episodes, by site and by type of check."""
 
     total: Score
     by_site: dict[str, Score]
     by_check: dict[str, Score]
-    failed: int  # episodes broken by the infrastructure, not counted
+    failed: int  # episodes that failed for reasons other than the policy, which do not count
     trajectories: list[Trajectory]
 
     def record(self) -> dict[str, Any]:
-        """Return everything but the episodes, for JSON."""
+        """Return the scores without the episodes, for JSON."""
         parts = {name: {key: score._asdict() for key, score in getattr(self, name).items()} for name in ("by_site", "by_check")}
         return {**self.total._asdict(), "failed": self.failed, **parts}
 
@@ -106,10 +106,10 @@ def evaluate(
 def evaluate_policy(
     settings: EvaluationSettings, tasks: Sequence[Task], env: EnvSettings | None = None, *, quiet: bool = False
 ) -> Evaluation:
-    """Play each task once with the policy that the settings name, in as many processes as they say, and score it.
+    """Play each task once with the policy and the number of processes of the settings, and score it.
 
-    Pages are shown as `env` says, by default as the settings do. The number of processes changes no reply but for the last bits
-    of what a model computes.
+    `env` are the settings of the env, by default those of `settings`. The number of processes changes no reply, except by the last
+    bits of what a model computes.
     """
     env, processes = env or settings, _process_count(settings, len(tasks))
     if processes == 1:
@@ -145,7 +145,7 @@ def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: 
 
 
 def _process_count(settings: EvaluationSettings, episodes: int) -> int:
-    """How many processes play. One for a chat model's server, for a GPU, and where threads or env workers are asked for."""
+    """Return the number of processes: one for a chat model, on a GPU, and with `threads` or `workers`."""
     if settings.processes:
         return settings.processes
     if settings.threads or settings.workers or settings.policy.startswith(_CHAT) or torch.cuda.is_available():
@@ -155,7 +155,7 @@ def _process_count(settings: EvaluationSettings, episodes: int) -> int:
 
 
 def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Evaluation:
-    """Score the trajectories of the tasks, one each."""
+    """Return the scores of trajectories, one for each task."""
     rewards: dict[str, list[float]] = {"": []}
     for task, trajectory in zip(tasks, trajectories, strict=True):
         if trajectory.ending == "failed":
@@ -190,12 +190,12 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 
 
 def policy_defaults(policy: str) -> dict[str, Any]:
-    """Return the settings that go with a policy unless told else: those of its training, or for a chat model room to reason."""
+    """Return the default settings of a policy: those of its training, or for a chat model longer replies."""
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
         return {"system": "env", "max_new_tokens": 1024, "temperature": None}
-    known = {item.name for item in fields(EvaluationSettings)}  # those of train_sb3 note more
+    known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 
 

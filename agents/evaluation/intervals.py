@@ -1,4 +1,4 @@
-"""How sure a rate of success is, and a difference between two: intervals and a paired test. Pure functions."""
+"""Confidence intervals of success rates and of paired differences, and McNemar's test. Pure functions."""
 
 from collections.abc import Sequence
 from math import comb
@@ -19,12 +19,12 @@ class Score(NamedTuple):
 
 
 class Lift(NamedTuple):
-    """By how much one method succeeds more often than another on the same tasks, with its interval of 95 %."""
+    """The difference of two success rates on the same tasks, with its 95 % interval."""
 
     lift: float
     low: float
     high: float
-    p: float | None  # of McNemar's exact test, two-sided; of several seeds none, as their pairs on one task are not independent
+    p: float | None  # of McNemar's exact test, two-sided; None for several seeds, whose pairs on one task are not independent
 
 
 def wilson(successes: float, n: int) -> Score:

@@ -1,9 +1,9 @@
-"""Episodes for verl: an agent loop for its v1 trainer (verl 0.9), and rows of tasks for its dataset.
+"""An agent loop for verl's v1 trainer (verl 0.9), and rows of tasks for its dataset.
 
-Each step is a row of its own, with the very tokens that were read and sampled. The reward stands on every step of an episode;
-verl's GRPO compares the last steps of a group and gives all steps of an episode the same advantage.
+Each step is one output with the exact tokens that were read and sampled. Every step of an episode has the episode's reward; verl's GRPO
+compares the last steps of a group and gives all steps of an episode the same advantage.
 
-Not run on GPUs: written from verl's source, and tested against stand-ins for its classes and its server.
+It has not been run on GPUs; the tests use stand-ins for verl's classes and its server.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ LOOP = "webarena_gym"  # the loop's name in the rows, and in verl's file of loop
 
 
 class _Sampled(NamedTuple):
-    """One step: what the model read, what verl's server said, and how long the model and the env took."""
+    """One step: the prompt, the output of verl's server, and the times of the model and the env."""
 
     prompt_ids: Ids
     said: Any  # verl's TokenOutput
@@ -39,10 +39,10 @@ class _Sampled(NamedTuple):
 
 
 class WebAgentLoop:
-    """Plays one episode for each row of tasks. verl makes one for each episode, from its file of agent loops.
+    """Plays the episode of one row of tasks. verl makes one instance per episode, as its file of agent loops says.
 
-    `system` is the style of the system prompt, `env` the fields of EnvSettings that differ from their defaults. verl passes
-    more than is needed.
+    `system` is the style of the system prompt. `env` are the fields of EnvSettings that differ from their defaults. Further arguments
+    of verl are ignored.
     """
 
     def __init__(
@@ -61,10 +61,10 @@ class WebAgentLoop:
         self._prompt_length: int = trainer_config.config.actor_rollout_ref.rollout.prompt_length
 
     async def run(self, sampling_params: dict[str, Any], **row: Any) -> list[Any]:
-        """Return one AgentLoopOutput for each step of the episode of a row; none if the first page is too long to be read.
+        """Return one AgentLoopOutput for each step of a row's episode; an empty list if the first prompt is too long.
 
-        Raises ServerError, BrowserError and the like for an episode that breaks through no fault of the policy: verl takes such
-        a group as failed, and no reward of 0 is learnt from.
+        Raises ServerError, BrowserError and the like for an episode that fails for reasons other than the policy. verl then counts the
+        group as failed, so that it learns from no reward of 0.
         """
         extra = row["extra_info"]
         with ThreadPoolExecutor(1) as thread:  # a browser stays in the thread that made it
@@ -78,7 +78,7 @@ class WebAgentLoop:
     async def _play(
         self, thread: ThreadPoolExecutor, env: gymnasium.Env[str, str], seed: int, sampling_params: dict[str, Any]
     ) -> tuple[list[_Sampled], float]:
-        request_id = uuid4().hex  # of the whole episode: one server, whose prefix cache knows the steps before
+        request_id = uuid4().hex  # one for the episode, so that all its steps go to the server whose prefix cache holds them
         steps: list[_Sampled] = []
         _, info = await _on(thread, lambda: env.reset(seed=seed))
         while True:
@@ -135,7 +135,7 @@ def _output(step: _Sampled, steps: int, reward: float) -> Any:
 
 
 def rows(tasks: Sequence[Task], *, seed: int = 0) -> list[dict[str, Any]]:
-    """Return the rows of verl's dataset for these tasks; all rollouts of a row begin before the same page."""
+    """Return the rows of verl's dataset for these tasks; all rollouts of a row have the same first page."""
     return [
         {
             "data_source": "webarena_gym",

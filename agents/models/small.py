@@ -1,6 +1,6 @@
 """A small Llama model for web pages, trained from scratch: its tokenizer and its initial parameters.
 
-It is an ordinary Hugging Face model: `AutoTokenizer` and `AutoModelForCausalLM` load what `save_small` writes. Two things let it
+It is an ordinary Hugging Face model: `AutoTokenizer` and `AutoModelForCausalLM` load it. Two things let it
 learn in minutes on a CPU:
 
 - *A name has the same tokens everywhere.* Every word begins with a mark, and the blank between two words is left out, so
@@ -13,7 +13,6 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -213,9 +212,3 @@ def practise_copying(
         optimizer.step()
         optimizer.zero_grad()
     return loss.item()
-
-
-def save_small(path: Path, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:
-    """Write model and tokenizer as a folder that the Auto classes of transformers load."""
-    model.save_pretrained(path)
-    tokenizer.save_pretrained(path)

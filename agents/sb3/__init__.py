@@ -1,6 +1,6 @@
-"""Web tasks for libraries that know no text: one action for each candidate of a page, and observations of float arrays.
+"""A wrapper for libraries without text spaces: Discrete actions, one for each candidate of a page, and float observations.
 
-Made for Stable-Baselines3, but nothing here imports it save `networks`; any library for Discrete actions will do.
+It is made for Stable-Baselines3 and works with any library for Discrete actions; only `networks` and `trainer` import Stable-Baselines3.
 """
 
 from agents.sb3.arrays import PAGE as PAGE

@@ -1,6 +1,6 @@
-"""Pages as rows of floats of a fixed size, for libraries that know no text.
+"""Features of pages and candidates: float arrays of a fixed size.
 
-Rows are functions of page, goal and earlier actions: equal episodes give equal arrays in every process.
+They are functions of page, goal and earlier actions, so equal episodes give equal arrays in every process.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from webarena_gym.pages.page import Page
 Floats = NDArray[numpy.float32]
 
 HASHED = 64
-"""Places that words are hashed to."""
+"""Features that words are hashed to."""
 ROW = 2 + len(FORMS) + 6 + 6 + HASHED
 """Length of the row of a candidate; `describe` says what is in it."""
 PRESENCE, RELEVANCE = 0, 1
@@ -33,7 +33,7 @@ _STEPS = 15  # after so many, their number says no more
 
 
 class Reader:
-    """Reads the pages of one episode as arrays, and remembers what was done on them."""
+    """Computes the arrays of one episode's pages, and records the actions taken."""
 
     def __init__(self, size: int) -> None:
         self.candidates: list[Candidate] = []
@@ -48,17 +48,17 @@ class Reader:
         self._url = page.url
         self.candidates = find_candidates(observation, info["goal"], self._size)
         self._rows = describe(self.candidates, info["goal"], page.url, self._taken, self._size)
-        place = describe_page(page, info["goal"], info["step"], bool(info["action_error"]))
-        return {"candidates": self._rows, "page": numpy.concatenate([place, self._last])}
+        row = describe_page(page, info["goal"], info["step"], bool(info["action_error"]))
+        return {"candidates": self._rows, "page": numpy.concatenate([row, self._last])}
 
     def mask(self) -> NDArray[numpy.bool_]:
-        """Return which of the places hold a candidate of the newest page, one bool for each."""
+        """Return the action mask: True for each index that holds a candidate of the newest page."""
         return numpy.arange(self._size) < len(self.candidates)
 
-    def take(self, place: int) -> Action:
-        """Return the action at a place, and note it as done. It is to wait where no candidate is."""
-        action = self.candidates[place].action if place < len(self.candidates) else Action(Kind.WAIT)
-        self._last = self._rows[place]
+    def take(self, index: int) -> Action:
+        """Return the action of the candidate with this index, and record it as taken. Without a candidate it is to wait."""
+        action = self.candidates[index].action if index < len(self.candidates) else Action(Kind.WAIT)
+        self._last = self._rows[index]
         self._taken.append((self._url, action))
         return action
 
@@ -113,7 +113,7 @@ def describe_page(page: Page, goal: str, step: int, has_error: bool) -> Floats:
     These are the hashed words of the goal; those of the page's title and of the path of its URL; how much of these is in the goal,
     and of the goal in these; the number of steps so far, divided by 15; and whether the last action could not be done.
     """
-    place = urlsplit(page.url)
-    name = f"{page.title} {place.path} {place.query}"
+    url = urlsplit(page.url)
+    name = f"{page.title} {url.path} {url.query}"
     numbers = [*overlap(name, goal), min(step / _STEPS, 1.0), float(has_error)]
     return numpy.concatenate([hash_words(goal), hash_words(name), numpy.array(numbers, numpy.float32)])

@@ -1,7 +1,6 @@
-"""What can be done on a page: candidate actions, sorted by what they have to do with the goal.
+"""Candidate actions of a page, sorted by their overlap with the goal.
 
-A pure function of an observation, in which elements are named by label, and of the goal. A list is of one page; what was done
-before does not change it.
+They are a pure function of the goal and of an observation whose elements are named by label; earlier actions do not change them.
 """
 
 import re
@@ -34,7 +33,7 @@ _NAME = re.compile(rf"(?<!^)(?<![.?!] )\b{_NAMED}(?:,? (?:(?:of|and|x|&) )?{_NAM
 
 
 class Candidate(NamedTuple):
-    """One thing that can be done on a page."""
+    """One action that a page offers."""
 
     form: Form
     action: Action
@@ -58,10 +57,9 @@ class Overlap(NamedTuple):
 def find_candidates(observation: Observation, goal: str, size: int) -> list[Candidate]:
     """Return at most `size` candidates of a page whose elements are named by label.
 
-    The first is to leave without an answer, the second to go back. The others follow by what they have to do with the goal; of
-    equal ones, controls stand before answers, and then in the order of the page. What finds no room has least to do with it.
-    Controls are found on the whole page, answers in the window that is shown of it. Raises ValueError for elements that are named
-    by number.
+    The first is to exit without an answer, the second to go back. The others are sorted by relevance to the goal, the most relevant
+    first; of equal ones, controls come before answers, and then in the order of the page. Controls are taken from the whole page, answers
+    from the window that the observation shows. Raises ValueError for elements that are named by number.
     """
     if observation.nodes and list(observation.nodes) == [str(number) for number in range(len(observation.nodes))]:
         raise ValueError(f"elements are named 0 to {len(observation.nodes) - 1}; expected an env with elements='label'")
@@ -138,7 +136,7 @@ def _shown_lines(observation: Observation) -> dict[int, str]:
 
 @lru_cache(maxsize=50_000)
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case, without the commonest ones and without the "s" of a plural.
+    """Return the words of a text in lower case, without the most frequent ones and without the "s" of a plural.
 
     >>> sorted(words("Open my list of 3 product reviews."))
     ['3', 'list', 'open', 'product', 'review']

@@ -1,4 +1,4 @@
-"""Networks for Stable-Baselines3's PPO that score every candidate with the same weights. Need the extra `baselines`."""
+"""Policy networks for Stable-Baselines3's PPO that score every candidate with the same layers. They need the extra `baselines`."""
 
 from typing import Any
 
@@ -13,16 +13,16 @@ from agents.sb3.arrays import PAGE, PRESENCE, RELEVANCE, ROW
 
 
 class CandidateScorer(BaseFeaturesExtractor):
-    """One score for each candidate, from its own row and the page's, with the same weights for all of them.
+    """A features extractor that computes one score per candidate from its row and the page's, with the same layers for all of them.
 
-    A score begins as `prior` times what the candidate has to do with the goal, so with the prior 0 an untrained policy takes
-    every candidate as likely as any other. Its features are the scores (B, N) and behind them a state (B, 2 * width) for the value:
-    what the page is, and of each unit the most that any candidate has.
+    An untrained score is `prior` times the candidate's relevance to the goal; with the prior 0 all candidates are equally likely. The
+    features are the scores (B, N), followed by a state (B, 2 * width) for the value function: the page's hidden units, and the maximum
+    of each unit over the candidates.
     """
 
     def __init__(self, observation_space: Dict, width: int = 64, prior: float = 4.0) -> None:
-        places = observation_space["candidates"].shape[0]  # type: ignore[index]
-        super().__init__(observation_space, features_dim=places + 2 * width)
+        candidates = observation_space["candidates"].shape[0]  # type: ignore[index]
+        super().__init__(observation_space, features_dim=candidates + 2 * width)
         self.page = nn.Linear(PAGE, width)
         self.row = nn.Linear(ROW, width)
         self.hidden = nn.Linear(width, width)
@@ -32,7 +32,7 @@ class CandidateScorer(BaseFeaturesExtractor):
         nn.init.zeros_(self.score.bias)
 
     def forward(self, observations: dict[str, Tensor]) -> Tensor:
-        """Return the features of B observations with N places each."""
+        """Return the features of B observations with N candidates each."""
         rows_BNF = observations["candidates"]
         page_BW = self.page(observations["page"])
         hidden_BNW = torch.relu(self.hidden(torch.relu(self.row(rows_BNF) + page_BW[:, None])))
@@ -42,11 +42,11 @@ class CandidateScorer(BaseFeaturesExtractor):
 
 
 class Parts(nn.Module):
-    """Hands scores to the distribution and the state to the value; it stands where the library's policies have their MLP."""
+    """Splits the features into scores for the action distribution and the state for the value function, as `mlp_extractor`."""
 
-    def __init__(self, places: int) -> None:
+    def __init__(self, candidates: int) -> None:
         super().__init__()
-        self.places = places
+        self.candidates = candidates
 
     def forward(self, features: Tensor) -> tuple[Tensor, Tensor]:
         """Return both parts."""
@@ -54,31 +54,31 @@ class Parts(nn.Module):
 
     def forward_actor(self, features: Tensor) -> Tensor:
         """Return the scores."""
-        return features[:, : self.places]
+        return features[:, : self.candidates]
 
     def forward_critic(self, features: Tensor) -> Tensor:
         """Return the state."""
-        return features[:, self.places :]
+        return features[:, self.candidates :]
 
 
 class CandidatePolicy(ActorCriticPolicy):
-    """A policy of PPO whose `features_extractor_class`, to be a `CandidateScorer`, is all of it but the value's last layer."""
+    """A policy for PPO whose `features_extractor_class` must be a `CandidateScorer`; it adds only the value function's last layer."""
 
     def _build(self, lr_schedule: Any) -> None:
         _build(self, lr_schedule)
 
 
 class MaskableCandidatePolicy(MaskableActorCriticPolicy):
-    """The same for MaskablePPO."""
+    """A `CandidatePolicy` for MaskablePPO."""
 
     def _build(self, lr_schedule: Any) -> None:
         _build(self, lr_schedule)
 
 
 def _build(policy: Any, lr_schedule: Any) -> None:
-    """Make a policy's parts and its optimizer; the library's own way puts layers between the scores and the distribution."""
-    places = int(policy.action_space.n)
-    policy.mlp_extractor = Parts(places)
+    """Make a policy's modules and optimizer, without the layers that the library puts between scores and distribution."""
+    candidates = int(policy.action_space.n)
+    policy.mlp_extractor = Parts(candidates)
     policy.action_net = nn.Identity()
-    policy.value_net = nn.Linear(policy.features_dim - places, 1)
+    policy.value_net = nn.Linear(policy.features_dim - candidates, 1)
     policy.optimizer = policy.optimizer_class(policy.parameters(), lr=lr_schedule(1), **policy.optimizer_kwargs)

@@ -1,45 +1,58 @@
-"""PPO of Stable-Baselines3 and masked PPO of sb3-contrib on the candidate actions of pages.
+"""Train PPO of Stable-Baselines3, or masked PPO of sb3-contrib, on the candidate actions of pages.
 
-What is ours is the policy, which scores every candidate with the same weights, and the loop around the libraries' `learn`. Needs the
-extra `baselines`.
+The algorithms are the libraries'; the policy networks and the loop around `learn` are of this package. It needs the extra `baselines`.
 """
 
-import json
-import time
+from agents.data.demonstrations import draw_tasks
+from agents.models.checkpoints import AGENT
+from agents.models.checkpoints import agent_record
+from agents.models.checkpoints import claim
+from agents.rollouts.policies import Request
+from agents.rollouts.policies import look_behind
+from agents.sb3 import CandidateActions
+from agents.sb3 import Reader
+from agents.sb3.networks import CandidatePolicy
+from agents.sb3.networks import CandidateScorer
+from agents.sb3.networks import MaskableCandidatePolicy
+from agents.settings import ENV_ID
+from agents.settings import EnvSettings
+from agents.settings import MayChange
+from agents.settings import RunSettings
+from agents.settings import TaskSettings
+from agents.settings import lasting
+from agents.training.metrics import BAR
+from agents.training.metrics import Metrics
+from agents.training.metrics import read_metrics
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
-
-import gymnasium
-import numpy
-import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
+from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3.common.vec_env import VecMonitor
 from tqdm import tqdm
-
-from agents.data.demonstrations import draw_tasks
-from agents.models.checkpoints import AGENT, agent_record, claim
-from agents.rollouts.policies import Request, look_behind
-from agents.sb3 import CandidateActions, Reader
-from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
-from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
-from agents.training.metrics import BAR, Metrics, read_metrics
+from typing import Any
+from typing import Literal
 from webarena_gym.tasks import Task
+import gymnasium
+import json
+import numpy
+import time
+import torch
 
 MODEL = "model.zip"
 
 
 @dataclass(frozen=True, kw_only=True)
 class SB3Settings(RunSettings):
-    """Train PPO on candidate actions. A run that was killed goes on from its newest save; episodes under way then begin anew."""
+    """Train PPO on candidate actions. A run that was killed resumes from its newest save; episodes under way start again."""
 
     algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
-    """PPO of Stable-Baselines3, or that of sb3-contrib, which knows which places hold no candidate"""
+    """PPO of Stable-Baselines3, or masked PPO of sb3-contrib"""
     out: MayChange[Path] = Path("runs/sb3")
     """folder of the run: the model as the library's zip, metrics, TensorBoard"""
     candidates: int = 48
@@ -96,7 +109,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         done = [record for record in read_metrics(settings.out) if record["env_steps"] <= model.num_timesteps]
         update, elapsed_s = len(done), done[-1]["elapsed_s"] if done else 0.0
         cpu_s_before = (60 * done[-1]["cpu_minutes"] if done else 0.0) - time.process_time()
-        # What is random in a resumed run differs from what its beginning drew.
+        # A resumed run must not repeat the random draws of its beginning.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
         with (
@@ -123,9 +136,9 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
 
 @dataclass
 class SB3Replies:
-    """What a trained model does, for `agents.rollouts.policies.ScriptedPolicy`; it looks behind the page, so envs are in this process.
+    """The replies of a trained model, for `agents.rollouts.policies.ScriptedPolicy`; the envs must be in this process.
 
-    At temperature 0 it takes the likeliest candidate, else it samples with the request's seed.
+    At temperature 0 it takes the most likely candidate; otherwise it samples with the request's seed.
     """
 
     model: Any
@@ -143,16 +156,16 @@ class SB3Replies:
         masks = {"action_masks": reader.mask()} if isinstance(self.model, MaskablePPO) else {}
         with torch.no_grad():
             probabilities = self.model.policy.get_distribution(observation, **masks).distribution.probs[0].double().numpy()
-        place = int(probabilities.argmax())
+        index = int(probabilities.argmax())
         if self.temperature:
             weights = probabilities ** (1 / self.temperature)
-            place = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
-        reply: str = env.dialect.format(reader.take(place))
+            index = int(numpy.random.default_rng(request.seed).choice(len(weights), p=weights / weights.sum()))
+        reply: str = env.dialect.format(reader.take(index))
         return reply
 
 
 def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
-    """Return what the model of a run does. The library keeps models as pickles, so load no run that you do not trust."""
+    """Return the replies of a run's model. The library saves models as pickles, so load only runs that you trust."""
     record = agent_record(run)
     algorithm, _ = _ALGORITHMS[record["algorithm"]]
     return SB3Replies(algorithm.load(run / MODEL, device="cpu"), record["candidates"], temperature)
@@ -164,7 +177,7 @@ def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
 
 
 def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
-    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was begun otherwise."""
+    """Return the model of the run's newest save, or a new one. Raises ValueError for a run that was started with other settings."""
     algorithm, policy = _ALGORITHMS[settings.algorithm]
     options: dict[str, Any] = {
         "learning_rate": settings.learning_rate,
@@ -195,7 +208,7 @@ def _note_episodes(episodes: list[dict[str, Any]], local: dict[str, Any], _: dic
 
 
 def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
-    """Return the metrics of an update; episodes that were lost with their browser say nothing of success."""
+    """Return the metrics of an update; failed episodes do not count for success."""
     values = {name.removeprefix("train/"): float(value) for name, value in model.logger.name_to_value.items()}
     valid = [info["episode"] for info in episodes if "failure" not in info]
     if valid:
@@ -205,7 +218,7 @@ def _describe(episodes: list[dict[str, Any]], model: Any) -> dict[str, float]:
 
 
 def _save(model: Any, settings: SB3Settings) -> None:
-    """Write the model beside its place, then move it there, so that a kill leaves the old one or the new one."""
+    """Write the model to a temporary file and rename it, so that a kill leaves the old one or the new one."""
     settings.out.mkdir(parents=True, exist_ok=True)
     (settings.out / AGENT).write_text(json.dumps(settings.agent()), encoding="utf-8")
     beside = settings.out / f".unfinished_{MODEL}"

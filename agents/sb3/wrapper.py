@@ -1,4 +1,4 @@
-"""`CandidateActions`: WebArenaLite as an env with a Discrete action space and observations of float arrays."""
+"""`CandidateActions`: a wrapper of WebArenaLite with a Discrete action space and observations of float arrays."""
 
 from typing import Any
 
@@ -12,17 +12,16 @@ from agents.sb3.arrays import PAGE, ROW, Floats, Reader
 
 
 class CandidateActions(gymnasium.Wrapper[dict[str, Floats], numpy.int64, str, str], RecordConstructorArgs):
-    """WebArenaLite with a Discrete action space: one action for each of so many candidates of the page.
+    """WebArenaLite with a Discrete action space: the index of one of at most `candidates` candidates of the page.
 
-    The observation is a Dict of two Boxes of float32 between 0 and 1: "candidates" (candidates, ROW), which are the rows of
-    `describe`, and "page" (PAGE,), the row of `describe_page` and behind it the row of the action taken last. `action_masks` tells
-    which places hold a candidate, as the masked algorithms of sb3-contrib ask for it. Taking a place that holds none is to wait.
+    The observation is a Dict of two Boxes of float32 between 0 and 1: "candidates" (candidates, ROW), the rows of `describe`, and
+    "page" (PAGE,), the row of `describe_page` followed by the row of the last action. `action_masks` returns which indices hold a
+    candidate, for the masked algorithms of sb3-contrib. The action of an index without a candidate is to wait.
 
-    The env judges an episode that runs out of steps, so such an end is `terminated` here, and no value is to be added to its
-    reward. Only an episode that was lost with its browser is `truncated`; its reward is 0, its last observation is all zeros.
+    The env judges an episode that reaches the step limit, so such an episode is `terminated` here, and its return is not bootstrapped.
+    Only a failed episode is `truncated`; its reward is 0, and its last observation is all zeros.
 
-    The env is to be made with `elements="label"`; `reset` raises ValueError for one that is not. So does this for less than three
-    candidates.
+    The env must be made with `elements="label"`; otherwise `reset` raises ValueError. Fewer than three candidates are a ValueError.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any], candidates: int = 48) -> None:
@@ -38,15 +37,15 @@ class CandidateActions(gymnasium.Wrapper[dict[str, Floats], numpy.int64, str, st
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Floats], dict[str, Any]]:
-        """Begin a task as the env does, and return its first page as arrays."""
+        """Reset the env and return the first page as arrays."""
         _, info = self.env.reset(seed=seed, options=options)
         self._reader = Reader(self._size)
         return self._read(info), info
 
     def step(self, action: numpy.int64) -> tuple[dict[str, Floats], float, bool, bool, dict[str, Any]]:
-        """Do what the candidate at that place says. Raises ValueError for a place that there is not."""
+        """Take the action of the candidate with this index. Raises ValueError for an index outside the action space."""
         if not self.action_space.contains(action):
-            raise ValueError(f"the action is {action}; expected a place from 0 to {self._size - 1}")
+            raise ValueError(f"the action is {action}; expected an index from 0 to {self._size - 1}")
         reply = self._behind.dialect.format(self._reader.take(int(action)))
         _, reward, terminated, truncated, info = self.env.step(reply)
         if "failure" in info:
@@ -55,7 +54,7 @@ class CandidateActions(gymnasium.Wrapper[dict[str, Floats], numpy.int64, str, st
         return self._read(info), float(reward), terminated or truncated, False, info
 
     def action_masks(self) -> NDArray[numpy.bool_]:
-        """Return which places hold a candidate, one bool for each."""
+        """Return the action mask: True for each index that holds a candidate."""
         return self._reader.mask()
 
     @property

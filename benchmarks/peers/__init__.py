@@ -1,5 +1,5 @@
-"""Everyone who is measured, each in a process of its own, and all spoken to in the same way.
+"""The contenders of the speed benchmarks, each in a process of its own, behind one protocol.
 
-`contender` is this side; the adapters are the other, one for each way to walk through the same pages. They read commands as
-lines of JSON and answer likewise, so that they can run on another Python with other packages.
+`contender` is the benchmark's side. There is one adapter for each environment. Adapters read commands as lines of JSON and answer with
+lines of JSON, so they can run on another Python with other packages.
 """

@@ -1,7 +1,7 @@
-"""BrowserGym, on the same Chromium as the others: `python -m benchmarks.peers.browsergym_adapter CHROMIUM shipped` (or `nowait`).
+"""The adapter of BrowserGym: `python -m benchmarks.peers.browsergym_adapter CHROMIUM shipped` (or `nowait`).
 
-Its own env, task, actions and observation. Nothing of it is changed but the browser that it launches, which it leaves no other
-way to choose: it starts a second one for a chat window. With `nowait`, its two settings for waiting are zero.
+It uses BrowserGym's own env, task, actions and observation. The only change is the Chromium that it launches, which no option selects: it
+starts a second one for a chat window. With `nowait`, BrowserGym's two settings for waiting are zero.
 """
 
 import json
@@ -19,7 +19,7 @@ from benchmarks.peers.lines import USABLE, Seen, Watch, serve
 WAITS: dict[str, dict[str, Any]] = {"shipped": {}, "nowait": {"slow_mo": 0, "pre_observation_delay": 0.0}}
 LOOKS = 5
 """How often it looks again when it has observed the page before the next one was there, as it does when it does not wait."""
-_BID = "([usable, place]) => document.querySelectorAll(usable)[place]?.getAttribute('bid') ?? null"
+_BID = "([usable, index]) => document.querySelectorAll(usable)[index]?.getAttribute('bid') ?? null"
 
 
 class BrowserGym:
@@ -41,7 +41,7 @@ class BrowserGym:
 
     def step(self, env: int, step: dict[str, Any]) -> Seen:
         page = self._envs[env].page
-        bid = page.evaluate(_BID, [USABLE, step["place"]])
+        bid = page.evaluate(_BID, [USABLE, step["index"]])
         if bid is None:
             return Seen(0.0, page.url, "the element is not on the page, or has no bid")
         watch = Watch()

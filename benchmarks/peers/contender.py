@@ -1,4 +1,4 @@
-"""Someone who is measured, as a child process that does the steps of recordings."""
+"""A contender of a speed benchmark: a child process that takes the steps of recordings."""
 
 import json
 import subprocess
@@ -21,7 +21,7 @@ PEERS_PYTHON = ROOT / ".venv-peers/bin/python"
 
 @dataclass(frozen=True)
 class Contender:
-    """How someone is measured."""
+    """A contender, and how it is measured."""
 
     name: str
     arguments: tuple[str, ...]  # the adapter's module, and what it is told
@@ -32,7 +32,7 @@ class Contender:
 
 
 def contenders(chromium: str | None) -> list[Contender]:
-    """Return everyone who can be measured: ours, and with a Chromium at that path the others."""
+    """Return all contenders that can be measured: this package, and with a Chromium at that path the others."""
     floor, gym = "benchmarks.peers.floor_adapter", "benchmarks.peers.browsergym_adapter"
     package = "benchmarks.peers.package_adapter"
     own = [Contender("inprocess", (package, "inprocess"), is_served=False, warm_up=10, further_envs=16)]
@@ -50,7 +50,7 @@ def contenders(chromium: str | None) -> list[Contender]:
 
 @dataclass
 class Measured:
-    """What one contender did in one round. A step that it failed to do is noted, and done again; only that counts."""
+    """The times of one contender in one round. A step that failed is counted as a failure and repeated; the time of the repetition counts."""
 
     first_s: float = 0.0  # from the start of its process to its first observation
     reset_ms: list[float] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Measured:
 
 
 class Running:
-    """A contender's process. Raises RuntimeError, with what it said last, when it breaks down."""
+    """A contender's process. Raises RuntimeError with its last output if it fails."""
 
     def __init__(self, contender: Contender, base_url: str) -> None:
         self._base_url = base_url.rstrip("/")
@@ -70,11 +70,11 @@ class Running:
         )  # fmt: skip
 
     def reset(self, recording: Recording, env: int = 0) -> Seen:
-        """Let an env begin an episode."""
+        """Reset an env."""
         return self._ask("reset", env, {"task_id": recording.task_id, "url": self._base_url + recording.start})
 
     def step(self, step: Any, env: int = 0) -> Seen:
-        """Let an env take a step; the error says when it did not get where the recording did."""
+        """Take a step in an env; the result has an error if it leads to another page than the recording."""
         seen = self._ask("step", env, step._asdict())
         if not seen.error and path_of(seen.url) != step.path:
             return seen._replace(error=f"went to {path_of(seen.url)} instead of {step.path}")
@@ -86,7 +86,7 @@ class Running:
         return None if held is None else held.mb
 
     def close(self) -> None:
-        """End the process in good order; after a minute, kill it."""
+        """Ask the process to end; after a minute, kill it."""
         assert self._process.stdin is not None
         with self._errors, self._process:  # the latter closes the pipes
             with suppress(BrokenPipeError):
@@ -112,7 +112,7 @@ class Running:
 
 
 def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequence[Recording], served: Any) -> Measured:
-    """Start a contender, warm it up with other episodes, and time these."""
+    """Start a contender, warm it up with other episodes, and measure these."""
     measured, watch = Measured(), Watch()
     running = Running(contender, f"http://shop.localhost:{served.port}")
     try:
@@ -129,7 +129,7 @@ def play_round(contender: Contender, episodes: Sequence[Recording], others: Sequ
 
 
 def megabytes_per_env(contender: Contender, episodes: Sequence[Recording], served: Any) -> float | None:
-    """Return what each env further than the first adds, on the second page of its episode."""
+    """Return the memory that each further env adds, on the second page of its episode."""
     running = Running(contender, f"http://shop.localhost:{served.port}")
     try:
         served.renew()

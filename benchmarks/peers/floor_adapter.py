@@ -1,8 +1,7 @@
-"""The floor: the least that a step of a browser can be. `python -m benchmarks.peers.floor_adapter CHROMIUM`.
+"""The adapter of the floor, the smallest possible step of a browser: `python -m benchmarks.peers.floor_adapter CHROMIUM`.
 
-Playwright is connected to one Chromium; a step is one script that acts in the page, the page's load where there is one (which it
-need not find out: it is told), and one evaluate that returns the page's HTML. No check that an element can be used, no tree,
-no ids, no history.
+Playwright is connected to one Chromium. A step is one script that acts in the page, the page's load if there is one (the recording says
+so), and one evaluate that returns the page's HTML. There are no checks that an element can be used, no tree, no ids and no history.
 """
 
 import sys
@@ -12,8 +11,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.peers.lines import USABLE, Seen, Watch, serve
 
-_ACT = """([usable, kind, place, argument]) => {
-  const element = document.querySelectorAll(usable)[place];
+_ACT = """([usable, kind, index, argument]) => {
+  const element = document.querySelectorAll(usable)[index];
   if (kind === "Select Dropdown Option") {
     element.selectedIndex = [...element.options].findIndex((option) => option.text.trim() === argument);
     element.dispatchEvent(new Event("change", {bubbles: true}));
@@ -44,7 +43,7 @@ class Floor:
         return Seen(watch.ms(), page.url)
 
     def step(self, env: int, step: dict[str, Any]) -> Seen:
-        page, what = self._pages[env], [USABLE, step["kind"], step["place"], step["argument"]]
+        page, what = self._pages[env], [USABLE, step["kind"], step["index"], step["argument"]]
         watch = Watch()
         if step["loads"]:
             with page.expect_event("load"):

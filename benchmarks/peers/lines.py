@@ -1,4 +1,4 @@
-"""An adapter's side of the talk: commands come as lines of JSON, and each is answered by one. The standard library alone."""
+"""An adapter's side of the protocol: each command is a line of JSON, answered by a line of JSON. Needs only the standard library."""
 
 import json
 import os
@@ -7,11 +7,11 @@ import time
 from typing import Any, NamedTuple, Protocol
 
 USABLE = "a,button,input,select,textarea,label,summary,option"
-"""The CSS selector of the elements among which a step's place counts; see `recording.USABLE`."""
+"""The CSS selector of the elements among which a step's index counts; see `recording.USABLE`."""
 
 
 class Seen(NamedTuple):
-    """What came of a reset or a step: where the browser is, and why it failed to do what it was told."""
+    """The result of a reset or a step: the browser's address, and the error if it failed."""
 
     ms: float
     url: str
@@ -19,23 +19,23 @@ class Seen(NamedTuple):
 
 
 class Adapter(Protocol):
-    """Some envs of one kind, by number, made when they are first reset. Each times what it does, and nothing around it."""
+    """The envs of an adapter, by number, created at their first reset. Each measures its own work only."""
 
     def reset(self, env: int, episode: dict[str, Any]) -> Seen:
-        """Bring an env to the beginning of an episode: `task_id`, and for those that need it the `url` to start from."""
+        """Reset an env to a task; `url` is the start page, for envs that need it."""
         ...
 
     def step(self, env: int, step: dict[str, Any]) -> Seen:
-        """Do a step of a recording, and observe."""
+        """Take a step of a recording and observe the page."""
         ...
 
     def close(self) -> None:
-        """End everything."""
+        """Close all envs."""
         ...
 
 
 class Watch:
-    """Measures milliseconds from when it is made."""
+    """A stopwatch that starts when it is made."""
 
     def __init__(self) -> None:
         self._start = time.perf_counter()
@@ -46,7 +46,7 @@ class Watch:
 
 
 def serve(adapter: Adapter) -> None:
-    """Do what the commands say until they end. What others print goes to the standard error."""
+    """Run commands until the input ends. Other output goes to the standard error."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:

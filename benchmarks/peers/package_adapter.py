@@ -1,4 +1,4 @@
-"""Our own package, one env after the other: `python -m benchmarks.peers.package_adapter inprocess` (or `chromium`)."""
+"""The adapter of this package, one env after the other: `python -m benchmarks.peers.package_adapter inprocess` (or `chromium`)."""
 
 import sys
 from typing import Any
@@ -12,7 +12,7 @@ WHOLE = 10**9  # characters of a window that shows every page whole, as the othe
 
 
 class Package:
-    """Envs as anybody would make them."""
+    """Envs of this package with default settings."""
 
     def __init__(self, browser: str) -> None:
         self._browser = browser

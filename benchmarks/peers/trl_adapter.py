@@ -1,7 +1,7 @@
-"""TRL's GRPOTrainer, one update a line of input: `.venv-trl/bin/python benchmarks/peers/trl_adapter.py '{"width": 256, ...}'`.
+"""The adapter of TRL's GRPOTrainer: `.venv-trl/bin/python benchmarks/peers/trl_adapter.py '{"width": 256, ...}'`.
 
-It stands alone, as TRL is installed in an environment of its own. For each line that it reads it does one whole update, which is
-the rollout of one group and one step of training, and answers with a line of JSON: how long that took.
+It imports nothing of this package, as TRL is installed in an environment of its own. For each line that it reads it makes one update, the
+rollout of one group and one training step, and answers with its time as a line of JSON.
 """
 
 import json
@@ -19,19 +19,19 @@ from trl import GRPOConfig, GRPOTrainer
 
 
 class Waiting(TrainerCallback):
-    """Waits for a line before each update, and tells afterwards how long it took."""
+    """A callback that waits for a line of input before each update and prints the update's time after it."""
 
     def __init__(self, answers: Any) -> None:
         self._answers = answers
         self._began = (0.0, 0.0)
 
     def on_step_begin(self, _args: Any, _state: Any, control: Any, **_: Any) -> None:
-        """Wait; the end of the input ends the training at this update."""
+        """Wait for a line; at the end of the input, stop the training."""
         control.should_training_stop = not sys.stdin.readline()
         self._began = (time.process_time(), time.perf_counter())
 
     def on_step_end(self, *_: Any, **__: Any) -> None:
-        """Tell."""
+        """Print the time."""
         cpu_s, wall_s = time.process_time() - self._began[0], time.perf_counter() - self._began[1]
         print(json.dumps({"cpu_s": cpu_s, "wall_s": wall_s}), file=self._answers, flush=True)
 

@@ -1,10 +1,10 @@
-"""Thoughts: what an expert could think before an action, written by rules from the goal, the pages and the solution.
+"""Thoughts: chains of thought for demonstrations, written by rules from the goal, the pages and the solution.
 
-A short thought says what is done next, and why. A long one is a chain: the goal, what was done, what the page shows, the
-candidates, the reason, what to remember and what is missing; before an answer, its working.
+A short thought says what is done next, and why. A long one has the goal, the steps so far, what the page shows, the candidates, the
+reason, what to remember and what is missing; before an answer, its derivation.
 
-`readings` says what stands on a page, `reasons` why the next action follows from it, `workings` and `tallies` how an answer does,
-`amounts` what numbers mean; `writing` puts the sentences together.
+`readings` extracts the lines, tables and facts of a page. `reasons` finds the reason for an action. `workings` and `tallies` derive an
+answer from the pages. `amounts` parses numbers and dates. `writing` puts the sentences together.
 """
 
 from agents.data.thoughts.readings import Reading as Reading

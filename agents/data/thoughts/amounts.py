@@ -1,4 +1,4 @@
-"""Amounts: money, durations, counts and dates as pages write them, and back."""
+"""Amounts: parse and format money, durations, counts and dates as pages write them."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -17,19 +17,19 @@ _NUMBER_NAMES = {"two": 2, "three": 3}
 
 
 class Unit(NamedTuple):
-    """A kind of amount: what it looks like, the whole number that it stands for, and how that is written."""
+    """A type of amount: its pattern, its value as a whole number, and its format."""
 
     pattern: re.Pattern[str]
     number: Callable[[re.Match[str]], int]
     write: Callable[[int], str]
 
     def read(self, text: str) -> int | None:
-        """Return the amount that the whole text writes; None if it writes none."""
+        """Return the value of a text that is an amount; None if it is none."""
         match = self.pattern.fullmatch(text)
         return self.number(match) if match else None
 
     def read_all(self, texts: Sequence[str]) -> list[int]:
-        """Return the amount of every text; empty unless each of them writes one."""
+        """Return the values of all texts; an empty list unless every text is an amount."""
         amounts = [amount for text in texts if (amount := self.read(text)) is not None]
         return amounts if len(amounts) == len(texts) else []
 
@@ -42,7 +42,7 @@ class Month(NamedTuple):
     number: int
 
     def has(self, text: str) -> bool:
-        """Say whether a text is a date in this month, or the month itself as reports write it ("8/2021")."""
+        """Return whether a text is a date in this month, or the month itself as reports write it ("8/2021")."""
         day = read_date(text)
         return text == f"{self.number}/{self.year}" or (day is not None and (day.year, day.month) == (self.year, self.number))
 
@@ -65,7 +65,7 @@ COUNT = Unit(re.compile(r"(\d[\d,]*)(?: [a-z]+)?"), lambda match: int(match[1].r
 
 
 def unit_of(text: str) -> Unit | None:
-    """Return the unit that a text is an amount of.
+    """Return the unit of an amount; None if the text is none.
 
     >>> unit_of("2h 7min") is DURATION, DURATION.read("2h 7min"), MONEY.write(112094), unit_of("blue")
     (True, 127, '$1,120.94', None)
@@ -74,7 +74,7 @@ def unit_of(text: str) -> Unit | None:
 
 
 def read_date(text: str) -> date | None:
-    """Return the date that a text begins with; None if it begins with none, or none that there is.
+    """Return the date at the beginning of a text; None if there is none, or no such day.
 
     >>> read_date("12/9/22"), read_date("Dec 13, 2022, 10:20:00 PM"), read_date("soon")
     (datetime.date(2022, 12, 9), datetime.date(2022, 12, 13), None)
@@ -92,7 +92,7 @@ def read_date(text: str) -> date | None:
 
 
 def find_month(text: str) -> Month | None:
-    """Return the first month that a text names with its year.
+    """Return the first month with a year in a text; None if there is none.
 
     >>> find_month("What did I spend in October 2022?")
     Month(name='October 2022', year=2022, number=10)
@@ -102,7 +102,7 @@ def find_month(text: str) -> Month | None:
 
 
 def find_limit(text: str) -> int | None:
-    """Return the most minutes that a text allows.
+    """Return the limit of minutes in a text; None if there is none.
 
     >>> find_limit("within two hours by car"), find_limit("at most 20 minutes on foot"), find_limit("by car")
     (120, 20, None)

@@ -1,4 +1,4 @@
-"""Readings: what stands on a page as an agent sees it, as lines, cells and labelled facts. Nothing is there that was not shown."""
+"""Readings: the lines, table cells and labelled facts of a page, as far as the observation shows them."""
 
 import re
 from collections.abc import Sequence
@@ -27,14 +27,14 @@ _COMMON = frozenset(
 
 
 class Fact(NamedTuple):
-    """A value and what stands beside it to say what it is: "Grand Total" and "$12.00"."""
+    """A value and its label: "Grand Total" and "$12.00"."""
 
     label: str
     value: str
 
 
 class Row(NamedTuple):
-    """One row of a table below its headings, which are empty for a table without."""
+    """One row of a table with the table's headings, which may be empty."""
 
     headings: tuple[str, ...]
     cells: tuple[str, ...]
@@ -50,11 +50,11 @@ class Reading:
     hidden_below: int = 0  # lines that scrolling down would show
 
     def shows(self, text: str) -> bool:
-        """Say whether the text stands on the page, letter by letter."""
+        """Return whether the page has exactly this text."""
         return bool(text) and text in self.shown
 
     def quotes(self, text: str) -> bool:
-        """Say whether the text stands on the page and can be put in double quotes."""
+        """Return whether the page has this text and it can be put in double quotes."""
         return '"' not in text and "<" not in text and self.shows(text)
 
     @cached_property
@@ -65,7 +65,7 @@ class Reading:
 
     @cached_property
     def texts(self) -> tuple[str, ...]:
-        """The lines without their markup; fields are left out, as they say what could be and not what is."""
+        """The lines without their markup and without fields, whose options are not facts."""
         return tuple(text for line in self.lines if not _FIELD.search(line) and (text := plain(line)))
 
     @cached_property
@@ -110,7 +110,7 @@ class Reading:
 
 
 def read(page: Page, observation: Observation, shown: str) -> Reading:
-    """Return the reading of what an observation shows of a page; `shown` is its text in the env's own way of writing.
+    """Return the reading of the part of a page that an observation shows; `shown` is the observation's text.
 
     Of an accessibility tree, whose lines are others, the whole page is read; what it does not show is not quoted.
     """
@@ -132,14 +132,14 @@ def plain(line: str) -> str:
 
 
 def pieces(line: str) -> list[str]:
-    """Return what stands between a line's tags, without the numbers of equal labels."""
+    """Return the texts between a line's tags, without the numbers of equal labels."""
     chosen = _SELECT.sub(lambda match: " ".join(_CHOSEN.findall(match.group())), line)
     parts = (bare(part.strip()) for part in _TAG.split(chosen))
     return [part.replace("&lt;", "<").replace("&quot;", '"') for part in parts if part]
 
 
 def bare(label: str) -> str:
-    """Return a label without the number that tells it from its equals.
+    """Return a label without the number that distinguishes equal labels.
 
     >>> bare("View Order [2]")
     'View Order'
@@ -148,7 +148,7 @@ def bare(label: str) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return the words of a text that say something, in small letters and without the s of a plural.
+    """Return the words of a text in lower case, without common words and without the s of a plural.
 
     >>> sorted(words("How many orders are there in May 2022?"))
     ['2022', 'may', 'order']
@@ -158,7 +158,7 @@ def words(text: str) -> frozenset[str]:
 
 
 def nearest_lines(texts: tuple[str, ...], topic: frozenset[str], count: int) -> list[str]:
-    """Return the lines that share most with a topic, at most `count` of those that share anything, in their own order."""
+    """Return the `count` lines with the most words of a topic, at least one, in their order on the page."""
     scored = [(len(words(text) & topic), -number) for number, text in enumerate(texts) if len(text) <= 160]
     best = sorted((item for item in scored if item[0]), reverse=True)[:count]
     return [texts[-number] for _, number in sorted(best, key=lambda item: -item[1])]
@@ -170,7 +170,7 @@ def quote(text: str) -> str:
 
 
 def quote_all(texts: Sequence[str]) -> str:
-    """Return the texts in double quotes, as a list to be read.
+    """Return the texts in double quotes, as a list in prose.
 
     >>> print(quote_all(["A", "B", "C"]))
     "A", "B" and "C"

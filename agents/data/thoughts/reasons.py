@@ -1,7 +1,7 @@
-"""Reasons: why an expert takes an action, written by rules from the goal, the pages and the rest of the solution.
+"""Reasons: sentences that say why an expert takes an action, written by rules from the goal, the pages and the later solution.
 
-Nothing is made up: what stands in double quotes is the goal's, the action's own or on a page that was seen. A sentence that quotes
-anything else is dropped for the next best.
+Every quotation in a sentence comes from the goal, from the action or from a page that was seen. A sentence with any other quotation is
+replaced by the next best.
 """
 
 import re
@@ -20,7 +20,7 @@ FILLING = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
 
 
 class Moment(NamedTuple):
-    """A step of an expert, with all that a thought may draw on. Actions name elements by label."""
+    """A step of an expert, and the context for its thought. Actions name elements by label."""
 
     goal: str
     readings: Sequence[Reading]  # the pages seen so far; the last is the one that is acted on
@@ -36,14 +36,14 @@ class Moment(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """Why an action is taken, and what the solution remarks beside it, if it does."""
+    """The reason for an action, and the solution's remark, if it has one."""
 
     why: str
     remark: str
 
 
 def explain(moment: Moment, rng: Random) -> Reason:
-    """Return the most telling reason for the moment's action that the pages bear out. `rng` varies the wording alone."""
+    """Return the most specific reason for the moment's action that is true on the pages. `rng` only varies the wording."""
     why = next(sentence for sentence in _reasons(moment, rng) if is_true(sentence, moment))
     remark = _remark(moment)
     is_said = why in remark or (moment.action.kind is Kind.EXIT and not moment.action.argument)
@@ -51,7 +51,7 @@ def explain(moment: Moment, rng: Random) -> Reason:
 
 
 def is_true(sentence: str, moment: Moment) -> bool:
-    """Say whether all that a sentence quotes was given or seen."""
+    """Return whether every quotation of a sentence is in the goal, in an action or on a page."""
     actions = (*moment.done, moment.action)
     given = [moment.goal, *(text for action in actions for text in (action.argument, action.element) if text)]
     return all(
@@ -61,7 +61,7 @@ def is_true(sentence: str, moment: Moment) -> bool:
 
 
 def _remark(moment: Moment) -> str:
-    """Return what the solution says to the step, with the working of each value in it that stands on no page."""
+    """Return the solution's remark on the step, with a derivation of each value in it that is on no page."""
     known = [moment.goal, *(page.shown for page in moment.readings)]
     computed = [value for value in _VALUE.findall(moment.remark) if not any(value in text for text in known)]
     shown = [work_out(value, moment.goal, moment.readings) for value in dict.fromkeys(computed)]
@@ -70,7 +70,7 @@ def _remark(moment: Moment) -> str:
 
 
 def _reasons(moment: Moment, rng: Random) -> list[str]:
-    """Return sentences that say what is done and why, the most telling first; the last is always true."""
+    """Return sentences for the action and its reason, the most specific first; the last is always true."""
     kind = moment.action.kind
     found = _RULES[kind](moment, rng) if kind in _RULES else []
     return [*found, f"The next thing to do is: {kind.lower()}."]
@@ -229,7 +229,7 @@ def _on_this_page(moment: Moment) -> list[Action]:
 
 
 def offers(page: Reading, action: Action) -> bool:
-    """Say whether the page shows the element of an action."""
+    """Return whether the page shows the element of an action."""
     return bool(action.element) and page.shows(bare(action.element or ""))
 
 

@@ -1,7 +1,7 @@
-"""Tallies: answers that are computed from amounts on the pages: sums, differences, counts, and the least and the most.
+"""Tallies: derivations of answers that are sums, differences, counts, minima or maxima of amounts on the pages.
 
-Each rule takes the answer, the goal and the pages that were seen. It picks its amounts by the goal, computes, and returns its working
-if the outcome is the answer; else it returns nothing, and makes no claim.
+Each rule takes the answer, the goal and the pages that were seen. It selects amounts by the goal and computes. It returns its derivation
+if the result is the answer, and nothing otherwise.
 """
 
 import re
@@ -45,7 +45,7 @@ def find_range(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def add_up(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The answer is the sum of the amounts that the goal picks out."""
+    """The answer is the sum of the amounts that the goal selects."""
     unit = unit_of(answer)
     if unit is None:
         return ""
@@ -63,7 +63,7 @@ def add_up(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def subtract(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The answer is by how much the sums of two groups of rows differ."""
+    """The answer is the difference between the sums of two groups of rows."""
     unit = unit_of(answer)
     if unit is None or "differ" not in goal:
         return ""
@@ -79,7 +79,7 @@ def subtract(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def count(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The answer is how many rows of a month, or how many negative scores, the pages have."""
+    """The answer is the number of rows of a month, or of negative scores."""
     if not answer.isdigit() or "how many" not in goal.lower():
         return ""
     month = find_month(goal)
@@ -94,7 +94,7 @@ def count(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def parts_of(answer: str) -> list[str]:
-    """Return what an answer lists, by the sign that parts it.
+    """Return the items of an answer that is a list, split at its separator.
 
     >>> parts_of("Inn; 1.2 km"), parts_of("A > B"), parts_of("one, two"), parts_of("$1,200.00")
     (['Inn', '1.2 km'], ['A', 'B'], ['one', 'two'], ['$1,200.00'])
@@ -104,7 +104,7 @@ def parts_of(answer: str) -> list[str]:
 
 
 def _groups(goal: str, readings: Sequence[Reading]) -> Iterator[tuple[str, list[Row]]]:
-    """Yield groups of rows that the goal picks out, each with the words that introduce it."""
+    """Yield groups of rows that the goal selects, each with the words that introduce it."""
     rows = list(dict.fromkeys(row for reading in readings for row in reading.rows))
     month, topic, recent = find_month(goal), words(goal), _RECENT.search(goal)
     if month:

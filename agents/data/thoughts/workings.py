@@ -1,6 +1,6 @@
-"""Workings: how an answer follows from the pages that were seen, step by step. What cannot be shown is not claimed.
+"""Workings: step-by-step derivations of an answer from the pages that were seen.
 
-Every rule finds its values on the pages, computes, and speaks only if the outcome is the answer; the first rule that fits wins.
+Every rule takes values from the pages and computes. It returns sentences only if its result is the answer; the first such rule is used.
 """
 
 import re
@@ -22,7 +22,7 @@ _PIECES = 6  # of a line that are quoted
 
 
 def work_out(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """Return sentences that lead from the pages, the last of them the newest, to the answer; empty if no rule does.
+    """Return a derivation of the answer from the pages, of which the last is the newest; an empty text if no rule applies.
 
     Text in double quotes stands on one of the pages, or is the answer or in the goal.
     """
@@ -31,7 +31,7 @@ def work_out(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def _direct(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The answer stands on a page, beside what says that it is the right one."""
+    """The answer is on a page, beside a text that identifies it."""
     is_long = len(answer) > _LONG
     for back, reading in enumerate(reversed(readings) if is_long else readings[-1:]):
         where = "The page" if not back else "The page before" if back == 1 else f"The page {back} steps ago"
@@ -137,7 +137,7 @@ def _out_of_reach(answer: str, goal: str, readings: Sequence[Reading]) -> str:  
 
 
 def _absence(answer: str, goal: str, readings: Sequence[Reading]) -> str:  # noqa: ARG001 - a rule as the others
-    """A page says itself that there is nothing, or no more."""
+    """A page says that there is nothing, or no more."""
     for reading in reversed(readings):
         for text in reading.texts:
             sold_out = "Out of stock" in text and "cart" in goal
@@ -147,7 +147,7 @@ def _absence(answer: str, goal: str, readings: Sequence[Reading]) -> str:  # noq
 
 
 def _latest(answer: str, goal: str, readings: Sequence[Reading]) -> str:
-    """The newest row of those in a state that the goal names holds the answer."""
+    """The answer is in the newest row with a state that the goal names."""
     page, topic = readings[-1], words(goal)
     state = next((cell for row in page.rows for cell in row.cells if cell.isalpha() and cell.lower() in topic), "")
     matching = [row for row in page.rows if state in row.cells]
@@ -184,7 +184,7 @@ def _most(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 
 def _listed(answer: str, goal: str, readings: Sequence[Reading]) -> str:  # noqa: ARG001 - a rule as the others
-    """Every part of the answer stands on one of the pages."""
+    """Every part of the answer is on one of the pages."""
     found = []
     for part in parts_of(answer):
         label, _, value = part.rpartition(": ")

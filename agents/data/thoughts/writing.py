@@ -1,4 +1,4 @@
-"""Writing: the sentences of a short thought, or of a long one, in their order."""
+"""Writing: the text of a short or long thought from its sentences."""
 
 import re
 from collections.abc import Mapping
@@ -30,7 +30,7 @@ _DONE: Mapping[Kind, str] = {
 
 
 def write_thought(style: Thoughts, moment: Moment, rng: Random) -> str:
-    """Return the thought that comes before the moment's action; empty for "none". `rng` varies the wording alone."""
+    """Return the thought before the moment's action; an empty text for "none". `rng` only varies the wording."""
     if style == "none":
         return ""
     why, remark = explain(moment, rng)
@@ -81,7 +81,7 @@ def _candidates(moment: Moment, rng: Random) -> str:
 
 
 def _to_remember(moment: Moment) -> str:
-    """Name the values that this page is the first to tell, and that later steps need and the task does not give.
+    """Return a sentence with the values that appear first on this page, are needed by later steps, and are not in the task.
 
     What the first page shows is as good as not told: nothing has been looked for yet.
     """

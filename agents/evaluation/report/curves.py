@@ -1,4 +1,4 @@
-"""The metrics of runs as lines to draw: few enough points to stay small, each the mean of its stretch, and that is told."""
+"""Learning curves: the metrics of runs, averaged to at most 400 points per line."""
 
 from collections.abc import Mapping, Sequence
 from math import isfinite
@@ -12,10 +12,10 @@ AXES = {
     "env_steps": "interactions with the env",
     "generated_tokens": "tokens sampled",
 }
-"""Metrics that only grow, so that runs can be compared at equal spending; what they are called under an axis."""
+"""Metrics that only grow, which are the x axes, and their labels."""
 
 FIRST_SHOWN = ("success", "steps", "reply_tokens", "action_errors", "loss", "copy_loss")
-"""Metrics that are drawn before anybody chooses."""
+"""Metrics that are drawn by default."""
 
 TITLES = {
     "success": "Success of sampled rollouts",

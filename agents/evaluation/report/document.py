@@ -1,4 +1,4 @@
-"""The one file: results written out, curves and episodes as data, and the scripts and the style that show them."""
+"""The report's HTML file: tables of results, the data of curves and episodes, and the scripts and styles that show them."""
 
 import json
 from base64 import b64encode

@@ -1,4 +1,4 @@
-"""Episodes as the report keeps them: a head each for the list, and the rest packed, so that hundreds of them with their pages stay small."""
+"""Episodes in the report: a short entry for the list, and the compressed steps and pages."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""Where in an observation an action points, and what of a reply is thought and what is action. Pure functions of text."""
+"""Find the element of an action in an observation, and split a reply into thought and action. Pure functions of text."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Pages as HTML that can be shown anywhere: style sheets and pictures beside them, scripts left out, one element marked."""
+"""Pages as self-contained HTML: without scripts, with style sheets and pictures as assets, and with one element marked."""
 
 from base64 import b64encode
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Replays: episodes are played again to get their pages, which equal tasks and replies make equal, so that no rollout stores them."""
+"""Replays: play an episode's replies again to get its pages as HTML, which trajectories do not store."""
 
 from contextlib import ExitStack, closing
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The scores of several policies side by side, and how each differs from the first on the tasks that both have played."""
+"""The scores of several policies, and the paired difference of each from the first on the tasks of both."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a report is about: runs, which have metrics, and policies, which have episodes, each by name."""
+"""The inputs of a report: runs with metrics, and policies with episodes, each by name."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,24 +17,24 @@ class Sources:
     policies: dict[str, Sequence[Trajectory]] = field(default_factory=dict)
 
 
-def read_sources(places: Sequence[str]) -> Sources:
-    """Return what stands in folders of runs and files of episodes, each given as PATH or NAME=PATH.
+def read_sources(inputs: Sequence[str]) -> Sources:
+    """Read folders of runs and files of episodes, each given as PATH or NAME=PATH.
 
-    A folder without metrics gives all that lies right in it: files of episodes, and folders of runs. Raises ValueError for
-    a place that has neither, a file that is none of episodes, and two of a kind with one name.
+    Of a folder without metrics, the files of episodes and the folders of runs directly in it are read. Raises ValueError for a path
+    with neither, for a file that holds no episodes, and for two runs or two policies with one name.
     """
     sources = Sources()
-    for place in places:
-        name, equals, named = place.partition("=")
-        if equals and not Path(place).exists():
+    for item in inputs:
+        name, equals, named = item.partition("=")
+        if equals and not Path(item).exists():
             _read(Path(named), name, sources, f"{name}/")
         else:
-            _read(Path(place), "", sources, "")
+            _read(Path(item), "", sources, "")
     return sources
 
 
 def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
-    """Read one place; `prefix` goes before the names of what a folder holds."""
+    """Read one path; `prefix` is put before the names of what a folder holds."""
     if path.is_file():
         _add(sources.policies, name or path.stem.removeprefix("episodes_"), _episodes(path), path)
     elif metrics := read_metrics(path):

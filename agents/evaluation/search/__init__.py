@@ -1,6 +1,6 @@
-"""Search at test time: a task is played from snapshots many times, and one episode is chosen without knowing any reward.
+"""Search at test time: play a task several times from snapshots, and choose one episode without reading any reward.
 
-A method of `methods` asks for branches, which `branches` grows in envs, and chooses by what `values` know.
+`methods` are the searches. `branches` expands states in envs for them. `values` rank states and choose among ends.
 """
 
 from agents.evaluation.search.branches import Found as Found

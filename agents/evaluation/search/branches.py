@@ -1,7 +1,7 @@
-"""Branches: tasks played as trees of states, which grow from snapshots as a search asks for them.
+"""Search trees: states of an episode are expanded from snapshots of the env, as a search method requests.
 
-A search is a generator: it says from which state to go on, is sent the states that follow, and returns the end it has chosen. It
-knows what the policy could know. Snapshots and rewards stay here, so that no judgement reaches a choice.
+A search is a generator. It yields the state to expand, is sent the states that follow, and returns the end that it has chosen. It sees
+only what the policy sees: snapshots and rewards stay in this module.
 """
 
 from collections import deque
@@ -21,10 +21,10 @@ from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
 
 class Expansion(NamedTuple):
-    """What a search asks for: states that follow one that can go on. It is sent one at least and `most` at most."""
+    """A request of a search to expand a state. The search is sent between one and `most` states that follow."""
 
     state: State
-    replies: int  # to sample there; those of equal actions count once
+    replies: int  # to sample in the state; replies with equal actions count once
     most: int
 
 
@@ -33,13 +33,13 @@ Method = Callable[[State], Search]  # given the first state
 
 
 class Found(NamedTuple):
-    """What a search found, and what it spent."""
+    """The result of a search, and its cost."""
 
     trajectory: Trajectory  # the chosen episode
-    oracle: Trajectory  # the episode of the highest reward among all that ended: known to judges alone, never chosen by
+    oracle: Trajectory  # the episode with the highest reward among all that ended, which no search can choose by
     episodes: int  # that ended
     env_steps: int
-    generated_tokens: int  # of all replies; 0 for policies that tell no tokens
+    generated_tokens: int  # of all replies; 0 for policies without tokens
 
 
 def play(
@@ -51,10 +51,10 @@ def play(
     seed: int = 0,
     on_finish: Callable[[Found], None] | None = None,
 ) -> list[Found]:
-    """Search each task once, in envs that have snapshots, and return what was found, in order.
+    """Search each task once, in envs that have snapshots, and return the results in order.
 
-    As many tasks are searched at the same time as there are envs, and their replies are sampled together. A task begins before the
-    same page as in `evaluate`; what is sampled follows from the seed, the task's place and the search alone.
+    One task per env is searched at a time, and replies for all of them are sampled together. The first page of a task is that of
+    `evaluate`. Sampling depends on the seed, the task's index and the search only.
     """
     waiting = deque(enumerate(tasks))
     trees: dict[int, _Tree] = {}  # by env
@@ -90,7 +90,7 @@ class _Judgement(NamedTuple):
 
 
 class _Tree:
-    """One search under way in one env. What only the env knows of the states stands here, out of the search's sight."""
+    """One search in one env. It holds the snapshots and rewards, which the search does not see."""
 
     def __init__(self, env: Any, task: Task, number: int, method: Method, seed: int) -> None:
         self.number = number
@@ -107,7 +107,7 @@ class _Tree:
         self._wanted = next(self._search)
 
     def requests(self) -> list[Request]:
-        """Bring the env to the state that is to be expanded, and return what to ask the policy there."""
+        """Restore the state that is to be expanded, and return the requests for the policy."""
         state = self._wanted.state
         self._go_to(state)
         _, info = self._open[state.number]
@@ -116,7 +116,7 @@ class _Tree:
         return [Request(index, self._env, info, sampling_seed(own_seed, index, 0)) for index in range(self._wanted.replies)]
 
     def grow(self, replies: Sequence[Reply]) -> Found | None:
-        """Act on the replies, send the search what follows, and return what it has found once it is over."""
+        """Act on the replies and send the new states to the search. Returns its result when it is over, else None."""
         self._generated_tokens += sum(len(reply.response_ids) for reply in replies)
         different: dict[tuple[str, str, bool], Reply] = {}
         for reply in replies:
@@ -129,7 +129,7 @@ class _Tree:
         return None
 
     def _follow(self, reply: Reply) -> State:
-        """Return the state that follows on a reply."""
+        """Return the state after a reply."""
         if reply.failure:
             return self._lost("failed", reply.failure)
         if reply.too_long:
@@ -161,7 +161,7 @@ class _Tree:
             self._here = state
 
     def _lost(self, ending: Ending, failure: str = "") -> State:
-        """Return the end of an episode that could not go on."""
+        """Return the end of an episode that could not be continued."""
         parent = self._wanted.state
         state = self._add(replace(parent, number=len(self._states), parent=parent, ending=ending))
         self._judged[state.number] = _Judgement(failure=failure)
@@ -177,7 +177,7 @@ class _Tree:
         return Found(self._trajectory(chosen), self._trajectory(best), len(ends), self._env_steps, self._generated_tokens)
 
     def _trajectory(self, end: State) -> Trajectory:
-        """Return the episode that ends there; where the budget was spent before it was over, it is cut off with the reward 0."""
+        """Return the episode that ends in this state. If the budget ended it, it is truncated with the reward 0."""
         judged = self._judged.get(end.number, _Judgement())
         return Trajectory(
             task_id=self._task.task_id,

@@ -1,4 +1,4 @@
-"""Methods of search. A budget counts states that are reached: steps of the env, and replies that could not be had."""
+"""Search methods: best of N, and tree search. A budget counts reached states: env steps, and replies that failed or were too long."""
 
 from collections.abc import Generator, Sequence
 
@@ -7,9 +7,9 @@ from agents.evaluation.search.values import Choice, State, Value, by_value
 
 
 def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None) -> Search:
-    """Play episodes one after another, n of them or as many as the budget holds, and return the end that is chosen.
+    """Play episodes one after another, n of them or as many as the budget allows, and return the chosen end.
 
-    The budget may cut the last one off. With n = 1 this is a plain episode. Raises ValueError for a budget below 1.
+    The budget may cut off the last one. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
     """
     _expect_positive(budget=budget, n=1 if n is None else n)
     ends: list[State] = []
@@ -21,13 +21,13 @@ def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None)
 
 
 def tree_search(root: State, *, value: Value, branching: int, budget: int, reserve: int) -> Search:
-    """Expand the state of the highest value until the budget is spent, and return the end of the highest value.
+    """Expand the state with the highest value until the budget is spent, and return the end with the highest value.
 
-    After Koh et al., arXiv 2407.01476, section 3. It differs in this: states are valued when they are reached (there, when
-    they are expanded); one tree is grown for the episode (there, one for each step that is taken for good), with no depth but
-    the step limit; and no value ends it early. So that an episode ends, the last `reserve` steps, which should be the step
-    limit, are kept to play the best state on without branching, unless the agent has ended an episode by then. Of equal values
-    the deeper state comes first, then the earlier. Raises ValueError for a budget or branching below 1.
+    After Koh et al., arXiv 2407.01476, section 3, with these differences. States are valued when they are reached; there, when they are
+    expanded. One tree is grown for the whole episode; there, one for each step that is taken. The only limit of depth is the step
+    limit, and no value ends the search early. The last `reserve` steps, which should be the step limit, are kept to continue the
+    best state without branching, unless an episode has been exited by then. Of equal values the deeper state comes first, then the
+    earlier. Raises ValueError for a budget or branching below 1.
     """
     _expect_positive(budget=budget, branching=branching)
     frontier, ends, values = [root], list[State](), {root.number: 0.0}
@@ -49,7 +49,7 @@ def tree_search(root: State, *, value: Value, branching: int, budget: int, reser
 
 
 def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State], tuple[State, int]]:
-    """Go on with one reply at a time; return the end, or where the budget was spent, and how much was spent."""
+    """Continue with one reply per step. Returns the end, or the state at which the budget was spent, and the number of steps."""
     spent = 0
     while state.ending is None and spent < budget:
         (state,) = yield Expansion(state, 1, 1)

@@ -1,22 +1,34 @@
-"""Searches on the tasks of an evaluation, compared at equal budgets of env steps."""
+"""Search on the tasks of an evaluation, within a budget of env steps per task."""
 
-from contextlib import closing
-from dataclasses import dataclass, replace
-from functools import partial
-from pathlib import Path
-from typing import Any, Literal
-
-import gymnasium
-import torch
-from tqdm import tqdm
-
-from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, summarise
-from agents.evaluation.search.branches import Method, play
-from agents.evaluation.search.methods import best_of_n, tree_search
-from agents.evaluation.search.values import Value, by_value, confidence, load_critic, majority
+from agents.evaluation.evaluate import Evaluation
+from agents.evaluation.evaluate import EvaluationSettings
+from agents.evaluation.evaluate import choose_tasks
+from agents.evaluation.evaluate import create_policy
+from agents.evaluation.evaluate import summarise
+from agents.evaluation.search.branches import Method
+from agents.evaluation.search.branches import play
+from agents.evaluation.search.methods import best_of_n
+from agents.evaluation.search.methods import tree_search
+from agents.evaluation.search.values import Value
+from agents.evaluation.search.values import by_value
+from agents.evaluation.search.values import confidence
+from agents.evaluation.search.values import load_critic
+from agents.evaluation.search.values import majority
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID, EnvSettings, flatten
+from agents.settings import ENV_ID
+from agents.settings import EnvSettings
+from agents.settings import flatten
+from contextlib import closing
+from dataclasses import dataclass
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from tqdm import tqdm
+from typing import Any
+from typing import Literal
+import gymnasium
+import torch
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +48,7 @@ class SearchSettings:
     """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
 
     Methods are compared at an equal --budget, on the same tasks and seed:
-    greedy plays one episode of the likeliest replies; best_of_n plays episodes until the budget is spent; tree searches
+    greedy plays one episode by greedy decoding; best_of_n samples episodes until the budget is spent; tree searches
     best-first, and goes back by restoring snapshots. The JSON is that of agents.evaluate, with what was spent (env_steps,
     generated_tokens) and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's
     own success.
@@ -51,7 +63,7 @@ class SearchSettings:
     n: int | None = None
     """best_of_n: so many episodes at most; by default as many as the budget holds"""
     value: Literal["confidence", "majority", "critic"] = "confidence"
-    """what chooses: the mean log-probability of the replies, the commonest answer (best_of_n alone), or --critic"""
+    """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
     critic: Path | None = None
     """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
     evaluation: SearchEvaluationSettings

@@ -1,4 +1,4 @@
-"""Values: what a state in the middle of a search is worth, and which of several ends is chosen. None of them sees a reward."""
+"""Value functions of search states, and rules that choose one of several ends. None of them reads a reward."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,7 @@ from webarena_gym.errors import ActionError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A moment of an episode as the policy could know it: what was read and replied on the way there, and no reward."""
+    """A state of an episode as the policy sees it: the messages and replies so far, without reward."""
 
     number: int  # of the states of one search, as they were reached
     parent: "State | None"
@@ -38,21 +38,20 @@ _WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings;
 
 
 def confidence(states: Sequence[State]) -> list[float]:
-    """Return the mean log-probability of all reply tokens on the way to each state; 0 where there are none.
+    """Return the mean log-probability of all reply tokens up to each state; 0 if there are none.
 
-    A weak value: it says how usual the replies are, not how right. A policy that is sure of a mistake is led straight into it, and
-    loops are likely text. It needs no training, and is the first line for other values to beat.
+    A weak value: likely replies need not be right, and loops are likely text. It needs no training and is a baseline for other values.
     """
     logprobs = [[value for step in state.steps for value in step.logprobs] for state in states]
     return [sum(values) / len(values) if values else 0.0 for values in logprobs]
 
 
 def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = None) -> Value:
-    """Return the value that a critic has learned: the probability of success.
+    """Return the value function of a critic: the probability of success.
 
-    Of ends, the critics of AWR and DigiRL know nothing. An end gets the value of the page it was left from, so that all answers
-    given there are worth the same, and the first is taken. A `judge` of whole episodes, such as WebRL's, tells them apart.
-    Critics have learned on the states that their policy reached; far from these they guess.
+    The critics of AWR and DigiRL were not trained on ends. An end therefore has the value of its last page, so all answers on that page
+    are equal, and the first is chosen. A `judge` of whole episodes, such as WebRL's outcome model, values the ends themselves.
+    A critic is reliable only near the states that its policy reached in training.
     """
 
     def value(states: Sequence[State]) -> list[float]:
@@ -71,7 +70,7 @@ def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = 
 
 
 def load_critic(run: Path) -> Value:
-    """Return the value learned in the newest checkpoint of a run of `train_baseline`.
+    """Return the value function in the newest checkpoint of a run of `train_baseline`.
 
     Raises CheckpointError for a run without a checkpoint or without a critic.
     """
@@ -105,11 +104,11 @@ class _TrainerState:
         self.state = state_dict
 
 
-# Choices. An episode that the agent has ended goes before one that was cut off; of equals, the first is chosen.
+# Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
 
 
 def by_value(value: Value) -> Choice:
-    """Return what chooses the end of the highest value."""
+    """Return a function that chooses the end with the highest value."""
 
     def choose(ends: Sequence[State]) -> State:
         alike = _best_endings(ends)
@@ -119,15 +118,15 @@ def by_value(value: Value) -> Choice:
 
 
 def majority(ends: Sequence[State]) -> State:
-    """Return the first end with the outcome that most ends have: self-consistency (Wang et al., arXiv 2203.11171).
+    """Return the first end with the most frequent outcome: self-consistency (Wang et al., arXiv 2203.11171).
 
-    An outcome is the answer that was given, whatever the page; without an answer, the last action and the page it was done on. What
-    was done on earlier pages is not compared, so this says little of tasks that change something out of sight of the last page.
+    The outcome is the answer; without an answer, it is the last action and its page. Actions on earlier pages are not compared, so
+    this says little about tasks that change something which the last page does not show.
     """
     alike = _best_endings(ends)
     outcomes = [_outcome(end) for end in alike]
-    ((commonest, _),) = Counter(outcomes).most_common(1)
-    return alike[outcomes.index(commonest)]
+    ((most_frequent, _),) = Counter(outcomes).most_common(1)
+    return alike[outcomes.index(most_frequent)]
 
 
 def _best_endings(ends: Sequence[State]) -> list[State]:
