@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from webarena_gym.answers.about import about_asked, read_topic, without_other_records
 from webarena_gym.answers.goal import Goal, options, read_goal
 from webarena_gym.answers.lexicon import FIELDS, FUNCTION, TRAVEL
 from webarena_gym.answers.markup import Line, lines
 from webarena_gym.answers.polarity import claims_not_available, read_polarity, says_not_available
+from webarena_gym.answers.records import without_other_fields
 from webarena_gym.answers.references import Asked, Part, Reference, readings
 from webarena_gym.answers.scopes import Known, is_doubtful, is_identifier, negated
 from webarena_gym.answers.sentences import Pattern, Sentence, Token, fold, pattern, sentences, words
@@ -128,10 +130,24 @@ def _decide(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -
     if wanted.kind == "na":
         why = claims_not_available(said, goal)
         return Finding(not why, why or "N/A is claimed")
+    topic = read_topic(goal, asked, wanted.source, kind=wanted.kind, is_ordered=wanted.ordered)
+    known = _known(wanted, goal, asked)
+    kinds = frozenset(part.kind for part in wanted.parts)
+    said, why = without_other_records(said, topic, known, kinds)
+    if wanted.kind == "parts":
+        said = without_other_fields(said, wanted.parts, known)
     if any(says_not_available(sentence, negated(sentence)) for sentence in said):
         return Finding(False, "N/A is claimed")
     if any(is_doubtful(sentence) for sentence in said if not sentence.is_question):
         return Finding(False, "the answer is only supposed")
+    for region in _regions(said):
+        rest, other = about_asked(region, topic, known, kinds)
+        why = why or other
+        if _has_candidates(wanted, rest, goal):
+            break
+    else:
+        return Finding(False, f"it is claimed of {why!r}" if why else "nothing of the kind is claimed")
+    said = rest
     if wanted.kind in ("yes", "no"):
         given = read_polarity(said, goal, asked)
         words_of = " and ".join(sorted("yes" if each else "no" for each in given)) or "neither yes nor no"
@@ -162,17 +178,16 @@ def _known(wanted: Reference, goal: Goal, asked: Asked) -> Known:
     )
 
 
-def _parts(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -> Finding:
-    """Compare the typed values of each kind, and the texts."""
+def _regions(said: list[Sentence]) -> list[list[Sentence]]:
+    """Where an answer's claims may stand, the first that has some counts: behind its conclusion, or anywhere; never before a correction."""
     corrected = _from(said, last_correction(said))
-    if corrected and _says_something(corrected):
+    is_corrected = bool(corrected) and _says_something(corrected)
+    if is_corrected:
         said = corrected
     concluded = _after_conclusion(said)
-    if concluded and _has_candidates(wanted, concluded, goal):
-        return _parts_in(wanted, concluded, goal, asked)
-    if _has_candidates(wanted, said, goal):
-        return _parts_in(wanted, said, goal, asked)
-    return Finding(False, "nothing of the kind is claimed")
+    if is_corrected and any(token.kind in ("ref", "value") for sentence in concluded for token in sentence.tokens):
+        return [concluded]
+    return [concluded, said] if concluded else [said]
 
 
 def _says_something(region: Sequence[Sentence]) -> bool:
@@ -199,7 +214,7 @@ def _has_candidates(wanted: Reference, region: Sequence[Sentence], goal: Goal) -
     return True
 
 
-def _parts_in(wanted: Reference, region: list[Sentence], goal: Goal, asked: Asked) -> Finding:
+def _parts(wanted: Reference, region: list[Sentence], goal: Goal, asked: Asked) -> Finding:
     known = _known(wanted, goal, asked)
     kinds: dict[str, list[Part]] = {}
     for part in wanted.parts:
@@ -456,14 +471,7 @@ def _closes_first(region: Sequence[Sentence]) -> bool:
 
 def _pairs(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -> Finding:
     """Compare values that each stand with a label: the name of a place, or a way of travel."""
-    regions = [
-        region
-        for region in (_after_conclusion(said), said)
-        if region and all(candidates(region, part, goal) for part in wanted.parts)
-    ]
-    if not regions:
-        return Finding(False, "nothing of the kind is claimed")
-    region = regions[0]
+    region = said
     ways = [_way_of(part.label) for part in wanted.parts]
     given: dict[int, set[object]] = {}
     for number, sentence in enumerate(region):

@@ -652,7 +652,7 @@ def _is_item(body: Sequence[Token], known: Known, *, has_numbers: bool) -> bool:
             or (token.norm.endswith("ly") and token is body[-1])
         ):
             return False
-    return not all(known.word(token.norm) or _is_label_word(token) for token in body)
+    return not all(known.word(token.norm) or known.value(token) or _is_label_word(token) for token in body)
 
 
 def _labels_goal(tokens: Sequence[Token], label: Chunk, goal: Goal) -> bool:

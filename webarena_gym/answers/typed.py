@@ -16,6 +16,7 @@ from webarena_gym.answers.sentences import Sentence, Token, fold, stem
 from webarena_gym.answers.values import Amount, Value
 
 _OPERATORS = frozenset("+\u00d7÷*") | {"plus", "minus", "times"}
+_RATES = word_set("second minute hour day night week month quarter year")
 _SPOKEN = frozenset(("plus", "minus", "times"))
 _EQUALS = frozenset("=≈")
 _SCORES = word_set("star point vote upvote downvote")
@@ -291,6 +292,13 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         place += 1
     if place < len(tokens) and tokens[place].norm == "each" and "each" not in goal.words:
         candidate.is_denied = True
+    if (
+        place + 1 < len(tokens)
+        and tokens[place].norm in ("a", "an", "per", "every", "each")
+        and tokens[place + 1].norm in _RATES
+        and tokens[place + 1].norm not in goal.words
+    ):
+        candidate.is_denied = True
     if goal.counted and not goal.counted.isdisjoint(noun):
         candidate.strength, candidate.is_bare = 2, False
         return
@@ -446,7 +454,7 @@ def in_label(tokens: Sequence[Token], end: int) -> bool:
 def is_source(sentence: Sentence, start: int, end: int) -> bool:
     """Whether a name tells where the answer was read: "according to X", "on the X page", "Sales > X"."""
     tokens = sentence.tokens
-    if end < len(tokens) and (tokens[end].norm in _PLACES_OF_SITE or tokens[end].norm == ">"):
+    if end < len(tokens) and (tokens[end].norm in PLACES_OF_SITE or tokens[end].norm == ">"):
         return True
     place = start - 1
     steps = 0
@@ -461,7 +469,7 @@ def is_source(sentence: Sentence, start: int, end: int) -> bool:
     return False
 
 
-_PLACES_OF_SITE = word_set(
+PLACES_OF_SITE = word_set(
     "page tab section list report grid screen menu panel view dashboard admin profile tool app site website database table map service link feature option button sidebar filter tracker store shop demo"
 )
 
@@ -542,7 +550,9 @@ def _result(live: list[Candidate], sentences: Sequence[Sentence]) -> list[Candid
         others = [amount for index, amount in enumerate(amounts) if index != (place % len(amounts))]
         amount = amounts[place]
         if isclose(sum(others), amount, abs_tol=0.005) or (
-            len(others) == 2 and isclose(abs(others[0] - others[1]), abs(amount), abs_tol=0.005)
+            len(others) == 2
+            and (place or _is_total(sentences[total.at[0]], total.at[1]))
+            and isclose(abs(others[0] - others[1]), abs(amount), abs_tol=0.005)
         ):
             return [each for each in live if each.value.amount == total.value.amount]
     return []
