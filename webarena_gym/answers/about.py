@@ -19,6 +19,7 @@ from webarena_gym.answers.lexicon import (
     FIELDS,
     FUNCTION,
     JOINT,
+    KINDS,
     OPPOSITES,
     ORDINALS,
     PREPOSITIONS,
@@ -46,10 +47,11 @@ _GOVERNING = word_set("of to from for than about")
 _SUPERLATIVES = {("most", "recent"): "latest", ("most", "expensive"): "dearest", ("least", "expensive"): "cheapest"}
 _STEPS = word_set("month week year day quarter")
 _RATES = word_set("day week month year hour minute second night order")
-_ROLES = frozenset(("to", "from", "of", "with"))
+_ROLES = frozenset(("to", "from", "of", "with", "on", "at", "in"))
 _NO_NOUNS = word_set("first second third fourth one other goal start end when reason count question")
 _NO_LABELS = word_set("name id title full nickname username key number no code exact")
 _EXCLUDED = re.compile(r"\b(\w{1,30}) (?:ones|orders) (?:left out|do not count)|(?:do not count|leave) (\w{1,30})", re.IGNORECASE)
+_COMPARED = tuple({prefix for pair in OPPOSITES for side in pair for prefix in side})
 _TITLES = word_set("name title")
 _EXCLUDING = word_set("without excluding except not left leave leaving minus beside besides apart")
 
@@ -66,6 +68,7 @@ class Topic:
     joined: tuple[frozenset[str], ...] = ()
     has_choice: bool = False
     has_names: bool = False
+    is_closed: bool = False  # a question of yes or no
     ranked: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()  # the kinds of marks that the reference has
     plain: frozenset[str] = frozenset()  # the nouns whose values are lower-case words
@@ -110,6 +113,7 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
         {kind: frozenset(each) for kind, each in marks.items()},
         nouns,
         {noun: frozenset(each) for noun, each in numbers.items()},
+        is_closed=kind in ("yes", "no"),
         has_names=kind != "pairs",
         rank=0 if is_ordered else _rank_asked(goal),
         joined=joined if len(joined) > 1 and not is_ordered and not JOINT.isdisjoint(goal.words) else (),
@@ -119,7 +123,8 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
         plain=frozenset(plain),
         roles=roles,
         excluded=frozenset(stem(word) for match in _EXCLUDED.finditer(goal.text) for word in match.groups() if word),
-        stems=goal.stems | goal.words,
+        stems=(goal.stems | goal.words)
+        - frozenset(form for _, text in asked.slots if text.count(" ") > 1 for word in words(text) for form in (word, stem(word))),
     )
 
 
@@ -131,22 +136,22 @@ def about_asked(
     other = ""
     is_named = any(_is_mentioned(token, topic) for sentence in said for token in sentence.tokens)
     for sentence in said:
-        if sentence.is_question:
+        if sentence.is_question or any(token.norm == "=" for token in sentence.tokens):
             found.append(sentence)
             continue
         kept: list[int] = []
-        before = ""
-        for clause in _clauses(sentence, kinds):
+        before = prior = ""
+        for clause in _clauses(sentence, kinds, topic):
             why = _identity(sentence, clause, topic, known, kinds)
             if why and sentence.kind == "row" and _is_field_of_record(sentence):
                 return [each for each in said if each.kind != "row"], why
             why = why or _attribute(sentence, clause, topic, known, kinds, is_named=is_named)
             if not why and before and sentence.tokens[clause[0]].norm in _RELATIVE:
                 why = before
-            before = why or _compared_with(sentence, clause)
+            prior, before = before, why or _compared_with(sentence, clause)
             if why:
                 other = why
-                if _points_back(sentence, clause):
+                if not prior and _points_back(sentence, clause):
                     kept, found = [], []
             else:
                 kept += clause
@@ -167,8 +172,8 @@ def without_other_records(
     kept: list[Sentence] = []
     other = ""
     for sentence in said:
-        clauses = _clauses(sentence, kinds) if sentence.kind == "row" else []
-        for clause in clauses if len(clauses) == 1 else ():
+        clause = list(range(len(sentence.tokens)))
+        if sentence.kind == "row" and not _labels_are_things(sentence.tokens, _fields(sentence.tokens)):
             why = _identity(sentence, clause, topic, known, kinds) or ("" if is_named else _other_title(sentence, topic, known))
             if why and _is_field_of_record(sentence):
                 return [each for each in said if each.kind != "row"], why
@@ -176,9 +181,8 @@ def without_other_records(
                 why = _other_name(sentence, clause, topic, known, kinds, is_named=is_named)
             if why:
                 other = why
-                break
-        else:
-            kept.append(sentence)
+                continue
+        kept.append(sentence)
     return kept, other
 
 
@@ -203,11 +207,12 @@ def _is_field_of_record(sentence: Sentence) -> bool:
 # The parts of a sentence.
 
 
-def _clauses(sentence: Sentence, kinds: frozenset[str]) -> list[list[int]]:
+def _clauses(sentence: Sentence, kinds: frozenset[str], topic: Topic) -> list[list[int]]:
     """The indices of the tokens of each clause, marks at its beginning included."""
     tokens = sentence.tokens
     if sentence.kind == "row":
-        return _fields(sentence)
+        return _fields(tokens)
+    ours = {value for each in topic.marks.values() for value in each}
     pieces: list[tuple[bool, list[int]]] = []  # whether a strong mark parts it from the one before
     for index, token in enumerate(tokens):
         depth = sentence.depths[index]
@@ -217,6 +222,7 @@ def _clauses(sentence: Sentence, kinds: frozenset[str]) -> list[list[int]]:
         if not pieces or strong or weak:
             pieces.append((strong, []))
         pieces[-1][1].append(index)
+    is_list = sum(tokens[index].kind == "ref" for index in range(len(tokens))) > 1
     merged: list[list[int]] = []
     pending: list[int] = []
     for place, (strong, piece) in enumerate(pieces):
@@ -225,6 +231,15 @@ def _clauses(sentence: Sentence, kinds: frozenset[str]) -> list[list[int]]:
             pending = []
         first = next((tokens[index] for index in piece if tokens[index].norm not in (",", "and")), None)
         has_claim = any(_is_claim(tokens[index], kinds) for index in piece)
+        if pending and not is_list and all(tokens[index].kind in ("value", "mark") for index in pending) and first is not None:
+            if (has_claim and not _is_bare(tokens, piece)) or (
+                not has_claim and first.norm not in PREPOSITIONS and any(tokens[index].norm in AUXILIARIES for index in piece)
+            ):
+                merged.append(pending)
+                pending = []
+        if pending and (codes := _codes(tokens, piece)) and (before := _codes(tokens, pending)) and codes.isdisjoint(before) and not codes | before <= ours:
+            merged.append(pending)
+            pending = []
         last = place + 1 == len(pieces) or pieces[place + 1][0]
         if not has_claim or _is_bare(tokens, piece):
             if merged and not strong and not pending and (last or first is None or first.norm not in PREPOSITIONS):
@@ -245,25 +260,37 @@ def _clauses(sentence: Sentence, kinds: frozenset[str]) -> list[list[int]]:
     return merged
 
 
-def _fields(sentence: Sentence) -> list[list[int]]:
-    """A record is one clause; one whose labels are things is one for each."""
-    tokens = sentence.tokens
+def _codes(tokens: Sequence[Token], piece: Sequence[int]) -> set[object]:
+    return {value for _, kind, value in _marks([tokens[index] for index in piece]) if kind in ("code", "article", "coupon")}
+
+
+def _fields(tokens: Sequence[Token]) -> list[list[int]]:
+    """The fields of a row."""
     parts: list[list[int]] = [[]]
     for index, token in enumerate(tokens):
         if token.norm == ";":
             parts.append([])
         parts[-1].append(index)
-    return [list(range(len(tokens)))] if len(parts) == 1 or not _labels_are_things(tokens, parts) else parts
+    return parts
 
 
 def _labels_are_things(tokens: Sequence[Token], parts: Sequence[Sequence[int]]) -> bool:
     labels = []
+    if len(parts) < 2:
+        return False
     for part in parts:
         colon = next((place for place, index in enumerate(part) if tokens[index].norm == ":"), -1)
         if colon < 0:
             return False
         labels.append([tokens[index] for index in part[:colon] if tokens[index].kind != "mark"])
-    return all(any(token.kind in ("echo", "value") or token.text[:1].isupper() for token in label) for label in labels)
+    return all(
+        any(
+            token.kind in ("echo", "value")
+            or (token.text[:1].isupper() and token.norm not in FIELDS | KINDS and stem(token.norm) not in FIELDS | KINDS)
+            for token in label
+        )
+        for label in labels
+    )
 
 
 def _is_claim(token: Token, kinds: frozenset[str]) -> bool:
@@ -311,6 +338,8 @@ def _attribute(
 ) -> str:
     """Return what else than the goal asks a clause says of a thing, empty when it says nothing else."""
     tokens = [sentence.tokens[index] for index in clause]
+    if topic.is_closed:
+        return _other_name(sentence, clause, topic, known, kinds, is_named=is_named)
     if not any(token.kind not in ("mark", "ref") and token.norm not in FUNCTION - topic.ranked for token in tokens):
         return ""
     flags = negated(sentence)
@@ -431,7 +460,7 @@ def _other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: 
             value = behind[label + 1 :]
             value = value[: next((place for place, each in enumerate(value) if each.norm == ";"), len(value))]
             plain = [each for each in value if each.kind != "mark"]
-            if plain and not any(each.kind in ("ref", "echo") or known.word(each.norm) for each in plain) and (
+            if plain and not all(each.norm in JOINT | {"total", "all"} for each in plain) and not any(each.kind in ("ref", "echo") or known.word(each.norm) for each in plain) and (
                 all(word.isdigit() for word in wanted) or not all(each.text[0].isdigit() for each in plain)
             ) and not all(each.norm in FUNCTION or each.norm in ORDINALS for each in plain):
                 return " ".join(each.text for each in plain)
@@ -543,10 +572,16 @@ def _other_rank(tokens: Sequence[Token], topic: Topic) -> str:
 
 def _other_degree(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic, *, is_row: bool) -> str:
     """The opposite of a superlative of the goal: "the oldest" for "the latest"."""
-    if topic.has_choice:
+    if topic.has_choice and any(token.kind == "option" or token.norm in ("than", "before", "after") for token in tokens):
         return ""
     asked = _degrees(topic.goal.sequence)
-    said = _degrees(["" if denied[index] or (is_row and token.norm == "first") else token.norm for index, token in enumerate(tokens)])
+    said = [
+        degree
+        for degree in _degrees(["" if denied[index] else token.norm for index, token in enumerate(tokens)])
+        if degree != "top" and (degree != "first" or ("last" in asked and not is_row))
+    ]
+    if not any(token.kind == "ref" or token.norm == "than" for token in tokens):
+        said += [token.norm for token in tokens if token.kind == "word" and token.norm.endswith("er") and token.norm.startswith(_COMPARED)]
     if not asked or not said or any(word in asked for word in said):
         return ""
     for one, opposite in (*OPPOSITES, *((opposite, one) for one, opposite in OPPOSITES)):
@@ -570,8 +605,10 @@ def _degrees(norms: Sequence[str]) -> list[str]:
 def _other_side(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> str:
     """The other side of a contrast that the goal makes: forks for stars, "assigned" for "opened"."""
     said = {form: token.text for index, token in enumerate(tokens) if token.kind in ("word", "echo") and not denied[index] for form in (token.norm, stem(token.norm))}
-    if not topic.excluded.isdisjoint(said) and _EXCLUDING.isdisjoint(token.norm for token in tokens):
+    if not topic.excluded.isdisjoint(said) and _EXCLUDING.isdisjoint(token.norm for token in tokens) and "non" not in said:
         return said[next(iter(topic.excluded & said.keys()))]
+    if not _EXCLUDING.isdisjoint(token.norm for token in tokens):
+        return ""
     for group in CONTRASTS:
         asked = [side for side in group if not side.isdisjoint(topic.stems - topic.excluded)]
         if not asked or any(not side.isdisjoint(said) for side in asked):
@@ -602,19 +639,21 @@ def _another(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> s
         following = tokens[index + 1].norm if index + 1 < len(tokens) else ""
         behind = tokens[index + 2].norm if index + 2 < len(tokens) else ""
         before = tokens[index - 1].norm if index else ""
-        if token.norm == "another" and following not in ("answer", "possibility", "option", "candidate", "way", "value", "reading", "") and behind != "than":
+        if token.norm == "another" and following not in ("answer", "possibility", "option", "candidate", "way", "value", "reading", "", ".") and behind != "than":
             return f"another {following}"
-        if token.norm in ("neighbor", "neighbour", "neighbouring", "neighboring"):
+        if token.norm in ("neighbor", "neighbour", "neighbouring", "neighboring", "namesake"):
             return token.text
         if token.norm in ("different", "similar") and before in ("a", "the", "that", "") and following != "":
             return f"{token.text} {following}"
-        if token.norm == "next" and topic.rank and following in ("one", "is", ":", "comes", "was", "best"):
+        if token.norm == "next" and topic.rank and (
+            following in ("one", "1", "is", ":", "comes", "was", "best", "would") or (following in ("", ".") and before in ("be", "comes", "is", "came"))
+        ):
             return token.text
         if stem(token.norm) in _STEPS and following in ("before", "after", "earlier", "later") and before in ("the", "a", "one"):
             return f"{token.text} {following}"
         if token.norm in ("previous", "preceding", "following") and (stem(following) in _STEPS or (topic.rank and following in ("one", "commit", "order"))):
             return f"{token.text} {following}"
-        if token.norm.endswith("er") and following in ("one", "ones") and topic.rank and before in ("a", "an", "the", "") and not topic.has_choice and token.norm not in ("other",):
+        if token.norm.endswith("er") and following in ("one", "ones", "1") and topic.rank and before in ("a", "an", "the", "") and not topic.has_choice and token.norm not in ("other",):
             return f"{token.text} {following}"
         if token.norm == "alone" and topic.goal.words & JOINT:
             return token.text
@@ -629,7 +668,8 @@ def _other_name(
         return ""
     tokens = sentence.tokens
     inside = set(clause)
-    first = next((index for index in clause if _is_claim(tokens[index], kinds)), -1 if kinds else clause[-1] + 1)
+    always = not kinds or _points_back(sentence, clause)
+    first = next((index for index in clause if _is_claim(tokens[index], kinds)), clause[-1] + 1 if always else -1)
     if first < 0:
         return ""
     is_same = any(_is_mentioned(tokens[index], topic) for index in clause)

@@ -80,6 +80,8 @@ _YAML = re.compile(
 _YAML_ITEM = re.compile(r" {0,20}- +(.{1,300})$")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}(?:,[A-Za-z][A-Za-z_ ]{0,30}){1,12}")
 _PAIRS = re.compile(r"[a-z][a-z_]{0,30}: [^,:;]{1,100}(?:, [a-z][a-z_]{0,30}: [^,:;]{1,100}){1,12}")
+_LABELLED_PAIRS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}: [^:;.]{1,100}(?:; [A-Za-z][A-Za-z_ ]{0,30}: [^:;.]{1,100}){1,12}\.?")
+_WITHOUT = re.compile(r"\bw/o(?= )")
 _XML_FIELD = re.compile(r"<([a-z]\w{0,30})(?: [^<>]{1,200})?>([^<>]{1,300})</|\s([a-z]\w{0,30})=\"([^\"<>]{1,300})\"")
 _HTML = word_set("b i p a u em strong br li td th tr div span code h1 h2 h3 h4 ul ol class href style id")
 _LABELLED = re.compile(
@@ -113,6 +115,7 @@ def lines(text: str) -> list[Line]:
     text = _SQUARE.sub(r"square \1", text)
     text = html.unescape(unicodedata.normalize("NFKC", text.translate(_SIGNS))).translate(_SIGNS)
     text = _DASH.sub(lambda dash: "-" if len(dash.group()) == 1 else " - ", text)
+    text = _WITHOUT.sub("without", text)
     call = _CALL.match(text)
     if call:
         text = f"Answer: {call[2] or call[3]}"
@@ -210,6 +213,9 @@ def _from_fields(text: str) -> Iterator[Line]:
         return
     if len(rows) == 1 and _PAIRS.fullmatch(rows[0]):
         yield from _fields(dict(pair.split(": ", 1) for pair in rows[0].split(", ")))
+        return
+    if len(rows) == 1 and _LABELLED_PAIRS.fullmatch(rows[0]):
+        yield Line(rows[0], "row")
         return
     if len(rows) < 2:
         return

@@ -11,6 +11,7 @@ from webarena_gym.answers.lexicon import (
     CONCLUDING,
     CONCLUDING_PAIRS,
     COPULAS,
+    DETERMINERS,
     CORRECTIONS,
     EXCLUDED_BY_BUT,
     FIELD_QUALIFIERS,
@@ -133,9 +134,10 @@ def negated(sentence: Sentence, *, after_colon: bool = True) -> list[bool]:
 
 def _denies_following(tokens: Sequence[Token], index: int) -> bool:
     """Whether a clause of denial before a colon is said of the texts behind it: "None of these is near enough: X"."""
+    following = next((token for token in tokens[index + 1 :] if token.kind != "mark" and token.norm not in DETERMINERS), None)
     return (
-        index + 1 < len(tokens)
-        and tokens[index + 1].kind == "ref"
+        following is not None
+        and following.kind == "ref"
         and any(token.norm in AUXILIARIES for token in tokens[:index])
     )
 
@@ -370,6 +372,7 @@ def _is_proper(token: Token) -> bool:
     if (
         token.kind != "word"
         or token.norm in FUNCTION
+        or token.norm.isdigit()
         or token.norm.partition("'")[0] in PRONOUNS
         or token.norm in CALENDAR
         or token.norm in PLATFORMS

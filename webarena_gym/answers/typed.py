@@ -100,7 +100,8 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
                 "within" in goal.words and sentence.tokens[index - 1].norm == "to"
             )
             candidate.other_label = _has_other_label(sentence, index, clauses, goal)
-            (bare if is_bare_number else found).append(candidate)
+            is_offered = is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
+            (bare if is_bare_number and not is_offered else found).append(candidate)
     live = [each for each in found if not each.is_aside]
     if len(live) >= max(1, len(wanted)) or not bare:
         return found
@@ -238,6 +239,8 @@ def _is_full_mark(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
     if before == "of" and earlier.norm == "out":
         return True
     if before == "of" and earlier.value is not None:
+        return True
+    if before == "the" and earlier.norm == "of" and index > 2 and tokens[index - 3].value is not None:
         return True
     value = tokens[index].value
     return (
