@@ -24,6 +24,7 @@ from webarena_gym.answers.lexicon import (
     ORDINALS,
     PREPOSITIONS,
     RANKED,
+    TRAVEL,
     word_set,
 )
 from webarena_gym.answers.markup import Line
@@ -97,6 +98,9 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
             nouns[stem(name)] = told
         before = [word for word in re.findall(r"[\w-]+", goal.text.partition(text)[0])[-3:] if word not in DETERMINERS][-1:]
         noun = stem(before[0]) if before else ""
+        farther = re.findall(r"[\w-]+", goal.text.partition(text)[0])[-4:-3]
+        if noun == "of" and farther and farther[0] in _ROLES:
+            nouns[farther[0]] = roles[farther[0]] = told
         if noun in _ROLES:
             roles[noun] = roles.get(noun, frozenset()) | told
             nouns[noun] = roles[noun]
@@ -189,11 +193,17 @@ def without_other_records(
 def _other_title(sentence: Sentence, topic: Topic, known: Known) -> str:
     """The name that a record has, if it is not the goal's."""
     tokens = sentence.tokens
-    if not topic.goal.has_names or len(tokens) < 3 or tokens[0].norm not in _TITLES or tokens[1].norm != ":":
+    colon = next((index for index, token in enumerate(tokens[:4]) if token.norm == ":"), 0)
+    if not colon or not (
+        (topic.goal.has_names and tokens[0].norm in _TITLES and colon == 1)
+        or (topic.goal.has_quotation and sum(token.norm == ";" for token in tokens) == 1)
+    ):
         return ""
-    value = tokens[2 : next((index for index, token in enumerate(tokens) if token.norm == ";"), len(tokens))]
+    value = tokens[colon + 1 : next((index for index, token in enumerate(tokens) if token.norm == ";"), len(tokens))]
     plain = [token for token in value if token.kind != "mark"]
-    if plain and all(token.kind == "word" and not known.word(token.norm) for token in plain) and plain[0].text[0].isupper():
+    if plain and all(token.kind == "word" and not known.word(token.norm) for token in plain) and (
+        plain[0].text[0].isupper() or topic.goal.has_quotation
+    ):
         return " ".join(token.text for token in plain)
     return ""
 
@@ -214,8 +224,13 @@ def _clauses(sentence: Sentence, kinds: frozenset[str], topic: Topic) -> list[li
         return _fields(tokens)
     ours = {value for each in topic.marks.values() for value in each}
     pieces: list[tuple[bool, list[int]]] = []  # whether a strong mark parts it from the one before
+    is_quoted = False
     for index, token in enumerate(tokens):
         depth = sentence.depths[index]
+        is_quoted ^= token.norm == '"'
+        if is_quoted and pieces:
+            pieces[-1][1].append(index)
+            continue
         strong = token.norm in (";", "(", "[") or token.norm in _CONTRASTING or is_dash(sentence, index)
         strong = strong or (index > 0 and sentence.depths[index - 1] > depth) or (depth == 0 and index > 0 and sentence.depths[index - 1] > 0)
         weak = token.norm in (",", "and") and depth == 0
@@ -349,7 +364,7 @@ def _attribute(
         or _other_rank(tokens, topic)
         or _other_degree(tokens, denied, topic, is_row=sentence.kind == "row")
         or _other_side(tokens, denied, topic)
-        or _one_of_joined(tokens, topic, has_other=any(start in clause for start, _ in names(sentence, known)))
+        or _one_of_joined(tokens, topic, has_other=any(_is_unknown_name(token, known) for token in tokens))
         or _another(tokens, denied, topic)
         or _other_name(sentence, clause, topic, known, kinds, is_named=is_named)
     )
@@ -462,11 +477,11 @@ def _other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: 
             plain = [each for each in value if each.kind != "mark"]
             if plain and not all(each.norm in JOINT | {"total", "all"} for each in plain) and not any(each.kind in ("ref", "echo") or known.word(each.norm) for each in plain) and (
                 all(word.isdigit() for word in wanted) or not all(each.text[0].isdigit() for each in plain)
-            ) and not all(each.norm in FUNCTION or each.norm in ORDINALS for each in plain):
+            ) and not all((each.norm in FUNCTION and not _is_superlative(each.norm)) or each.norm in ORDINALS for each in plain):
                 return " ".join(each.text for each in plain)
             continue
         quoted = bool(behind) and behind[0].norm == '"'
-        behind = [each for each in behind[:3] if each.norm != '"']
+        behind = [each for each in behind[:4] if each.norm != '"' and each.norm not in ("the", "a", "an")]
         if quoted:
             close = next((place for place, each in enumerate(tokens[index + 2 :]) if each.norm == '"'), 0)
             inside = tokens[index + 2 : index + 2 + close]
@@ -536,6 +551,11 @@ def _rank_asked(goal: Goal) -> int:
         if word in ORDINALS and ORDINALS[word] > 1 and any(_is_superlative(each) for each in goal.sequence[index + 1 : index + 3]):
             return ORDINALS[word]
     return 1 if any(_is_superlative(word) and goal.sequence[max(0, index - 1)] != "at" for index, word in enumerate(goal.sequence)) else 0
+
+
+def ranks_things(goal: Goal) -> bool:
+    """Whether a goal asks for one at a place of an order, such as the latest or the second best."""
+    return _rank_asked(goal) > 0
 
 
 def _is_superlative(norm: str) -> bool:
@@ -609,7 +629,7 @@ def _other_side(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -
         return said[next(iter(topic.excluded & said.keys()))]
     if not _EXCLUDING.isdisjoint(token.norm for token in tokens):
         return ""
-    for group in CONTRASTS:
+    for group in (*CONTRASTS, tuple(TRAVEL.values())):
         asked = [side for side in group if not side.isdisjoint(topic.stems - topic.excluded)]
         if not asked or any(not side.isdisjoint(said) for side in asked):
             continue
@@ -629,6 +649,10 @@ def _one_of_joined(tokens: Sequence[Token], topic: Topic, *, has_other: bool) ->
     if 0 < len(named) < len(topic.joined) and (not is_joint or has_other):
         return " ".join(sorted(named[0]))
     return ""
+
+
+def _is_unknown_name(token: Token, known: Known) -> bool:
+    return token.kind == "word" and token.text[0].isupper() and token.norm not in FUNCTION | FIELDS and not known.word(token.norm)
 
 
 def _another(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> str:
@@ -655,6 +679,8 @@ def _another(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> s
             return f"{token.text} {following}"
         if token.norm.endswith("er") and following in ("one", "ones", "1") and topic.rank and before in ("a", "an", "the", "") and not topic.has_choice and token.norm not in ("other",):
             return f"{token.text} {following}"
+        if token.norm == "only" and following == "1" and behind == "of" and "both" in topic.goal.words:
+            return token.text
         if token.norm == "alone" and topic.goal.words & JOINT:
             return token.text
     return ""
@@ -689,6 +715,6 @@ def _other_name(
         if is_same:
             continue
         is_subject = governor not in PREPOSITIONS and end < len(tokens) and (tokens[end].norm in AUXILIARIES or tokens[end].norm in ":,")
-        if governor in _GOVERNING or (is_subject and topic.has_names) or (start < first and governor != "by" and not is_named):
+        if governor in _GOVERNING or (is_subject and topic.has_names) or (start < first and governor != "by" and not is_named and topic.has_names):
             return name
     return ""

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from webarena_gym.answers.about import about_asked, read_topic, without_other_records
+from webarena_gym.answers.about import about_asked, ranks_things, read_topic, without_other_records
 from webarena_gym.answers.goal import Goal, options, read_goal
 from webarena_gym.answers.lexicon import FIELDS, FUNCTION, TRAVEL
 from webarena_gym.answers.markup import Line, lines
@@ -33,6 +33,7 @@ _SAID_OF = re.compile(r"([A-Z][\w'.&-]*(?: [A-Z0-9][\w'.&-]*)+) is ")
 _LONGEST_CLAIM = 400  # words; a longer text is a page or a dump, unless it marks its answer
 _RANKS = ("second", "third", "fourth", "fifth", "sixth")
 _RANK = re.compile(r"(?:^|; )(?:rank|place|position|no\.?|nr\.?|#)(?: [a-z ]{1,30})?: (\d{1,2})\.?(?=;|$)", re.IGNORECASE)
+_STEP = re.compile(r"(?:I|We|Open|Go|Sort|Click|Find|Search|Look|Check|Filter|Compare|Count|So|Then|Log|Visit|Read)\b")
 _SHORTEST_CODE = 5
 _LONGEST_WORD = 20  # characters, on average
 _MOST_VALUES = 40  # in an answer to a question for one
@@ -83,10 +84,22 @@ def _chosen(found: list[Line], goal: Goal) -> list[Line]:
         places = [int(match[1]) for _, match in ranked if match]
         if sorted(places) == list(range(1, len(places) + 1)) and rank in places:
             return [line for line in found if line.kind != "row" or line is ranked[places.index(rank)][0]]
+    numbered = [line for line in found if line.number]
+    if _is_ranking(numbered) and ranks_things(goal):
+        return [line for line in found if not line.number or line.number == rank]
     items = [line for line in found if line.kind in ("item", "row") and line.text]
     bold = [line for line in items if line.is_bold]
     return (
         [line for line in found if line.kind not in ("item", "row") or line.is_bold] if len(bold) == 1 < len(items) else found
+    )
+
+
+def _is_ranking(numbered: Sequence[Line]) -> bool:
+    """Whether numbered items are names one under the other, and no steps."""
+    return (
+        len(numbered) > 1
+        and [line.number for line in numbered] == list(range(1, len(numbered) + 1))
+        and not any(line.text.endswith((".", ":")) or _STEP.match(line.text) for line in numbered)
     )
 
 

@@ -248,6 +248,6 @@ RETRACTIONS = frozenset(
     tuple(text.split())
     for text in (
         "i meant", "i take", "i stand corrected", "let me correct", "excuse me", "hold on", "i forgot", "i missed", "i overlooked", "i misread",
-        "i miscounted", "i confused", "i mixed", "i mistook", "no wait", "strike that", "pardon me", "forgive me", "i misspoke",
+        "i miscounted", "i confused", "i mixed", "i mistook", "no wait", "strike that", "forget that", "forget it", "ignore that", "disregard that", "i counted", "pardon me", "forgive me", "i misspoke",
     )
 )  # fmt: skip

@@ -23,6 +23,7 @@ class Line(NamedTuple):
     kind: str = "text"
     answer: int = 0
     is_bold: bool = False
+    number: int = 0  # of an item in a numbered list
 
 
 _SIGNS = str.maketrans(
@@ -80,7 +81,7 @@ _YAML = re.compile(
 _YAML_ITEM = re.compile(r" {0,20}- +(.{1,300})$")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}(?:,[A-Za-z][A-Za-z_ ]{0,30}){1,12}")
 _PAIRS = re.compile(r"[a-z][a-z_]{0,30}: [^,:;]{1,100}(?:, [a-z][a-z_]{0,30}: [^,:;]{1,100}){1,12}")
-_LABELLED_PAIRS = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}: [^:;.]{1,100}(?:; [A-Za-z][A-Za-z_ ]{0,30}: [^:;.]{1,100}){1,12}\.?")
+_LABELLED_PAIRS = re.compile(r"[A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}(?:; [A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}){1,12}\.?")
 _WITHOUT = re.compile(r"\bw/o(?= )")
 _XML_FIELD = re.compile(r"<([a-z]\w{0,30})(?: [^<>]{1,200})?>([^<>]{1,300})</|\s([a-z]\w{0,30})=\"([^\"<>]{1,300})\"")
 _HTML = word_set("b i p a u em strong br li td th tr div span code h1 h2 h3 h4 ul ol class href style id")
@@ -400,12 +401,14 @@ def _from_markdown(text: str) -> Iterator[Line]:
             yield Line("")
             continue
         line = _QUOTE.sub("", line)
-        kind = "text"
+        kind, number = "text", 0
         if _HEADING.match(line):
             kind, line = "heading", _HEADING.sub("", line).rstrip("#")
         elif item.match(line):
+            digits = re.match(r"\(?#?(\d{1,3})", line)
+            number = int(digits[1]) if digits else 0
             kind, line = "item", _HEADING.sub("", _CHECKBOX.sub("", item.sub("", line)))
-        yield Line(_inline(line), kind, 0, kind == "item" and "**" in line)
+        yield Line(_inline(line), kind, 0, kind == "item" and "**" in line, number)
 
 
 def _is_label_table(header: list[str]) -> bool:

@@ -250,6 +250,8 @@ def _is_hedged(sentence: Sentence, places: list[int], goal: Goal) -> str:
         behind = place + (3 if tokens[place].norm == "n" else 2 if tokens[place].norm == "not" else 1)
         following = tokens[behind].norm if behind < len(tokens) else ""
         before = tokens[place - 1].norm if place else ""
+        if following == "," and behind + 1 < len(tokens) and tokens[behind + 1].norm == "or":
+            return "N/A is one of several claims"
         if following in ("or", "/", "|") or before in ("or", "/", "|", "either"):
             return "N/A is one of several claims"
         if behind < len(tokens) and tokens[behind].kind == "value" and not _is_echo(tokens[behind], goal):

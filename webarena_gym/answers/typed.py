@@ -57,6 +57,7 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
     """
     found: list[Candidate] = []
     bare: list[Candidate] = []
+    is_offered_any = False  # a bare number is offered beside another value
     computed = operands(sentences)
     is_year = len(part.source) == 4 and part.source.isdigit()
     for number, sentence in enumerate(sentences):
@@ -100,10 +101,10 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
                 "within" in goal.words and sentence.tokens[index - 1].norm == "to"
             )
             candidate.other_label = _has_other_label(sentence, index, clauses, goal)
-            is_offered = is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
-            (bare if is_bare_number and not is_offered else found).append(candidate)
+            is_offered_any |= is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
+            (bare if is_bare_number else found).append(candidate)
     live = [each for each in found if not each.is_aside]
-    if len(live) >= max(1, len(wanted)) or not bare:
+    if not is_offered_any and (len(live) >= max(1, len(wanted)) or not bare):
         return found
     return sorted([*found, *(each for each in bare if each.is_bare)], key=lambda each: each.at)
 
@@ -295,6 +296,8 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         place += 1
     if place < len(tokens) and tokens[place].norm == "each" and "each" not in goal.words:
         candidate.is_denied = True
+    if following_value(tokens, index):
+        candidate.is_denied = True
     if (
         place + 1 < len(tokens)
         and tokens[place].norm in ("a", "an", "per", "every", "each")
@@ -309,13 +312,38 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         (following and (text, following[0]) in goal.pairs and following[0] not in FUNCTION)
         or (before not in FUNCTION and before not in ("", ",", ":", "=") and (before, text) in goal.pairs)
         or ((before, text) in goal.pairs and following and (text, following[0]) in goal.pairs)
-        or (is_count and noun and goal.counted and _names_other(noun, goal))
+        or (is_count and noun and goal.counted and _names_other(noun, goal, is_other_plural=_is_other_plural(tokens, index, goal)))
     ):
         candidate.strength = 0
     candidate.is_bare = not noun
 
 
-def _names_other(noun: list[str], goal: Goal) -> bool:
+def following_value(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a time follows a number directly: "2 an hour"."""
+    following = tokens[index + 1].value if index + 1 < len(tokens) else None
+    return following is not None and following.kind == "duration"
+
+
+def _is_other_plural(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
+    """Whether a number counts other things than the goal: a plural behind it that neither the goal nor grammar knows."""
+    if index + 1 >= len(tokens) or tokens[index + 1].kind != "word":
+        return False
+    word, base = tokens[index + 1].norm, stem(tokens[index + 1].norm)
+    return (
+        base != word
+        and tokens[index + 1].text.islower()
+        and not goal.knows(word)
+        and word not in FUNCTION
+        and base not in FIELDS
+        and word not in FIELDS
+        and base not in _NOT_NOUNS
+    )
+
+
+_NOT_NOUNS = word_set("entry result match hit record row unit time other them such so this thus as plus minus is was has across")
+
+
+def _names_other(noun: list[str], goal: Goal, *, is_other_plural: bool) -> bool:
     """Whether the noun behind a number is one that the goal knows but does not ask for."""
     if not MEASURES.isdisjoint(noun) and MEASURES.isdisjoint(goal.counted):
         return True
@@ -324,6 +352,8 @@ def _names_other(noun: list[str], goal: Goal) -> bool:
         if any(word in kind for kind in asked):
             return False
     if asked and any(word in kind for word in noun for kind in SAME_KIND):
+        return True
+    if is_other_plural:
         return True
     head = noun[0] if len(noun) == 1 else noun[-1]
     return head in _SCORES or head in goal.plurals
