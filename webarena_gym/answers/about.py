@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from webarena_gym.answers.goal import Goal, options
 from webarena_gym.answers.lexicon import (
+    ALIASES,
     AUXILIARIES,
     BOUNDS,
     CONTRASTS,
@@ -69,6 +70,7 @@ class Topic:
     joined: tuple[frozenset[str], ...] = ()
     has_choice: bool = False
     has_names: bool = False
+    is_of_person: bool = False  # and asks for no name
     is_closed: bool = False  # a question of yes or no
     ranked: frozenset[str] = frozenset()
     wanted: frozenset[str] = frozenset()  # the kinds of marks that the reference has
@@ -91,7 +93,7 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
     roles: dict[str, frozenset[str]] = {}
     plain: set[str] = set()
     for name, text in asked.slots:
-        told = frozenset(words(text))
+        told = frozenset(word for word in words(text) if word not in FUNCTION) or frozenset(words(text))
         if not told:
             continue
         if name not in _NO_NOUNS:
@@ -101,11 +103,17 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
         farther = re.findall(r"[\w-]+", goal.text.partition(text)[0])[-4:-3]
         if noun == "of" and farther and farther[0] in _ROLES:
             nouns[farther[0]] = roles[farther[0]] = told
+        verb = next((word for word in re.findall(r"[\w-]+", goal.text.partition(text)[0])[-3:] if word.endswith("ed")), "")
+        if verb:
+            roles[verb] = told
         if noun in _ROLES:
             roles[noun] = roles.get(noun, frozenset()) | told
             nouns[noun] = roles[noun]
         elif noun.isalpha() and noun.islower() and noun not in FUNCTION and not noun.endswith(("ed", "ly")):
             nouns[noun] = nouns.get(noun, frozenset()) | told
+        for known in (stem(name), noun):
+            if known in ALIASES and known in nouns:
+                nouns.setdefault(ALIASES[known], told)
         if text.islower() and text.isalpha():
             plain |= {stem(name), noun}
     numbers: dict[str, set[float]] = {}
@@ -117,6 +125,7 @@ def read_topic(goal: Goal, asked: Asked, reference: str, *, kind: str, is_ordere
         {kind: frozenset(each) for kind, each in marks.items()},
         nouns,
         {noun: frozenset(each) for noun, each in numbers.items()},
+        is_of_person="person" in nouns and goal.words.isdisjoint(("who", "name", "names")),
         is_closed=kind in ("yes", "no"),
         has_names=kind != "pairs",
         rank=0 if is_ordered else _rank_asked(goal),
@@ -200,7 +209,7 @@ def _other_title(sentence: Sentence, topic: Topic, known: Known) -> str:
     ):
         return ""
     value = tokens[colon + 1 : next((index for index, token in enumerate(tokens) if token.norm == ";"), len(tokens))]
-    plain = [token for token in value if token.kind != "mark"]
+    plain = [token for token in value if token.kind != "mark" and token.norm not in FUNCTION]
     if plain and all(token.kind == "word" and not known.word(token.norm) for token in plain) and (
         plain[0].text[0].isupper() or topic.goal.has_quotation
     ):
@@ -231,7 +240,7 @@ def _clauses(sentence: Sentence, kinds: frozenset[str], topic: Topic) -> list[li
         if is_quoted and pieces:
             pieces[-1][1].append(index)
             continue
-        strong = token.norm in (";", "(", "[") or token.norm in _CONTRASTING or is_dash(sentence, index)
+        strong = token.norm in (";", "(", "[") or (token.norm in _CONTRASTING and not _is_number(tokens, index + 1)) or is_dash(sentence, index)
         strong = strong or (index > 0 and sentence.depths[index - 1] > depth) or (depth == 0 and index > 0 and sentence.depths[index - 1] > 0)
         weak = token.norm in (",", "and") and depth == 0
         if not pieces or strong or weak:
@@ -257,7 +266,9 @@ def _clauses(sentence: Sentence, kinds: frozenset[str], topic: Topic) -> list[li
             pending = []
         last = place + 1 == len(pieces) or pieces[place + 1][0]
         if not has_claim or _is_bare(tokens, piece):
-            if merged and not strong and not pending and (last or first is None or first.norm not in PREPOSITIONS):
+            if merged and not pending and any(ORDINALS.get(tokens[index].norm, 0) > 1 or tokens[index].norm == "runner-up" for index in piece):
+                merged.append(piece)
+            elif merged and not strong and not pending and (last or first is None or first.norm not in PREPOSITIONS):
                 if first is None or _is_bare(tokens, piece) or first.norm in PREPOSITIONS:
                     merged[-1] += piece
                 else:
@@ -273,6 +284,10 @@ def _clauses(sentence: Sentence, kinds: frozenset[str], topic: Topic) -> list[li
     if pending:
         merged.append(pending)
     return merged
+
+
+def _is_number(tokens: Sequence[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].norm.isdigit()
 
 
 def _codes(tokens: Sequence[Token], piece: Sequence[int]) -> set[object]:
@@ -363,8 +378,9 @@ def _attribute(
         _other_number(tokens, topic)
         or _other_rank(tokens, topic)
         or _other_degree(tokens, denied, topic, is_row=sentence.kind == "row")
-        or _other_side(tokens, denied, topic)
-        or _one_of_joined(tokens, topic, has_other=any(_is_unknown_name(token, known) for token in tokens))
+        or _other_side(tokens, denied, topic, is_row=sentence.kind == "row")
+        or _other_most(tokens, topic)
+        or _one_of_joined(tokens, topic, has_other=_joins_unknown_name(tokens, known))
         or _another(tokens, denied, topic)
         or _other_name(sentence, clause, topic, known, kinds, is_named=is_named)
     )
@@ -398,7 +414,7 @@ def _other_mark(tokens: Sequence[Token], topic: Topic, kinds: frozenset[str]) ->
     found: dict[str, list[tuple[Token, object]]] = {}
     echoed = {word for token in tokens if token.kind in ("echo", "option") for word in (token.text, *token.text.split("/"))}
     for index, kind, value in _marks(tokens):
-        if kind not in topic.marks or _is_beside(tokens, index):
+        if kind not in topic.marks or _is_beside(tokens, index) or _is_opposed(tokens, index):
             continue
         if kind == "project" and not _is_topic(tokens, index):
             continue
@@ -435,6 +451,11 @@ def _is_beside(tokens: Sequence[Token], index: int) -> bool:
     return place >= 0 and tokens[place].norm in _BESIDE and not (tokens[place].norm == "over")
 
 
+def _is_opposed(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a thing is named as what something is not: "in contrast to X"."""
+    return any(token.norm in ("contrast", "unlike", "opposed", "instead") for token in tokens[max(0, index - 3) : index])
+
+
 def _compared_with(sentence: Sentence, clause: Sequence[int]) -> str:
     tokens = [sentence.tokens[index] for index in clause]
     return next((tokens[index].text for index, _, _ in _marks(tokens) if _is_beside(tokens, index)), "")
@@ -462,8 +483,8 @@ def _other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: 
         if token.kind != "word":
             continue
         noun = token.norm if token.norm in _ROLES else stem(token.norm)
-        wanted = topic.nouns.get(noun)
-        if wanted is None or wanted & said or (noun in _ROLES and not is_row):
+        wanted = topic.nouns.get(noun) or (topic.nouns.get(ALIASES.get(noun, "")) if is_row else None)
+        if wanted is None or (wanted & said and not is_row) or (noun in _ROLES and not is_row):
             continue
         behind = tokens[index + 1 :]
         if is_row:
@@ -475,13 +496,14 @@ def _other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: 
             value = behind[label + 1 :]
             value = value[: next((place for place, each in enumerate(value) if each.norm == ";"), len(value))]
             plain = [each for each in value if each.kind != "mark"]
-            if plain and not all(each.norm in JOINT | {"total", "all"} for each in plain) and not any(each.kind in ("ref", "echo") or known.word(each.norm) for each in plain) and (
+            if plain and not all(each.norm in JOINT | {"total", "all"} for each in plain) and not any(each.kind in ("ref", "echo") for each in plain) and not _is_mostly(plain, wanted, known) and (
                 all(word.isdigit() for word in wanted) or not all(each.text[0].isdigit() for each in plain)
             ) and not all((each.norm in FUNCTION and not _is_superlative(each.norm)) or each.norm in ORDINALS for each in plain):
                 return " ".join(each.text for each in plain)
             continue
         quoted = bool(behind) and behind[0].norm == '"'
-        behind = [each for each in behind[:4] if each.norm != '"' and each.norm not in ("the", "a", "an")]
+        if behind and behind[0].norm in ("the", "a", "an"):
+            behind = behind[1:]
         if quoted:
             close = next((place for place, each in enumerate(tokens[index + 2 :]) if each.norm == '"'), 0)
             inside = tokens[index + 2 : index + 2 + close]
@@ -498,10 +520,19 @@ def _other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: 
         governed = any(each.norm in PREPOSITIONS for each in tokens[max(0, index - 2) : index])
         is_plain = (noun in topic.plain or governed) and (
             follows is None or follows.kind == "mark" or follows.norm in FUNCTION
-        ) and not first.norm.endswith(("ed", "ing", "s") if first.norm == noun else ("ed", "ing"))
+        ) and (
+            not first.norm.endswith(("ed", "ing"))
+            or (governed and (follows is None or follows.kind == "mark" or follows.norm in AUXILIARIES | PREPOSITIONS))
+        )
         if is_name or is_plain:
             return f"{token.text} {first.text}"
     return ""
+
+
+def _is_mostly(value: Sequence[Token], wanted: frozenset[str], known: Known) -> bool:
+    """Whether at least half of the words of a field's value are of the goal's value, or all are known."""
+    told = words(" ".join(token.text for token in value))
+    return 2 * sum(word in wanted for word in told) >= len(told) or (bool(told) and all(known.word(word) for word in told) and len(told) == 1)
 
 
 def _numbers(tokens: Sequence[Token]) -> Iterator[tuple[int, str, float]]:
@@ -559,7 +590,7 @@ def ranks_things(goal: Goal) -> bool:
 
 
 def _is_superlative(norm: str) -> bool:
-    return (len(norm) > 4 and norm.endswith("est") and norm not in ("request", "forest", "guest", "interest", "latest-")) or norm in RANKED or norm.startswith(("best-", "most-"))
+    return (len(norm) > 4 and norm.endswith("est") and norm not in ("request", "forest", "guest", "interest", "latest-")) or norm in RANKED or ("-" in norm and norm != norm.partition("-")[0] and _is_superlative(norm.partition("-")[0]))
 
 
 def _other_rank(tokens: Sequence[Token], topic: Topic) -> str:
@@ -622,9 +653,28 @@ def _degrees(norms: Sequence[str]) -> list[str]:
     return found
 
 
-def _other_side(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> str:
+def _other_most(tokens: Sequence[Token], topic: Topic) -> str:
+    """Another thing of which there is "the most" than the goal asks."""
+    if "most" not in topic.goal.words and "fewest" not in topic.goal.words and "least" not in topic.goal.words:
+        return ""
+    for one, two in zip(tokens, tokens[1:], strict=False):
+        if one.norm in ("most", "fewest") and two.kind == "word" and stem(two.norm) != two.norm and not topic.goal.knows(two.norm):
+            return f"{one.text} {two.text}"
+    return ""
+
+
+def _opens(tokens: Sequence[Token], index: int) -> bool:
+    return all(token.kind == "mark" or token.norm in ("and", "but", "while") for token in tokens[:index])
+
+
+def _other_side(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic, *, is_row: bool) -> str:
     """The other side of a contrast that the goal makes: forks for stars, "assigned" for "opened"."""
-    said = {form: token.text for index, token in enumerate(tokens) if token.kind in ("word", "echo") and not denied[index] for form in (token.norm, stem(token.norm))}
+    said = {
+        form: token.text
+        for index, token in enumerate(tokens)
+        if token.kind == "word" and not denied[index] and (is_row or token.text.islower() or _opens(tokens, index))
+        for form in (token.norm, stem(token.norm))
+    }
     if not topic.excluded.isdisjoint(said) and _EXCLUDING.isdisjoint(token.norm for token in tokens) and "non" not in said:
         return said[next(iter(topic.excluded & said.keys()))]
     if not _EXCLUDING.isdisjoint(token.norm for token in tokens):
@@ -651,6 +701,14 @@ def _one_of_joined(tokens: Sequence[Token], topic: Topic, *, has_other: bool) ->
     return ""
 
 
+def _joins_unknown_name(tokens: Sequence[Token], known: Known) -> bool:
+    return any(
+        _is_unknown_name(one, known) or _is_unknown_name(two, known)
+        for one, joint, two in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if joint.norm == "and"
+    )
+
+
 def _is_unknown_name(token: Token, known: Known) -> bool:
     return token.kind == "word" and token.text[0].isupper() and token.norm not in FUNCTION | FIELDS and not known.word(token.norm)
 
@@ -675,6 +733,10 @@ def _another(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> s
             return token.text
         if stem(token.norm) in _STEPS and following in ("before", "after", "earlier", "later") and before in ("the", "a", "one"):
             return f"{token.text} {following}"
+        if token.norm == "elsewhere" and "elsewhere" not in topic.goal.words:
+            return token.text
+        if token.norm in ("previous", "preceding") and topic.goal.knows(following) and not topic.goal.knows(token.norm):
+            return f"{token.text} {following}"
         if token.norm in ("previous", "preceding", "following") and (stem(following) in _STEPS or (topic.rank and following in ("one", "commit", "order"))):
             return f"{token.text} {following}"
         if token.norm.endswith("er") and following in ("one", "ones", "1") and topic.rank and before in ("a", "an", "the", "") and not topic.has_choice and token.norm not in ("other",):
@@ -684,6 +746,10 @@ def _another(tokens: Sequence[Token], denied: Sequence[bool], topic: Topic) -> s
         if token.norm == "alone" and topic.goal.words & JOINT:
             return token.text
     return ""
+
+
+def _first_word(tokens: Sequence[Token], clause: Sequence[int]) -> int:
+    return next((index for index in clause if tokens[index].kind != "mark" and tokens[index].norm not in _CONTRASTING), -1)
 
 
 def _other_name(
@@ -696,7 +762,7 @@ def _other_name(
     inside = set(clause)
     always = not kinds or _points_back(sentence, clause)
     first = next((index for index in clause if _is_claim(tokens[index], kinds)), clause[-1] + 1 if always else -1)
-    if first < 0:
+    if first < 0 and not topic.is_of_person:
         return ""
     is_same = any(_is_mentioned(tokens[index], topic) for index in clause)
     said = _words_of([tokens[index] for index in clause])
@@ -713,6 +779,8 @@ def _other_name(
         if governor in topic.roles and topic.roles[governor].isdisjoint(said):
             return name
         if is_same:
+            continue
+        if first < 0 and not (start == _first_word(tokens, clause) and end < len(tokens) and tokens[end].norm in COPULAS):
             continue
         is_subject = governor not in PREPOSITIONS and end < len(tokens) and (tokens[end].norm in AUXILIARIES or tokens[end].norm in ":,")
         if governor in _GOVERNING or (is_subject and topic.has_names) or (start < first and governor != "by" and not is_named and topic.has_names):

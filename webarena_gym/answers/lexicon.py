@@ -234,6 +234,8 @@ CONTRASTS = tuple(
         "director directed|actor actress starring|author novelist|producer|composer|screenwriter",
         "closes until till closing close|opens",
         "expire expires expired expiry expiration due deadline|starts started start|granted got joined added",
+        "place placed ordered purchased created|shipped dispatched|invoiced|refunded|delivered",
+        "regular original|special sale reduced discounted",
         "pending|processing|complete completed|closed|canceled|hold|fraud",
         "open opened|closed|merged",
         "approved|pending",
@@ -251,3 +253,11 @@ RETRACTIONS = frozenset(
         "i miscounted", "i confused", "i mixed", "i mistook", "no wait", "strike that", "forget that", "forget it", "ignore that", "disregard that", "i counted", "pardon me", "forgive me", "i misspoke",
     )
 )  # fmt: skip
+# Names of fields for the same kind of thing.
+ALIASES = {
+    **dict.fromkeys(("user", "member", "customer", "buyer", "client", "person", "director"), "person"),
+    **dict.fromkeys(("product", "item", "article"), "product"),
+    **dict.fromkeys(("place", "location", "venue"), "place"),
+    **dict.fromkeys(("forum", "subreddit", "community"), "forum"),
+    **dict.fromkeys(("project", "repository", "repo"), "project"),
+}

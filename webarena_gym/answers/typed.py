@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from math import isclose
 
 from webarena_gym.answers.goal import Goal
-from webarena_gym.answers.lexicon import COPULAS, FIELDS, FUNCTION, INEXACT, MEASURES, SAME_KIND, SOURCES, TRAVEL, word_set
+from webarena_gym.answers.lexicon import COPULAS, FIELDS, FUNCTION, INEXACT, KINDS, MEASURES, SAME_KIND, SOURCES, TRAVEL, word_set
 from webarena_gym.answers.references import Part
 from webarena_gym.answers.scopes import Known, concludes, corrects, is_dash, names, negated
 from webarena_gym.answers.sentences import Sentence, Token, fold, stem
@@ -332,10 +332,10 @@ def _is_other_plural(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
     return (
         base != word
         and tokens[index + 1].text.islower()
-        and not goal.knows(word)
+        and base not in goal.counted
         and word not in FUNCTION
-        and base not in FIELDS
-        and word not in FIELDS
+        and (goal.knows(word) or not any(known[:4] == word[:4] for known in goal.words))
+        and base not in KINDS
         and base not in _NOT_NOUNS
     )
 
