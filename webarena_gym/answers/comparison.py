@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from webarena_gym.answers.about import about_asked, ranks_things, read_topic, without_other_records
+from webarena_gym.answers.about import about_asked, without_other_records
 from webarena_gym.answers.goal import Goal, options, read_goal
-from webarena_gym.answers.lexicon import FIELDS, FUNCTION, TRAVEL
+from webarena_gym.answers.lexicon import FUNCTION, TRAVEL
 from webarena_gym.answers.markup import Line, lines
 from webarena_gym.answers.polarity import claims_not_available, read_polarity, says_not_available
 from webarena_gym.answers.records import without_other_fields
 from webarena_gym.answers.references import Asked, Part, Reference, readings
 from webarena_gym.answers.scopes import Known, is_doubtful, is_identifier, negated
 from webarena_gym.answers.sentences import Pattern, Sentence, Token, fold, pattern, sentences, words
-from webarena_gym.answers.subjects import other_subject
 from webarena_gym.answers.texts import check_texts
+from webarena_gym.answers.topic import ranks_things, read_topic
 from webarena_gym.answers.typed import (
     Candidate,
     candidates,
@@ -29,7 +29,6 @@ from webarena_gym.answers.typed import (
 )
 from webarena_gym.answers.values import Amount, read
 
-_SAID_OF = re.compile(r"([A-Z][\w'.&-]*(?: [A-Z0-9][\w'.&-]*)+) is ")
 _LONGEST_CLAIM = 400  # words; a longer text is a page or a dump, unless it marks its answer
 _RANKS = ("second", "third", "fourth", "fifth", "sixth")
 _RANK = re.compile(r"(?:^|; )(?:rank|place|position|no\.?|nr\.?|#)(?: [a-z ]{1,30})?: (\d{1,2})\.?(?=;|$)", re.IGNORECASE)
@@ -60,20 +59,7 @@ def compare(reference: str, answer: str, intent: str = "", asked: Asked | None =
         for wanted in readings(reference, goal, asked)
     ]
     right = next((finding for finding in tried if finding.is_right), None)
-    subject = _foreign_subject(answer, reference, goal, asked) if right else ""
-    return Finding(False, f"it is claimed of {subject!r}") if subject else right or tried[-1]
-
-
-def _foreign_subject(answer: str, reference: str, goal: Goal, asked: Asked) -> str:
-    """The name of several words that an answer says to be the reference, if neither the goal nor the task speaks of it."""
-    match = _SAID_OF.match(answer.strip()[:_LONGEST_CLAIM])
-    if not match or not answer.strip()[match.end() :].startswith(reference.strip()):
-        return ""
-    told, wanted = words(match[1]), words(reference)
-    is_known = goal.names(told) or all(goal.knows(word) or word in FIELDS or word in FUNCTION for word in told)
-    is_part = any(wanted[start : start + len(told)] == told for start in range(len(wanted)))
-    is_about = any(set(told) <= set(words(name)) for name in asked.about or ())
-    return "" if is_known or is_part or is_about else match[1]
+    return right or tried[-1]
 
 
 def _chosen(found: list[Line], goal: Goal) -> list[Line]:
@@ -258,9 +244,6 @@ def _parts(wanted: Reference, region: list[Sentence], goal: Goal, asked: Asked) 
         if why:
             return Finding(False, why)
         agreed.append(", ".join(wanted.parts[index // 2].source for index in texts))
-    other = other_subject(region, goal, known, frozenset(kinds))
-    if other:
-        return Finding(False, f"it is claimed of {other!r}")
     if settled:
         foreign = foreign_names(region, settled, known, is_closed=asked.about is not None)
         if foreign:

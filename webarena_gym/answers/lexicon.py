@@ -213,13 +213,17 @@ STREETS = {
 ORDINALS = {
     word: place
     for place, word in enumerate(
-        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"], start=1
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"],
+        start=1,
     )
 }
 RANKED = word_set("most least best worst first last top")  # superlatives that do not end in "est"
 JOINT = word_set("together altogether sum both total combined differ difference overall two pair jointly")
 BOUNDS = (
-    frozenset(tuple(text.split()) for text in ("at most", "within", "up to", "below", "under", "fewer than", "less than", "before", "until")),
+    frozenset(
+        tuple(text.split())
+        for text in ("at most", "within", "up to", "below", "under", "fewer than", "less than", "before", "until")
+    ),
     frozenset(tuple(text.split()) for text in ("at least", "beyond", "over", "above", "more than", "after", "since")),
 )
 # Sets of words of which a thing has one at a time: by saying another one, an answer speaks of another thing.

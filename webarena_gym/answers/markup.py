@@ -81,7 +81,9 @@ _YAML = re.compile(
 _YAML_ITEM = re.compile(r" {0,20}- +(.{1,300})$")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}(?:,[A-Za-z][A-Za-z_ ]{0,30}){1,12}")
 _PAIRS = re.compile(r"[a-z][a-z_]{0,30}: [^,:;]{1,100}(?:, [a-z][a-z_]{0,30}: [^,:;]{1,100}){1,12}")
-_LABELLED_PAIRS = re.compile(r"[A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}(?:; [A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}){1,12}\.?")
+_LABELLED_PAIRS = re.compile(
+    r"[A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}(?:; [A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}){1,12}\.?"
+)
 _WITHOUT = re.compile(r"\bw/o(?= )")
 _XML_FIELD = re.compile(r"<([a-z]\w{0,30})(?: [^<>]{1,200})?>([^<>]{1,300})</|\s([a-z]\w{0,30})=\"([^\"<>]{1,300})\"")
 _HTML = word_set("b i p a u em strong br li td th tr div span code h1 h2 h3 h4 ul ol class href style id")
@@ -252,7 +254,9 @@ def _from_yaml(rows: list[str]) -> Iterator[Line]:
             parents.append((depth, at))
         elif value not in ("null", "~"):
             listed = value[1:-1].replace(", ", "; ") if value.startswith("[") and value.endswith("]") else value
-            yield from _fields({at: listed.strip("\"'")}, parents[-1][1].replace("_", " ") if parents and not _answer_number(at) else "")
+            yield from _fields(
+                {at: listed.strip("\"'")}, parents[-1][1].replace("_", " ") if parents and not _answer_number(at) else ""
+            )
 
 
 def _loads(text: str) -> Any:

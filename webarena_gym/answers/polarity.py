@@ -183,7 +183,10 @@ def claims_not_available(sentences: Sequence[Sentence], goal: Goal) -> str:
     for sentence in sentences:
         if sentence.is_question:
             continue
-        if (said and (_takes_back(sentence) or (corrects(sentence) == 0 and not says_not_available(sentence, negated(sentence))))) or _corrects_itself(sentence, goal):
+        if (
+            said
+            and (_takes_back(sentence) or (corrects(sentence) == 0 and not says_not_available(sentence, negated(sentence))))
+        ) or _corrects_itself(sentence, goal):
             return "N/A is taken back"
         flags = negated(sentence, after_colon=False)
         places = says_not_available(sentence, flags)

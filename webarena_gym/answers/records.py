@@ -71,9 +71,9 @@ def _parts_in(each: _Field, said: Sequence[Sentence], parts: Sequence[Part]) -> 
             if part.value is None:
                 if token.kind == "ref" and token.ref // 2 == place:
                     held.add(place)
-            elif token.value is not None and token.value.amount in (part.value.amount, *_bare(part)):
-                held.add(place)
-            elif part.kind == "code" and token.text.lstrip("0#") == str(part.value.amount).lstrip("0"):
+            elif (token.value is not None and token.value.amount in (part.value.amount, *_bare(part))) or (
+                part.kind == "code" and token.text.lstrip("0#") == str(part.value.amount).lstrip("0")
+            ):
                 held.add(place)
     return held
 

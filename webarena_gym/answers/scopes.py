@@ -11,8 +11,8 @@ from webarena_gym.answers.lexicon import (
     CONCLUDING,
     CONCLUDING_PAIRS,
     COPULAS,
-    DETERMINERS,
     CORRECTIONS,
+    DETERMINERS,
     EXCLUDED_BY_BUT,
     FIELD_QUALIFIERS,
     FIELDS,
@@ -135,11 +135,7 @@ def negated(sentence: Sentence, *, after_colon: bool = True) -> list[bool]:
 def _denies_following(tokens: Sequence[Token], index: int) -> bool:
     """Whether a clause of denial before a colon is said of the texts behind it: "None of these is near enough: X"."""
     following = next((token for token in tokens[index + 1 :] if token.kind != "mark" and token.norm not in DETERMINERS), None)
-    return (
-        following is not None
-        and following.kind == "ref"
-        and any(token.norm in AUXILIARIES for token in tokens[:index])
-    )
+    return following is not None and following.kind == "ref" and any(token.norm in AUXILIARIES for token in tokens[:index])
 
 
 def _refers_on(tokens: Sequence[Token], index: int) -> bool:

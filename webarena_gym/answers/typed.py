@@ -9,7 +9,18 @@ from dataclasses import dataclass
 from math import isclose
 
 from webarena_gym.answers.goal import Goal
-from webarena_gym.answers.lexicon import COPULAS, FIELDS, FUNCTION, INEXACT, KINDS, MEASURES, SAME_KIND, SOURCES, TRAVEL, word_set
+from webarena_gym.answers.lexicon import (
+    COPULAS,
+    FIELDS,
+    FUNCTION,
+    INEXACT,
+    KINDS,
+    MEASURES,
+    SAME_KIND,
+    SOURCES,
+    TRAVEL,
+    word_set,
+)
 from webarena_gym.answers.references import Part
 from webarena_gym.answers.scopes import Known, concludes, corrects, is_dash, names, negated
 from webarena_gym.answers.sentences import Sentence, Token, fold, stem
@@ -101,7 +112,9 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
                 "within" in goal.words and sentence.tokens[index - 1].norm == "to"
             )
             candidate.other_label = _has_other_label(sentence, index, clauses, goal)
-            is_offered_any |= is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
+            is_offered_any |= (
+                is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
+            )
             (bare if is_bare_number else found).append(candidate)
     live = [each for each in found if not each.is_aside]
     if not is_offered_any and (len(live) >= max(1, len(wanted)) or not bare):
@@ -312,7 +325,12 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         (following and (text, following[0]) in goal.pairs and following[0] not in FUNCTION)
         or (before not in FUNCTION and before not in ("", ",", ":", "=") and (before, text) in goal.pairs)
         or ((before, text) in goal.pairs and following and (text, following[0]) in goal.pairs)
-        or (is_count and noun and goal.counted and _names_other(noun, goal, is_other_plural=_is_other_plural(tokens, index, goal)))
+        or (
+            is_count
+            and noun
+            and goal.counted
+            and _names_other(noun, goal, is_other_plural=_is_other_plural(tokens, index, goal))
+        )
     ):
         candidate.strength = 0
     candidate.is_bare = not noun
@@ -340,7 +358,9 @@ def _is_other_plural(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
     )
 
 
-_NOT_NOUNS = word_set("entry result match hit record row unit time other them such so this thus as plus minus is was has across")
+_NOT_NOUNS = word_set(
+    "entry result match hit record row unit time other them such so this thus as plus minus is was has across"
+)
 
 
 def _names_other(noun: list[str], goal: Goal, *, is_other_plural: bool) -> bool:
