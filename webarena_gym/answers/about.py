@@ -25,6 +25,8 @@ from webarena_gym.answers.sentences import Sentence
 from webarena_gym.answers.things import compared_with, other_mark, other_name, other_noun, other_quotation, other_title
 from webarena_gym.answers.topic import Topic, is_mentioned
 
+_DONE = word_set("success successful succeeded done ok finished")  # what an answer says of its own work
+_SHORT = 8  # tokens of a field that names a thing
 _RELATIVE = word_set("which who that whose")
 
 
@@ -48,6 +50,17 @@ def without_other_records(
                 continue
         kept.append(sentence)
     return kept, other
+
+
+def other_field(said: Sequence[Sentence], topic: Topic, known: Known, kinds: frozenset[str]) -> str:
+    """Return the other thing that a short field beside a marked answer names: {"order": "258", "answer": "$5.00"}; empty without one."""
+    for sentence in said:
+        is_alone = sum(each.at == sentence.at for each in said[: _SHORT * _SHORT]) == 1
+        if sentence.kind == "row" and is_alone and len(sentence.tokens) <= _SHORT and sentence.tokens[-1].norm not in _DONE:
+            why = _identity(sentence, range(len(sentence.tokens)), topic, known, kinds)
+            if why:
+                return why
+    return ""
 
 
 def about_asked(said: Sequence[Sentence], topic: Topic, known: Known, kinds: frozenset[str]) -> tuple[list[Sentence], str]:

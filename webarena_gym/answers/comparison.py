@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from webarena_gym.answers.about import about_asked, without_other_records
+from webarena_gym.answers.about import about_asked, other_field, without_other_records
 from webarena_gym.answers.goal import Goal, options, read_goal
 from webarena_gym.answers.lexicon import FUNCTION, TRAVEL
 from webarena_gym.answers.markup import Line, lines
@@ -93,6 +93,13 @@ def _compare_all(wanted: Reference, found: Sequence[Line], goal: Goal, asked: As
     """Compare each of the answers that an answer marks as such, all of which must be right, or else the whole."""
     marked = sorted((line for line in found if line.answer), key=_answer_of)
     parts = [list(group) for _, group in groupby(marked, _answer_of)]
+    beside = [line for line in found if line.kind == "row" and not line.answer and line.text] if marked else []
+    if beside and wanted.kind not in ("na", "pairs"):
+        said = sentences(beside, [part.pattern for part in wanted.parts for _ in range(2)], [], goal.phrases)
+        topic = read_topic(goal, asked, wanted.source, kind=wanted.kind, is_ordered=wanted.ordered)
+        other = other_field(said, topic, _known(wanted, goal, asked), frozenset(part.kind for part in wanted.parts))
+        if other:
+            return Finding(False, f"it is claimed of {other!r}")
     findings = [_compare_part(wanted, part, goal, asked) for part in parts or [list(found)]]
     return next((finding for finding in findings if not finding.is_right), findings[0])
 
