@@ -6,45 +6,33 @@ is tuned on these tasks. A run that was stopped is resumed. The last line is one
 bootstrap over tasks and seeds.
 """
 
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import torch
+
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift
-from agents.evaluation.intervals import pooled
-from agents.evaluation.intervals import wilson
+from agents.evaluation.intervals import paired_lift, pooled, wilson
 from agents.methods.grpo import GRPOSettings
 from agents.models.checkpoints import agent_record
 from agents.rollouts.settings import RolloutSettings
-from agents.settings import build
-from agents.settings import flatten
-from agents.settings import lasting
-from agents.settings import parse_settings
+from agents.settings import build, flatten, lasting, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as clone
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
-from benchmarks.playing import MAX_STEPS
-from benchmarks.playing import ResultSettings
-from benchmarks.playing import claim
-from benchmarks.playing import hand_over
-from benchmarks.playing import measure
-from benchmarks.playing import play
-from benchmarks.playing import rewards
-from benchmarks.playing import side_by_side
-from benchmarks.playing import some
+from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from pathlib import Path
-from statistics import mean
-from typing import Any
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
-import json
-import os
-import sys
-import torch
 
 QUICK: dict[str, Any] = {
     "cloning_minutes": 2.0,

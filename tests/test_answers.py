@@ -586,6 +586,75 @@ def test_the_development_wordings_are_judged():
     assert len(accepted) <= ACCEPTED * len(said[False]), accepted[:20]
 
 
+# What tells the asked thing from others: (reference, another value, goal, slots, the goal's thing, another thing, its noun).
+THINGS = [
+    ("$46.50", "$60.00", "What was the total of order number 000000131?", {"number": "000000131"}, "order 000000131", "order 000000964", "order"),
+    ("59", "61", "How many reviews did the shop receive in November 2023?", {"month": "November 2023"}, "November 2023", "May 2018", "month"),
+    ("Apache License 2.0", "MIT License", "Under which license is royebrez-atlas published?", {"project": "royebrez-atlas"},
+     "royebrez-atlas", "blue-kettle", "project"),
+    ("13", "14", "How many submissions does the forum Gardening have?", {"forum": "Gardening"}, "the forum Gardening", "the forum Knitting", "forum"),
+    ("7,174", "9,120", "How many people live in Kestuhan?", {"town": "Kestuhan"}, "Kestuhan", "Brewisuth", "town"),
+    ("$18.50", "$20.00", "What is the regular price of the product with the SKU TG-04525?", {"sku": "TG-04525"}, "TG-04525", "XY-00417", "sku"),
+    ("Wholesale", "General", "Which group does the customer with the e-mail address ann@example.com belong to?", {"email": "ann@example.com"},
+     "ann@example.com", "bo@example.org", "email"),
+    ("March 5, 2023", "April 6, 2022", "On what date was Emma Lopez born?", {"person": "Emma Lopez"}, "Emma Lopez", "Bo Chen", "person"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("reference", "other", "goal", "slots", "thing", "another", "noun"), THINGS)
+def test_a_claim_about_another_thing_is_no_answer(reference, other, goal, slots, thing, another, noun):
+    asked = Asked(slots=tuple(slots.items()))
+
+    def judged(answer):
+        return compare(reference, answer, goal, asked).is_right
+
+    bare, bare_other = (
+        thing.removeprefix("order ").removeprefix("the forum "),
+        another.removeprefix("order ").removeprefix("the forum "),
+    )
+    of_this, of_other = f"For {thing} it is {{}}.", f"For {another} it is {{}}."
+    record = '{{"{}": "{}", "result": "{}"}}'
+    assert judged(of_this.format(reference))
+    assert not judged(of_other.format(reference))
+    assert judged(f"{of_this.format(reference)} {of_other.format(other)}")
+    assert judged(f"{of_other.format(other)} {of_this.format(reference)}")
+    assert not judged(f"{of_this.format(other)} {of_other.format(reference)}")
+    assert judged(record.format(noun, bare, reference))
+    assert not judged(record.format(noun, bare_other, reference))
+    assert not judged(f"{noun}: {bare_other}\nresult: {reference}")
+
+
+@pytest.mark.parametrize(
+    ("goal", "right", "wrong"),
+    [
+        ("Which post has the most comments? Give its title.", "most comments", "fewest comments"),
+        ("What is the title of the latest commit?", "latest commit", "oldest commit"),
+        ("What is the title of the second latest commit?", "second latest", "third latest"),
+        ("Which town has the largest population?", "largest", "smallest"),
+        ("What is the name of the director of the film?", "director", "leading actor"),
+        ("Who is the issue assigned to? Give the full name.", "assigned to", "opened by"),
+    ],
+)
+def test_another_attribute_is_no_answer(goal, right, wrong):
+    for told, is_right in ((right, True), (wrong, False)):
+        assert compare("Ann Lee", f"{told}: Ann Lee", goal).is_right == is_right
+        assert (
+            compare(
+                "Ann Lee",
+                f"{right}: {'Ann Lee' if is_right else 'Bo Chen'}; {wrong}: {'Bo Chen' if is_right else 'Ann Lee'}",
+                goal,
+            ).is_right
+            == is_right
+        )
+
+
+def test_slots_are_read_and_checked():
+    assert read_asked({"slots": {"forum": "food"}}).slots == (("forum", "food"),)
+    for wrong in ({"forum": 5}, ["food"], "food"):
+        with pytest.raises(ValueError, match="slots"):
+            read_asked({"slots": wrong})
+
+
 HEAVY = [
     "a/", "1h ", "1", "1,", "\n", " ", "*", "_", "`", "\\", "{", "[", "(", "|", "$1 ", "a@", "a.", "one two ", "hundred and ", "The answer is 5. ", "<a ",
     "[a](", "may ", "1:", "http://a", "a.b@c.", "\u2605", "Red, ", "It is Red or not. ", '{"a":', "Answer: ", "?", "\\boxed{", "1-1-", "- a\n", "|a|\n", "- ",

@@ -1,40 +1,30 @@
 """Other layouts re-shape pages, and leave every way through them open."""
 
+import pickle
 from collections import defaultdict
 from urllib.parse import unquote
+
+import gymnasium
+import pytest
+from werkzeug.test import Client
+
 from webarena_gym import tasks as task_suite
-from webarena_gym.actions import Action
-from webarena_gym.actions import Kind
+from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers import forms
-from webarena_gym.browsers.document import Document
-from webarena_gym.browsers.document import SavedDocument
+from webarena_gym.browsers.document import Document, SavedDocument
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import write
 from webarena_gym.pages import dom
-from webarena_gym.pages.labels import Labels
-from webarena_gym.pages.labels import MAX_LABEL
+from webarena_gym.pages.labels import MAX_LABEL, Labels
 from webarena_gym.pages.reading import clean
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.kit.sessions import COOKIE
-from webarena_gym.sites.layout import Layout
-from webarena_gym.sites.layout import PLAIN
-from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.layout.wording import Wording
-from webarena_gym.sites.layout.wording import table
-from webarena_gym.sites.world import load_site
-from webarena_gym.sites.world import load_world
-from webarena_gym.tasks.template import Draw
-from webarena_gym.tasks.template import Sampler
-from webarena_gym.tasks.template import Template
-from webarena_gym.tasks.template import at_url
-from webarena_gym.tasks.template import choose
-from webarena_gym.tasks.template import click
+from webarena_gym.sites.layout import PLAIN, Layout, layout_of
+from webarena_gym.sites.layout.wording import Wording, table
+from webarena_gym.sites.world import load_site, load_world
+from webarena_gym.tasks.template import Draw, Sampler, Template, at_url, choose, click
 from webarena_gym.tools.audit import replay
-from werkzeug.test import Client
-import gymnasium
-import pickle
-import pytest
 
 TRAINING, HELD_OUT = (1, 2, 7), (1000, 1003, 1005)
 PATHS = {

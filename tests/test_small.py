@@ -1,14 +1,14 @@
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
 from agents.models import small
 from agents.models.checkpoints import save_agent
 from agents.settings import build
 from agents.train_bc import BCSettings
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.tiny import tiny_model
-from transformers import AutoModelForCausalLM
-from transformers import AutoTokenizer
-import pytest
-import torch
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,13 @@ def test_no_text_is_right_and_wrong(half):
         assert not both, some_task.task_id
 
 
+@pytest.mark.parametrize("text", ["$12.50", "**$12.50**", " $12.50. ", "It cost $12.50."])
+def test_a_wrong_wording_that_comes_out_right_is_left_out(monkeypatch, text):
+    held = [(True, "sentences", "It cost {{ answer }}."), (False, "near", text), (False, "near", "{{ wrong[0] }}")]
+    monkeypatch.setattr(wordings, "_corpus", lambda _: {"t": held})
+    assert texts(task()) == ["It cost $12.50.", "$13.50"]
+
+
 def test_the_halves_are_different():
     one, other = (
         {source for entries in wordings._corpus(half).values() for _, _, source in entries if len(source) > 60}

@@ -3,37 +3,28 @@
 Run `python -m agents.demonstrations --help`.
 """
 
-from agents.data.prompts import Style
-from agents.data.thoughts import Moment
-from agents.data.thoughts import Reading
-from agents.data.thoughts import Thoughts
-from agents.data.thoughts import read
-from agents.data.thoughts import write_thought
-from agents.settings import ENV_ID
-from agents.settings import EnvSettings
-from collections.abc import Iterable
-from collections.abc import Iterator
-from collections.abc import Mapping
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any, NamedTuple
+
+import gymnasium
 from tqdm import tqdm
-from typing import Any
-from typing import NamedTuple
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.data.prompts import Style
+from agents.data.thoughts import Moment, Reading, Thoughts, read, write_thought
+from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
-from webarena_gym.episode.history import Turn
-from webarena_gym.episode.history import compress
+from webarena_gym.episode.history import Turn, compress
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Expert
-from webarena_gym.tasks import Task
+from webarena_gym.tasks import Expert, Task
 from webarena_gym.tasks.expert import Choice
 from webarena_gym.tasks.suite import PARTS
-import gymnasium
-import json
-import re
-import webarena_gym  # noqa: F401 - registers the env
 
 Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")

@@ -3,46 +3,32 @@
 The algorithms are the libraries'; the policy networks and the loop around `learn` are of this package. It needs the extra `baselines`.
 """
 
-from agents.data.demonstrations import draw_tasks
-from agents.models.checkpoints import AGENT
-from agents.models.checkpoints import agent_record
-from agents.models.checkpoints import claim
-from agents.rollouts.policies import Request
-from agents.rollouts.policies import look_behind
-from agents.sb3 import CandidateActions
-from agents.sb3 import Reader
-from agents.sb3.networks import CandidatePolicy
-from agents.sb3.networks import CandidateScorer
-from agents.sb3.networks import MaskableCandidatePolicy
-from agents.settings import ENV_ID
-from agents.settings import EnvSettings
-from agents.settings import MayChange
-from agents.settings import RunSettings
-from agents.settings import TaskSettings
-from agents.settings import lasting
-from agents.training.metrics import BAR
-from agents.training.metrics import Metrics
-from agents.training.metrics import read_metrics
+import json
+import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
+
+import gymnasium
+import numpy
+import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.vec_env import DummyVecEnv
-from stable_baselines3.common.vec_env import VecMonitor
+from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 from tqdm import tqdm
-from typing import Any
-from typing import Literal
+
+from agents.data.demonstrations import draw_tasks
+from agents.models.checkpoints import AGENT, agent_record, claim
+from agents.rollouts.policies import Request, look_behind
+from agents.sb3 import CandidateActions, Reader
+from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
+from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
+from agents.training.metrics import BAR, Metrics, read_metrics
 from webarena_gym.tasks import Task
-import gymnasium
-import json
-import numpy
-import time
-import torch
 
 MODEL = "model.zip"
 

@@ -3,22 +3,18 @@
 The process group of `torch.distributed` is made outside: by Ray Train (`agents.cluster`) or torchrun. One process needs none.
 """
 
-from agents.data.tokens import Sample
-from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from torch import Tensor
-from torch import distributed
-from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import MixedPrecisionPolicy
-from torch.distributed.fsdp import fully_shard
-from torch.distributed.tensor import DTensor
-from torch.distributed.tensor import distribute_tensor
-from transformers import PreTrainedModel
-from typing import Any
-from typing import TypeVar
+from typing import Any, TypeVar
+
 import torch
+from torch import Tensor, distributed, nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.distributed.tensor import DTensor, distribute_tensor
+from transformers import PreTrainedModel
+
+from agents.data.tokens import Sample
 
 T = TypeVar("T")
 

@@ -5,15 +5,17 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
+from webarena_gym.answers.about import about_asked, other_field, without_other_records
 from webarena_gym.answers.goal import Goal, options, read_goal
-from webarena_gym.answers.lexicon import FIELDS, FUNCTION, TRAVEL
+from webarena_gym.answers.lexicon import FUNCTION, TRAVEL
 from webarena_gym.answers.markup import Line, lines
 from webarena_gym.answers.polarity import claims_not_available, read_polarity, says_not_available
+from webarena_gym.answers.records import without_other_fields
 from webarena_gym.answers.references import Asked, Part, Reference, readings
 from webarena_gym.answers.scopes import Known, is_doubtful, is_identifier, negated
 from webarena_gym.answers.sentences import Pattern, Sentence, Token, fold, pattern, sentences, words
-from webarena_gym.answers.subjects import other_subject
 from webarena_gym.answers.texts import check_texts
+from webarena_gym.answers.topic import ranks_things, read_topic
 from webarena_gym.answers.typed import (
     Candidate,
     candidates,
@@ -27,10 +29,10 @@ from webarena_gym.answers.typed import (
 )
 from webarena_gym.answers.values import Amount, read
 
-_SAID_OF = re.compile(r"([A-Z][\w'.&-]*(?: [A-Z0-9][\w'.&-]*)+) is ")
 _LONGEST_CLAIM = 400  # words; a longer text is a page or a dump, unless it marks its answer
 _RANKS = ("second", "third", "fourth", "fifth", "sixth")
 _RANK = re.compile(r"(?:^|; )(?:rank|place|position|no\.?|nr\.?|#)(?: [a-z ]{1,30})?: (\d{1,2})\.?(?=;|$)", re.IGNORECASE)
+_STEP = re.compile(r"(?:I|We|Open|Go|Sort|Click|Find|Search|Look|Check|Filter|Compare|Count|So|Then|Log|Visit|Read)\b")
 _SHORTEST_CODE = 5
 _LONGEST_WORD = 20  # characters, on average
 _MOST_VALUES = 40  # in an answer to a question for one
@@ -57,20 +59,7 @@ def compare(reference: str, answer: str, intent: str = "", asked: Asked | None =
         for wanted in readings(reference, goal, asked)
     ]
     right = next((finding for finding in tried if finding.is_right), None)
-    subject = _foreign_subject(answer, reference, goal, asked) if right else ""
-    return Finding(False, f"it is claimed of {subject!r}") if subject else right or tried[-1]
-
-
-def _foreign_subject(answer: str, reference: str, goal: Goal, asked: Asked) -> str:
-    """The name of several words that an answer says to be the reference, if neither the goal nor the task speaks of it."""
-    match = _SAID_OF.match(answer.strip()[:_LONGEST_CLAIM])
-    if not match or not answer.strip()[match.end() :].startswith(reference.strip()):
-        return ""
-    told, wanted = words(match[1]), words(reference)
-    is_known = goal.names(told) or all(goal.knows(word) or word in FIELDS or word in FUNCTION for word in told)
-    is_part = any(wanted[start : start + len(told)] == told for start in range(len(wanted)))
-    is_about = any(set(told) <= set(words(name)) for name in asked.about or ())
-    return "" if is_known or is_part or is_about else match[1]
+    return right or tried[-1]
 
 
 def _chosen(found: list[Line], goal: Goal) -> list[Line]:
@@ -81,6 +70,9 @@ def _chosen(found: list[Line], goal: Goal) -> list[Line]:
         places = [int(match[1]) for _, match in ranked if match]
         if sorted(places) == list(range(1, len(places) + 1)) and rank in places:
             return [line for line in found if line.kind != "row" or line is ranked[places.index(rank)][0]]
+    numbered = [line for line in found if line.number]
+    if _is_ranking(numbered) and ranks_things(goal):
+        return [line for line in found if not line.number or line.number == rank]
     items = [line for line in found if line.kind in ("item", "row") and line.text]
     bold = [line for line in items if line.is_bold]
     return (
@@ -88,10 +80,26 @@ def _chosen(found: list[Line], goal: Goal) -> list[Line]:
     )
 
 
+def _is_ranking(numbered: Sequence[Line]) -> bool:
+    """Whether numbered items are names one under the other, and no steps."""
+    return (
+        len(numbered) > 1
+        and [line.number for line in numbered] == list(range(1, len(numbered) + 1))
+        and not any(line.text.endswith((".", ":")) or _STEP.match(line.text) for line in numbered)
+    )
+
+
 def _compare_all(wanted: Reference, found: Sequence[Line], goal: Goal, asked: Asked) -> Finding:
     """Compare each of the answers that an answer marks as such, all of which must be right, or else the whole."""
     marked = sorted((line for line in found if line.answer), key=_answer_of)
     parts = [list(group) for _, group in groupby(marked, _answer_of)]
+    beside = [line for line in found if line.kind == "row" and not line.answer and line.text] if marked else []
+    if beside and wanted.kind not in ("na", "pairs"):
+        said = sentences(beside, [part.pattern for part in wanted.parts for _ in range(2)], [], goal.phrases)
+        topic = read_topic(goal, asked, wanted.source, kind=wanted.kind, is_ordered=wanted.ordered)
+        other = other_field(said, topic, _known(wanted, goal, asked), frozenset(part.kind for part in wanted.parts))
+        if other:
+            return Finding(False, f"it is claimed of {other!r}")
     findings = [_compare_part(wanted, part, goal, asked) for part in parts or [list(found)]]
     return next((finding for finding in findings if not finding.is_right), findings[0])
 
@@ -128,10 +136,24 @@ def _decide(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -
     if wanted.kind == "na":
         why = claims_not_available(said, goal)
         return Finding(not why, why or "N/A is claimed")
+    topic = read_topic(goal, asked, wanted.source, kind=wanted.kind, is_ordered=wanted.ordered)
+    known = _known(wanted, goal, asked)
+    kinds = frozenset(part.kind for part in wanted.parts)
+    said, why = without_other_records(said, topic, known, kinds)
+    if wanted.kind == "parts":
+        said = without_other_fields(said, wanted.parts, known)
     if any(says_not_available(sentence, negated(sentence)) for sentence in said):
         return Finding(False, "N/A is claimed")
     if any(is_doubtful(sentence) for sentence in said if not sentence.is_question):
         return Finding(False, "the answer is only supposed")
+    for region in _regions(said):
+        rest, other = about_asked(region, topic, known, kinds)
+        why = why or other
+        if _has_candidates(wanted, rest, goal):
+            break
+    else:
+        return Finding(False, f"it is claimed of {why!r}" if why else "nothing of the kind is claimed")
+    said = rest
     if wanted.kind in ("yes", "no"):
         given = read_polarity(said, goal, asked)
         words_of = " and ".join(sorted("yes" if each else "no" for each in given)) or "neither yes nor no"
@@ -162,17 +184,16 @@ def _known(wanted: Reference, goal: Goal, asked: Asked) -> Known:
     )
 
 
-def _parts(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -> Finding:
-    """Compare the typed values of each kind, and the texts."""
+def _regions(said: list[Sentence]) -> list[list[Sentence]]:
+    """Where an answer's claims may stand, the first that has some counts: behind its conclusion, or anywhere; never before a correction."""
     corrected = _from(said, last_correction(said))
-    if corrected and _says_something(corrected):
+    is_corrected = bool(corrected) and _says_something(corrected)
+    if is_corrected:
         said = corrected
     concluded = _after_conclusion(said)
-    if concluded and _has_candidates(wanted, concluded, goal):
-        return _parts_in(wanted, concluded, goal, asked)
-    if _has_candidates(wanted, said, goal):
-        return _parts_in(wanted, said, goal, asked)
-    return Finding(False, "nothing of the kind is claimed")
+    if is_corrected and any(token.kind in ("ref", "value") for sentence in concluded for token in sentence.tokens):
+        return [concluded]
+    return [concluded, said] if concluded else [said]
 
 
 def _says_something(region: Sequence[Sentence]) -> bool:
@@ -199,7 +220,7 @@ def _has_candidates(wanted: Reference, region: Sequence[Sentence], goal: Goal) -
     return True
 
 
-def _parts_in(wanted: Reference, region: list[Sentence], goal: Goal, asked: Asked) -> Finding:
+def _parts(wanted: Reference, region: list[Sentence], goal: Goal, asked: Asked) -> Finding:
     known = _known(wanted, goal, asked)
     kinds: dict[str, list[Part]] = {}
     for part in wanted.parts:
@@ -230,9 +251,6 @@ def _parts_in(wanted: Reference, region: list[Sentence], goal: Goal, asked: Aske
         if why:
             return Finding(False, why)
         agreed.append(", ".join(wanted.parts[index // 2].source for index in texts))
-    other = other_subject(region, goal, known, frozenset(kinds))
-    if other:
-        return Finding(False, f"it is claimed of {other!r}")
     if settled:
         foreign = foreign_names(region, settled, known, is_closed=asked.about is not None)
         if foreign:
@@ -456,14 +474,7 @@ def _closes_first(region: Sequence[Sentence]) -> bool:
 
 def _pairs(wanted: Reference, said: list[Sentence], goal: Goal, asked: Asked) -> Finding:
     """Compare values that each stand with a label: the name of a place, or a way of travel."""
-    regions = [
-        region
-        for region in (_after_conclusion(said), said)
-        if region and all(candidates(region, part, goal) for part in wanted.parts)
-    ]
-    if not regions:
-        return Finding(False, "nothing of the kind is claimed")
-    region = regions[0]
+    region = said
     ways = [_way_of(part.label) for part in wanted.parts]
     given: dict[int, set[object]] = {}
     for number, sentence in enumerate(region):

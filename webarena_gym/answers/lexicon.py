@@ -30,7 +30,7 @@ CONJUNCTIONS = word_set(
 )
 ADVERBS = word_set(
     "also only just now still already ever never not too very more most less least again out up down off back together today so far "
-    "indeed others other rest anything something everything altogether overall first last please thus therefore hence yes no otherwise instead else even ago later however"
+    "indeed nowhere somewhere elsewhere others other rest anything something everything altogether overall first last please thus therefore hence yes no otherwise instead else even ago later however"
 )
 POLITE = word_set("sure certainly okay ok hi hello thanks thank great done absolutely hope let happy glad welcome course good")
 CONTRACTED = frozenset(
@@ -208,4 +208,60 @@ STREETS = {
     "ct": "court",
     "sq": "square",
     "pl": "place",
+}
+
+ORDINALS = {
+    word: place
+    for place, word in enumerate(
+        ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"],
+        start=1,
+    )
+}
+RANKED = word_set("most least best worst first last top")  # superlatives that do not end in "est"
+JOINT = word_set("together altogether sum both total combined differ difference overall two pair jointly")
+BOUNDS = (
+    frozenset(
+        tuple(text.split())
+        for text in ("at most", "within", "up to", "below", "under", "fewer than", "less than", "before", "until")
+    ),
+    frozenset(tuple(text.split()) for text in ("at least", "beyond", "over", "above", "more than", "after", "since")),
+)
+# Sets of words of which a thing has one at a time: by saying another one, an answer speaks of another thing.
+CONTRASTS = tuple(
+    tuple(map(word_set, group.split("|")))
+    for group in (
+        "star starred|fork forked|watcher|branch|tag",
+        "assigned assignee assign|opened opener author created|merged merger|approved approver",
+        "review reviews|mention mentions mentioned",
+        "moderate moderates moderator|banned|subscribed subscriber",
+        "posted post wrote written author submission|commented comments commenter comment",
+        "director directed|actor actress starring|author novelist|producer|composer|screenwriter",
+        "closes until till closing close|opens",
+        "expire expires expired expiry expiration due deadline|starts started start|granted got joined added",
+        "place placed ordered purchased created|shipped dispatched|invoiced|refunded|delivered",
+        "regular original|special sale reduced discounted",
+        "pending|processing|complete completed|closed|canceled|hold|fraud",
+        "open opened|closed|merged",
+        "approved|pending",
+        "shipped sent shipping delivery|billing billed bill_to bill",
+        "best-selling bestseller|best-rated|cheapest",
+        "born birth birthplace|died death",
+        "downvote negative|upvote positive",
+        "before|after",
+    )
+)
+RETRACTIONS = frozenset(
+    tuple(text.split())
+    for text in (
+        "i meant", "i take", "i stand corrected", "let me correct", "excuse me", "hold on", "i forgot", "i missed", "i overlooked", "i misread",
+        "i miscounted", "i confused", "i mixed", "i mistook", "no wait", "strike that", "forget that", "forget it", "ignore that", "disregard that", "i counted", "pardon me", "forgive me", "i misspoke",
+    )
+)  # fmt: skip
+# Names of fields for the same kind of thing.
+ALIASES = {
+    **dict.fromkeys(("user", "member", "customer", "buyer", "client", "person", "director"), "person"),
+    **dict.fromkeys(("product", "item", "article"), "product"),
+    **dict.fromkeys(("place", "location", "venue"), "place"),
+    **dict.fromkeys(("forum", "subreddit", "community"), "forum"),
+    **dict.fromkeys(("project", "repository", "repo"), "project"),
 }

@@ -23,6 +23,7 @@ class Line(NamedTuple):
     kind: str = "text"
     answer: int = 0
     is_bold: bool = False
+    number: int = 0  # of an item in a numbered list
 
 
 _SIGNS = str.maketrans(
@@ -74,6 +75,18 @@ _CALL = re.compile(
     r"^\s*(?:\w+\(\s*(?:\w+\s*=\s*)?([\"'])(.{1,5000}?)\1\s*\)|(?:stop|exit|answer|finish|done|submit|send_msg_to_user)\s*\[(.{1,5000}?)\])\s*$",
     re.DOTALL,
 )
+_YAML = re.compile(
+    r"(?P<blank> {0,20})(?:(?P<item>- {1,3}))?(?:(?P<key>[a-z][a-z0-9_]{0,30}(?: [a-z][a-z0-9_]{0,30}){0,2}):(?:$| +(?P<value>.{1,500})$))"
+)
+_YAML_ITEM = re.compile(r" {0,20}- +(.{1,300})$")
+_HEADER = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}(?:,[A-Za-z][A-Za-z_ ]{0,30}){1,12}")
+_PAIRS = re.compile(r"[a-z][a-z_]{0,30}: [^,:;]{1,100}(?:, [a-z][a-z_]{0,30}: [^,:;]{1,100}){1,12}")
+_LABELLED_PAIRS = re.compile(
+    r"[A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}(?:; [A-Za-z]\w{0,30}(?: \w{1,30})?: [^:;.?]{1,100}){1,12}\.?"
+)
+_WITHOUT = re.compile(r"\bw/o(?= )")
+_XML_FIELD = re.compile(r"<([a-z]\w{0,30})(?: [^<>]{1,200})?>([^<>]{1,300})</|\s([a-z]\w{0,30})=\"([^\"<>]{1,300})\"")
+_HTML = word_set("b i p a u em strong br li td th tr div span code h1 h2 h3 h4 ul ol class href style id")
 _LABELLED = re.compile(
     r"(?<=[.!?;\"])\s+(?=(?:(?:so|therefore|thus|hence),?\s+)?(?:(?:the|my)\s+)?(?:final\s+|correct\s+)?(?:answer\b|finding:|tl;?dr:|verdict:|bottom\s+line:))",
     re.IGNORECASE,
@@ -105,10 +118,11 @@ def lines(text: str) -> list[Line]:
     text = _SQUARE.sub(r"square \1", text)
     text = html.unescape(unicodedata.normalize("NFKC", text.translate(_SIGNS))).translate(_SIGNS)
     text = _DASH.sub(lambda dash: "-" if len(dash.group()) == 1 else " - ", text)
+    text = _WITHOUT.sub("without", text)
     call = _CALL.match(text)
     if call:
         text = f"Answer: {call[2] or call[3]}"
-    found = [*_from_json(text)]
+    found = [*_from_json(text)] or [*_from_fields(text)]
     if not found:
         text = _TAG.sub(lambda tag: "\n" if tag[2].lower() in ("br", "p", "li", "tr", "div", "ul", "ol", "table") else "", text)
         found = [*_from_markdown(_without_latex(text))]
@@ -185,6 +199,66 @@ def _from_json(text: str) -> Iterator[Line]:
         yield from _flat(value)
 
 
+def _from_fields(text: str) -> Iterator[Line]:
+    """The lines of an answer that is YAML, CSV or XML as a whole, in the simple forms that records have."""
+    body = text.strip()
+    if len(body) > _LONGEST_JSON:
+        return
+    fence = re.match(r"(?:```|~~~)\w{0,20}\s{0,3}\n", body)
+    if fence and body.endswith(("```", "~~~")):
+        body = body[fence.end() : -3].strip("\n")
+    rows = [row.rstrip() for row in body.split("\n") if row.strip() and row.strip() != "---"]
+    if body.startswith("<") and body.endswith(">"):
+        pairs = [(match[1] or match[3], match[2] or match[4]) for match in _XML_FIELD.finditer(body)]
+        if pairs and not any(name in _HTML for name, _ in pairs):
+            for name, value in pairs:
+                yield from _fields({name: html.unescape(value)})
+        return
+    if len(rows) == 1 and _PAIRS.fullmatch(rows[0]):
+        yield from _fields(dict(pair.split(": ", 1) for pair in rows[0].split(", ")))
+        return
+    if len(rows) == 1 and _LABELLED_PAIRS.fullmatch(rows[0]):
+        yield Line(rows[0], "row")
+        return
+    if len(rows) < 2:
+        return
+    if _YAML.match(rows[0]) and all(_YAML.match(row) or _YAML_ITEM.match(row) for row in rows):
+        yield from _from_yaml(rows)
+    elif len({row.count(",") for row in rows}) == 1 and "," in rows[0] and ", " not in body and _HEADER.fullmatch(rows[0]):
+        names = rows[0].split(",")
+        for row in rows[1:]:
+            fields = [*_fields(dict(zip(names, row.split(","), strict=True)))]
+            yield Line("; ".join(line.text for line in fields if line.text), "row", max(line.answer for line in fields))
+
+
+def _from_yaml(rows: list[str]) -> Iterator[Line]:
+    """The fields of YAML, each with the label of what it is in; a list is one field."""
+    parents: list[tuple[int, str]] = []
+    at, held = "", list[str]()
+    for row in [*rows, ""]:
+        match = _YAML.match(row)
+        item = None if match else _YAML_ITEM.match(row)
+        if item:
+            held.append(item[1])
+            continue
+        if held:
+            yield from _fields({at: "; ".join(each.strip("\"'") for each in held)})
+            held = []
+        if not match:
+            continue
+        depth = len(match["blank"]) + len(match["item"] or "")
+        parents = [each for each in parents if each[0] < depth]
+        value = (match["value"] or "").strip()
+        at = match["key"]
+        if not value:
+            parents.append((depth, at))
+        elif value not in ("null", "~"):
+            listed = value[1:-1].replace(", ", "; ") if value.startswith("[") and value.endswith("]") else value
+            yield from _fields(
+                {at: listed.strip("\"'")}, parents[-1][1].replace("_", " ") if parents and not _answer_number(at) else ""
+            )
+
+
 def _loads(text: str) -> Any:
     try:
         return json.loads(text)
@@ -200,9 +274,9 @@ def _flat(value: Any, key: str = "", depth: int = 0) -> Iterator[Line]:
         return
     if isinstance(value, dict):
         if value and all(not isinstance(each, dict | list) for each in value.values()):
-            lines_of = [*_fields(value)]
+            lines_of = [*_fields(value, "" if name.isdigit() or not depth else name)]
             if depth and not any(line.answer for line in lines_of):
-                joined = "; ".join(line.text for line in lines_of)
+                joined = "; ".join(line.text for line in lines_of if line.text)
                 yield Line(f"{name}: {joined}" if name and name.isdigit() else joined, "row", answer)
             else:
                 yield from lines_of
@@ -230,11 +304,14 @@ def _answer_number(key: str) -> int:
     return 1 + sorted(_ANSWER_KEYS).index(name.rstrip("_0123456789")) + 100 * int(re.sub(r"\D", "", name)[:3] or 0)
 
 
-def _fields(record: dict[str, Any]) -> Iterator[Line]:
+def _fields(record: dict[str, Any], parent: str = "") -> Iterator[Line]:
     for key, value in record.items():
+        if value is None and len(record) > 1:
+            continue  # a field without a value says nothing
         answer = _answer_number(key)
         parts = [line.text for line in _from_markdown(_without_latex(_scalar(value))) if line.text]
-        name = "" if answer or not key else key.replace("_", " ") + ": "
+        label = key.replace("not_", "non-").replace("_", " ")
+        name = "" if answer or not key else f"{parent} {label}: " if parent else f"{label}: "
         yield Line(name + _with_unit(key, "; ".join(parts)), "row", answer)
 
 
@@ -328,12 +405,14 @@ def _from_markdown(text: str) -> Iterator[Line]:
             yield Line("")
             continue
         line = _QUOTE.sub("", line)
-        kind = "text"
+        kind, number = "text", 0
         if _HEADING.match(line):
             kind, line = "heading", _HEADING.sub("", line).rstrip("#")
         elif item.match(line):
+            digits = re.match(r"\(?#?(\d{1,3})", line)
+            number = int(digits[1]) if digits else 0
             kind, line = "item", _HEADING.sub("", _CHECKBOX.sub("", item.sub("", line)))
-        yield Line(_inline(line), kind, 0, kind == "item" and "**" in line)
+        yield Line(_inline(line), kind, 0, kind == "item" and "**" in line, number)
 
 
 def _is_label_table(header: list[str]) -> bool:

@@ -183,7 +183,10 @@ def claims_not_available(sentences: Sequence[Sentence], goal: Goal) -> str:
     for sentence in sentences:
         if sentence.is_question:
             continue
-        if (said and _takes_back(sentence)) or _corrects_itself(sentence, goal):
+        if (
+            said
+            and (_takes_back(sentence) or (corrects(sentence) == 0 and not says_not_available(sentence, negated(sentence))))
+        ) or _corrects_itself(sentence, goal):
             return "N/A is taken back"
         flags = negated(sentence, after_colon=False)
         places = says_not_available(sentence, flags)
@@ -250,6 +253,8 @@ def _is_hedged(sentence: Sentence, places: list[int], goal: Goal) -> str:
         behind = place + (3 if tokens[place].norm == "n" else 2 if tokens[place].norm == "not" else 1)
         following = tokens[behind].norm if behind < len(tokens) else ""
         before = tokens[place - 1].norm if place else ""
+        if following == "," and behind + 1 < len(tokens) and tokens[behind + 1].norm == "or":
+            return "N/A is one of several claims"
         if following in ("or", "/", "|") or before in ("or", "/", "|", "either"):
             return "N/A is one of several claims"
         if behind < len(tokens) and tokens[behind].kind == "value" and not _is_echo(tokens[behind], goal):

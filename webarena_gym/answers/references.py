@@ -23,7 +23,7 @@ class Asked:
     every other name is a contradiction. `ordered` says that the parts of a list must come in the reference's order, or stand with
     their labels. `labels` are the words by which an answer may tell the parts apart: one list for each label of the reference,
     or each part of an ordered one. `yes` and `no` are the ways to say what a goal of yes or no asks. `unit` is that of a bare
-    number.
+    number. `slots` are the names and texts of what the task was drawn with, which tell the asked thing from others of its kind.
     """
 
     about: tuple[str, ...] | None = None
@@ -32,6 +32,7 @@ class Asked:
     yes: tuple[str, ...] = ()
     no: tuple[str, ...] = ()
     unit: str = ""
+    slots: tuple[tuple[str, str], ...] = ()
 
 
 class Part(NamedTuple):
@@ -66,7 +67,7 @@ def read_asked(record: Any) -> Asked:
     if not isinstance(record, dict):
         raise ValueError(f"expected an object, got {record!r}")  # noqa: TRY004 - all that is wrong in a record is one kind of error
     texts: dict[str, tuple[str, ...]] = {}
-    known = ("about", "ordered", "labels", "yes", "no", "unit")
+    known = ("about", "ordered", "labels", "yes", "no", "unit", "slots")
     for key, value in record.items():
         if key not in known:
             raise ValueError(f"there is no {key!r}; expected some of {', '.join(known)}")
@@ -85,7 +86,18 @@ def read_asked(record: Any) -> Asked:
         isinstance(each, list | tuple) and all(isinstance(word, str) for word in each) for each in labels
     ):
         raise ValueError(f"labels is {labels!r}; expected a list of lists of texts")
-    return Asked(texts.get("about"), ordered, tuple(map(tuple, labels)), texts.get("yes", ()), texts.get("no", ()), unit)
+    slots = record.get("slots", {})
+    if not isinstance(slots, dict) or not all(isinstance(text, str) for pair in slots.items() for text in pair):
+        raise ValueError(f"slots is {slots!r}; expected an object of texts")
+    return Asked(
+        texts.get("about"),
+        ordered,
+        tuple(map(tuple, labels)),
+        texts.get("yes", ()),
+        texts.get("no", ()),
+        unit,
+        tuple(slots.items()),
+    )
 
 
 def readings(text: str, goal: Goal, asked: Asked) -> list[Reference]:

@@ -12,6 +12,7 @@ from webarena_gym.answers.lexicon import (
     CONCLUDING_PAIRS,
     COPULAS,
     CORRECTIONS,
+    DETERMINERS,
     EXCLUDED_BY_BUT,
     FIELD_QUALIFIERS,
     FIELDS,
@@ -21,6 +22,7 @@ from webarena_gym.answers.lexicon import (
     PLATFORMS,
     PRONOUNS,
     RETRACTED,
+    RETRACTIONS,
     SOFT,
     TITLES,
     TRAVEL,
@@ -43,6 +45,14 @@ class Known:
     def word(self, norm: str) -> bool:
         """Whether a folded word is one of them."""
         return norm in self._all or stem(norm) in self._stems or self._goal.knows(norm)
+
+    def asks(self, norm: str) -> bool:
+        """Whether a folded word is the goal's."""
+        return self._goal.knows(norm)
+
+    def value(self, token: Token) -> bool:
+        """Whether a token is a typed value of the goal."""
+        return token.value is not None and (token.value.kind, token.value.amount) in self._goal.values
 
     def like(self, norm: str) -> bool:
         """Whether a folded word is one of them, or of the same family: "director" for "directed"."""
@@ -96,7 +106,9 @@ def negated(sentence: Sentence, *, after_colon: bool = True) -> list[bool]:
         elif norm in _BREAKS and token.kind == "word" and active and index and is_negation(tokens, index - 1):
             pass  # "not since X"
         elif norm in _BREAKS or (norm == "-" and _is_spaced(sentence, index)):
-            if norm != ":" or ((not after_colon or not _is_label_of_denied(tokens, index)) and not _refers_on(tokens, index)):
+            if norm == ":" and _denies_following(tokens, index):
+                pass
+            elif norm != ":" or ((not after_colon or not _is_label_of_denied(tokens, index)) and not _refers_on(tokens, index)):
                 active = joined = False
         elif token.kind == "word" and is_negation(tokens, index):
             active, joined, outside = True, False, norm in ("without", "excluding", "except")
@@ -118,6 +130,12 @@ def negated(sentence: Sentence, *, after_colon: bool = True) -> list[bool]:
         if denied_after(tokens, index):
             flags[index] = True
     return flags
+
+
+def _denies_following(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a clause of denial before a colon is said of the texts behind it: "None of these is near enough: X"."""
+    following = next((token for token in tokens[index + 1 :] if token.kind != "mark" and token.norm not in DETERMINERS), None)
+    return following is not None and following.kind == "ref" and any(token.norm in AUXILIARIES for token in tokens[:index])
 
 
 def _refers_on(tokens: Sequence[Token], index: int) -> bool:
@@ -151,7 +169,7 @@ def is_negation(tokens: Sequence[Token], index: int) -> bool:
     following = tokens[index + 1].norm if index + 1 < len(tokens) else ""
     if norm == "no":  # "No, ..." answers, "no. 5" is a number
         return following not in (",", ".", ":", ";", "-", "!") and index + 1 < len(tokens)
-    if norm in ("other", "rather") and following == "than":
+    if norm in ("other", "rather", "else") and following == "than":
         return True
     if (
         norm in RETRACTED
@@ -185,6 +203,8 @@ def denies_after(tokens: Sequence[Token], index: int) -> bool:
     if ("another" in rest and "than" in rest[rest.index("another") :]) or ("no", "longer") in pairwise(rest):
         return True
     place, auxiliary = index + 1, False  # "X is not", "X was never"
+    while place < len(tokens) and tokens[place].norm == '"':
+        place += 1
     while place < len(tokens) and place <= index + 4:
         norm = tokens[place].norm
         if norm in AUXILIARIES and not norm.endswith("n't") and norm != "cannot":
@@ -348,6 +368,7 @@ def _is_proper(token: Token) -> bool:
     if (
         token.kind != "word"
         or token.norm in FUNCTION
+        or token.norm.isdigit()
         or token.norm.partition("'")[0] in PRONOUNS
         or token.norm in CALENDAR
         or token.norm in PLATFORMS
@@ -459,6 +480,9 @@ def _withdraws(tokens: Sequence[Token], index: int) -> bool:
         or norms[:2] == ["oh", "wait"]
         or (norms[0].endswith("ing") and norms[1:2] == ["again"])
         or norms[:2] in (["on", "closer"], ["on", "reflection"], ["make", "that"], ["come", "to"])
+        or tuple(norms) in RETRACTIONS
+        or tuple(norms[:2]) in RETRACTIONS
+        or (norms[0] == "wrong" and norms[1:2] != ["answer"] and len(norms) > 2 and norms[2] in (",", ".", ";", ":", "!"))
     )
 
 

@@ -187,7 +187,11 @@ def _plain(text: str, values: Sequence[Value]) -> list[Token]:
 def _tokens(text: str, patterns: Sequence[Pattern], kinds: Sequence[str]) -> list[Token]:
     found = list(split_minutes(read(text)))
     plain = _plain(text, found)
-    taken = _places(plain, patterns)
+    taken = {
+        place: match
+        for place, match in _places(plain, patterns).items()
+        if kinds[match[0]] != "echo" or not any(value.start < plain[place].start < value.end for value in found)
+    }
     values = {value.start: value for value in found}
     merged: list[Token] = []
     index, skip_to = 0, -1

@@ -322,7 +322,7 @@ def _rivals(
     has_ref = [any(token.kind == "ref" for token in tokens[part.start : part.end]) for part in parts]
     any_ref = any(has_ref)
     found: list[str] = []
-    flags = [flag or other for flag, other in zip(negated(sentence), _of_another(tokens), strict=True)]
+    flags = negated(sentence)
     contrast = _contrast(tokens) if any_ref else -1
     if (sentence.kind == "heading" and not any_ref) or (
         sentence.kind == "row"
@@ -404,25 +404,12 @@ def _rivals(
     return found
 
 
-def _of_another(tokens: Sequence[Token]) -> list[bool]:
-    """Say for each token whether its part between semicolons is about "another" thing and has no wanted text."""
-    said: list[bool] = []
-    start = 0
-    for end in [*(index + 1 for index, token in enumerate(tokens) if token.norm == ";"), len(tokens)]:
-        part = tokens[start:end]
-        said += [any(token.norm == "another" for token in part) and not any(token.kind == "ref" for token in part)] * len(part)
-        start = end
-    return said
-
-
 def _only_contrasts(sentence: Sentence, sentences: Sequence[Sentence]) -> bool:
     """Whether a sentence speaks of what is not the answer, before the one that has it: "Bo has one too, but it does not ..."."""
     if any(token.kind == "ref" for token in sentence.tokens) or sentence is sentences[-1]:
         return False
     norms = [token.norm for token in sentence.tokens]
-    return "another" in norms or (
-        "but" in norms and any(norm.endswith("n't") or norm == "not" for norm in norms[norms.index("but") :])
-    )
+    return "but" in norms and any(norm.endswith("n't") or norm == "not" for norm in norms[norms.index("but") :])
 
 
 def _contrast(tokens: Sequence[Token]) -> int:
@@ -652,7 +639,7 @@ def _is_item(body: Sequence[Token], known: Known, *, has_numbers: bool) -> bool:
             or (token.norm.endswith("ly") and token is body[-1])
         ):
             return False
-    return not all(known.word(token.norm) or _is_label_word(token) for token in body)
+    return not all(known.word(token.norm) or known.value(token) or _is_label_word(token) for token in body)
 
 
 def _labels_goal(tokens: Sequence[Token], label: Chunk, goal: Goal) -> bool:

@@ -9,13 +9,25 @@ from dataclasses import dataclass
 from math import isclose
 
 from webarena_gym.answers.goal import Goal
-from webarena_gym.answers.lexicon import COPULAS, FIELDS, FUNCTION, INEXACT, MEASURES, SAME_KIND, SOURCES, TRAVEL, word_set
+from webarena_gym.answers.lexicon import (
+    COPULAS,
+    FIELDS,
+    FUNCTION,
+    INEXACT,
+    KINDS,
+    MEASURES,
+    SAME_KIND,
+    SOURCES,
+    TRAVEL,
+    word_set,
+)
 from webarena_gym.answers.references import Part
 from webarena_gym.answers.scopes import Known, concludes, corrects, is_dash, names, negated
 from webarena_gym.answers.sentences import Sentence, Token, fold, stem
 from webarena_gym.answers.values import Amount, Value
 
 _OPERATORS = frozenset("+\u00d7÷*") | {"plus", "minus", "times"}
+_RATES = word_set("second minute hour day night week month quarter year")
 _SPOKEN = frozenset(("plus", "minus", "times"))
 _EQUALS = frozenset("=≈")
 _SCORES = word_set("star point vote upvote downvote")
@@ -56,6 +68,7 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
     """
     found: list[Candidate] = []
     bare: list[Candidate] = []
+    is_offered_any = False  # a bare number is offered beside another value
     computed = operands(sentences)
     is_year = len(part.source) == 4 and part.source.isdigit()
     for number, sentence in enumerate(sentences):
@@ -99,9 +112,12 @@ def candidates(sentences: Sequence[Sentence], part: Part, goal: Goal, wanted: Se
                 "within" in goal.words and sentence.tokens[index - 1].norm == "to"
             )
             candidate.other_label = _has_other_label(sentence, index, clauses, goal)
+            is_offered_any |= (
+                is_bare_number and candidate.is_bare and index > 0 and sentence.tokens[index - 1].norm in ("or", "/")
+            )
             (bare if is_bare_number else found).append(candidate)
     live = [each for each in found if not each.is_aside]
-    if len(live) >= max(1, len(wanted)) or not bare:
+    if not is_offered_any and (len(live) >= max(1, len(wanted)) or not bare):
         return found
     return sorted([*found, *(each for each in bare if each.is_bare)], key=lambda each: each.at)
 
@@ -238,6 +254,8 @@ def _is_full_mark(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
         return True
     if before == "of" and earlier.value is not None:
         return True
+    if before == "the" and earlier.norm == "of" and index > 2 and tokens[index - 3].value is not None:
+        return True
     value = tokens[index].value
     return (
         before == "/"
@@ -291,6 +309,15 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         place += 1
     if place < len(tokens) and tokens[place].norm == "each" and "each" not in goal.words:
         candidate.is_denied = True
+    if following_value(tokens, index):
+        candidate.is_denied = True
+    if (
+        place + 1 < len(tokens)
+        and tokens[place].norm in ("a", "an", "per", "every", "each")
+        and tokens[place + 1].norm in _RATES
+        and tokens[place + 1].norm not in goal.words
+    ):
+        candidate.is_denied = True
     if goal.counted and not goal.counted.isdisjoint(noun):
         candidate.strength, candidate.is_bare = 2, False
         return
@@ -298,13 +325,45 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         (following and (text, following[0]) in goal.pairs and following[0] not in FUNCTION)
         or (before not in FUNCTION and before not in ("", ",", ":", "=") and (before, text) in goal.pairs)
         or ((before, text) in goal.pairs and following and (text, following[0]) in goal.pairs)
-        or (is_count and noun and goal.counted and _names_other(noun, goal))
+        or (
+            is_count
+            and noun
+            and goal.counted
+            and _names_other(noun, goal, is_other_plural=_is_other_plural(tokens, index, goal))
+        )
     ):
         candidate.strength = 0
     candidate.is_bare = not noun
 
 
-def _names_other(noun: list[str], goal: Goal) -> bool:
+def following_value(tokens: Sequence[Token], index: int) -> bool:
+    """Whether a time follows a number directly: "2 an hour"."""
+    following = tokens[index + 1].value if index + 1 < len(tokens) else None
+    return following is not None and following.kind == "duration"
+
+
+def _is_other_plural(tokens: Sequence[Token], index: int, goal: Goal) -> bool:
+    """Whether a number counts other things than the goal: a plural behind it that neither the goal nor grammar knows."""
+    if index + 1 >= len(tokens) or tokens[index + 1].kind != "word":
+        return False
+    word, base = tokens[index + 1].norm, stem(tokens[index + 1].norm)
+    return (
+        base != word
+        and tokens[index + 1].text.islower()
+        and base not in goal.counted
+        and word not in FUNCTION
+        and (goal.knows(word) or not any(known[:4] == word[:4] for known in goal.words))
+        and base not in KINDS
+        and base not in _NOT_NOUNS
+    )
+
+
+_NOT_NOUNS = word_set(
+    "entry result match hit record row unit time other them such so this thus as plus minus is was has across"
+)
+
+
+def _names_other(noun: list[str], goal: Goal, *, is_other_plural: bool) -> bool:
     """Whether the noun behind a number is one that the goal knows but does not ask for."""
     if not MEASURES.isdisjoint(noun) and MEASURES.isdisjoint(goal.counted):
         return True
@@ -313,6 +372,8 @@ def _names_other(noun: list[str], goal: Goal) -> bool:
         if any(word in kind for kind in asked):
             return False
     if asked and any(word in kind for word in noun for kind in SAME_KIND):
+        return True
+    if is_other_plural:
         return True
     head = noun[0] if len(noun) == 1 else noun[-1]
     return head in _SCORES or head in goal.plurals
@@ -446,7 +507,7 @@ def in_label(tokens: Sequence[Token], end: int) -> bool:
 def is_source(sentence: Sentence, start: int, end: int) -> bool:
     """Whether a name tells where the answer was read: "according to X", "on the X page", "Sales > X"."""
     tokens = sentence.tokens
-    if end < len(tokens) and (tokens[end].norm in _PLACES_OF_SITE or tokens[end].norm == ">"):
+    if end < len(tokens) and (tokens[end].norm in PLACES_OF_SITE or tokens[end].norm == ">"):
         return True
     place = start - 1
     steps = 0
@@ -461,7 +522,7 @@ def is_source(sentence: Sentence, start: int, end: int) -> bool:
     return False
 
 
-_PLACES_OF_SITE = word_set(
+PLACES_OF_SITE = word_set(
     "page tab section list report grid screen menu panel view dashboard admin profile tool app site website database table map service link feature option button sidebar filter tracker store shop demo"
 )
 
@@ -542,7 +603,9 @@ def _result(live: list[Candidate], sentences: Sequence[Sentence]) -> list[Candid
         others = [amount for index, amount in enumerate(amounts) if index != (place % len(amounts))]
         amount = amounts[place]
         if isclose(sum(others), amount, abs_tol=0.005) or (
-            len(others) == 2 and isclose(abs(others[0] - others[1]), abs(amount), abs_tol=0.005)
+            len(others) == 2
+            and (place or _is_total(sentences[total.at[0]], total.at[1]))
+            and isclose(abs(others[0] - others[1]), abs(amount), abs_tol=0.005)
         ):
             return [each for each in live if each.value.amount == total.value.amount]
     return []

@@ -4,17 +4,15 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and says how a person would do the task, naming elements by the labels they would see.
 """
 
-from collections.abc import Callable
-from collections.abc import Mapping
-from collections.abc import Sequence
-from dataclasses import dataclass
-from dataclasses import field
-from dataclasses import replace
+import re
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from random import Random
 from typing import Any
-from webarena_gym.actions import Action
-from webarena_gym.actions import Kind
+
+from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import NothingToDraw as NothingToDraw
 from webarena_gym.evaluators.kinds.program_html import page_shows as page_shows
 from webarena_gym.evaluators.kinds.state import state as state
@@ -25,13 +23,9 @@ from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.layout import Layout
-from webarena_gym.sites.layout import PLAIN
+from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds
-from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.task import Task
-import re
-import sqlite3
+from webarena_gym.tasks.task import Step, Task
 
 Row = sqlite3.Row
 _NUMBER = re.compile(r" \[\d+\]$")
@@ -99,7 +93,7 @@ class Template:
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=self.intent.format(**drawn.slots),
-            eval=_with_site(drawn.eval, self.sites[0]),
+            eval=_with_slots(_with_site(drawn.eval, self.sites[0]), drawn.slots),
             intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
@@ -128,6 +122,13 @@ def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:
     if "state" not in block:
         return block
     return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
+
+
+def _with_slots(block: dict[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
+    """Tell a check of the answer by what the task tells the asked thing from others."""
+    if "string_match" not in block["eval_types"] or not slots:
+        return block
+    return block | {"asked": {**block.get("asked", {}), "slots": {name: str(text) for name, text in slots.items()}}}
 
 
 class Templates(dict[str, Template]):

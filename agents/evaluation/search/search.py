@@ -1,34 +1,22 @@
 """Search on the tasks of an evaluation, within a budget of env steps per task."""
 
-from agents.evaluation.evaluate import Evaluation
-from agents.evaluation.evaluate import EvaluationSettings
-from agents.evaluation.evaluate import choose_tasks
-from agents.evaluation.evaluate import create_policy
-from agents.evaluation.evaluate import summarise
-from agents.evaluation.search.branches import Method
-from agents.evaluation.search.branches import play
-from agents.evaluation.search.methods import best_of_n
-from agents.evaluation.search.methods import tree_search
-from agents.evaluation.search.values import Value
-from agents.evaluation.search.values import by_value
-from agents.evaluation.search.values import confidence
-from agents.evaluation.search.values import load_critic
-from agents.evaluation.search.values import majority
-from agents.models.checkpoints import agent_record
-from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID
-from agents.settings import EnvSettings
-from agents.settings import flatten
 from contextlib import closing
-from dataclasses import dataclass
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from tqdm import tqdm
-from typing import Any
-from typing import Literal
+from typing import Any, Literal
+
 import gymnasium
 import torch
+from tqdm import tqdm
+
+from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, summarise
+from agents.evaluation.search.branches import Method, play
+from agents.evaluation.search.methods import best_of_n, tree_search
+from agents.evaluation.search.values import Value, by_value, confidence, load_critic, majority
+from agents.models.checkpoints import agent_record
+from agents.rollouts.envs import InProcessEnvs
+from agents.settings import ENV_ID, EnvSettings, flatten
 
 
 @dataclass(frozen=True, kw_only=True)

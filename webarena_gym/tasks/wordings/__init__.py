@@ -46,18 +46,29 @@ class Skip(WebArenaGymError):  # noqa: N818 - not an error: the wording is about
 def wordings_of(task: Task, half: Half, other: str | None = None) -> Iterator[Wording]:
     """Yield the wordings of a half that apply to a task; `other` is the answer of another draw of its template.
 
+    A wrong wording is left out where it comes out as the right answer, or as a right wording.
     Raises TaskError for a wording that cannot be written out.
     """
     if not task.template:
         return
     variables = _variables(task, other)
+    said: list[Wording] = []
     for is_right, category, source in _corpus(half).get(task.template, ()):
         try:
-            yield Wording(is_right, category, _environment().from_string(source).render(variables).strip())
+            said.append(Wording(is_right, category, _environment().from_string(source).render(variables).strip()))
         except (Skip, UndefinedError, IndexError, ZeroDivisionError):
             continue
         except (SecurityError, TypeError, ValueError) as error:
             raise TaskError(f"{task.task_id}: the {half} wording {source!r} cannot be written out: {error}") from error
+    right = {_plain(text) for text in str(variables["answer"]).split(" |OR| ")} | {
+        _plain(each.text) for each in said if each.is_right
+    }
+    yield from (each for each in said if each.is_right or _plain(each.text) not in right)
+
+
+def _plain(text: str) -> str:
+    """A text as it is compared with others: without case, and without marks around it."""
+    return " ".join(text.casefold().split()).strip(" .!*`\"'")
 
 
 def answer_of(task: Task) -> str | None:
