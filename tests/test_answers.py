@@ -565,7 +565,7 @@ def test_what_a_task_tells_is_checked(record):
         read_asked(record)
 
 
-REFUSED, ACCEPTED = 0.04, 0.035  # what the judge reaches now; the aims are 0.02 and 0.001
+REFUSED, ACCEPTED = 0.02, 0.004  # what the judge reaches now; the aims are 0.02 and 0.001
 
 
 def test_the_development_wordings_are_judged():

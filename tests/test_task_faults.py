@@ -50,7 +50,10 @@ def spoilt(record, rng):
     """Return a record with a few things wrong in it."""
     record = copy.deepcopy(record)
     for _ in range(rng.randint(1, 2)):
-        *way, key = rng.choice([path for path in places(record) if path and (path[0] != "solution" or len(path) == 1)])
+        paths = [path for path in places(record) if path and (path[0] != "solution" or len(path) == 1)]
+        if not paths:  # the only key was taken out
+            break
+        *way, key = rng.choice(paths)
         part = record
         for step in way:
             part = part[step]
