@@ -231,6 +231,15 @@ class TestNetwork:
         browser.go_back()
         assert browser.page().url == HOME
 
+    @pytest.mark.parametrize("first", ["x", "x#y", "x#"])
+    @pytest.mark.parametrize("second", ["x", "x#y", "x#z", "x#"])
+    def test_a_place_in_a_page_that_is_not_there_is_asked_for_anew(self, browser, first, second):
+        for path in (first, second):
+            browser.goto(f"http://nowhere.test/{path}")
+            assert browser.has_failed
+        browser.go_back()
+        assert browser.page().url == (HOME if first == second else f"http://nowhere.test/{first}")
+
     @pytest.mark.parametrize("url", ["https://site.test/", "file:///etc/passwd", "http://localhost/", "http://127.0.0.1:80/"])
     def test_nothing_else_can_be_reached(self, browser, url):
         browser.goto(url)

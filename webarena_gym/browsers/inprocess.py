@@ -325,7 +325,8 @@ class InProcessBrowser:
         tab = self._tab
         here, document = tab.entry
         same_page = urls.without_fragment(request.url) == urls.without_fragment(here)
-        if same_page and "#" in request.url and request.method == "GET" and not new_tab:
+        # A page that says that nothing was there has no places, so it is asked for anew.
+        if same_page and "#" in request.url and request.method == "GET" and not new_tab and not self.has_failed:
             tab.visit(Entry(request.url, document), replace=request.url == here and way is _Way.LINK)
             _go_to_place(tab.entry)
             return
