@@ -126,7 +126,7 @@ SHARED = {
     "changes": {"catalogue"},
     "world": {"catalogue", "changes", "sources", "kit", "layout"},
 }
-"""What of `sites` its shared parts may import. A site may import the first four."""
+"""What each shared part of `sites` may import of the others. A site may import the first three."""
 
 OF_SITES = {name: {"country", "layout", "kit"} for name in SITES} | {
     "shopping_admin": {"country", "layout", "kit", "shopping"},  # works on the shop's database
