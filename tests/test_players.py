@@ -18,6 +18,7 @@ from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.players import Player, PlayerError, Players, process_count
 from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
+from agents.settings import EnvSettings
 from agents.train_baseline import BaselineSettings
 from agents.train_grpo import GRPOSettings
 from agents.training.metrics import read_metrics
@@ -26,6 +27,7 @@ from webarena_gym import tasks as task_suite
 
 TASKS = tiny.tasks(6)
 EPISODES = [episode for number, task in enumerate(TASKS) for episode in group_episodes(task, number, 4)]
+ENV = EnvSettings(elements="id", window=900)
 
 
 def make_player(seed=0, num_envs=4):
@@ -47,6 +49,10 @@ def make_broken_player():
     return Player(tiny.create_envs(TASKS, 2), ScriptedPolicy(blunder))
 
 
+def make_player_that_says_its_env():
+    return make_player()._replace(env=ENV)
+
+
 def played(players, episodes=EPISODES):
     players.begin(episodes)
     return {episode.number: trajectory for episode, trajectory in players.play()}
@@ -61,6 +67,11 @@ def alone():
     player = make_player()
     with closing(player.envs):
         return played(Collector(player.envs, player.policy, seed=3))
+
+
+def test_trajectories_keep_the_settings_of_the_env():
+    with closing(Players(make_player_that_says_its_env, 1, num_envs=4)) as players:
+        assert {item.env for item in played(players).values()} == {ENV}
 
 
 def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
