@@ -1,30 +1,36 @@
 """Processes that play side by side: what one process plays, however many there are; errors and losses are told."""
 
-import os
-import signal
-from contextlib import closing
-from dataclasses import replace
-from functools import partial
-
-import pytest
-import torch
-
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.evaluation import evaluate
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
+from agents.evaluation.evaluate import EvaluationSettings
+from agents.evaluation.evaluate import evaluate_policy
 from agents.models.checkpoints import checkpoints
-from agents.rollouts.collector import Collector, group_episodes
+from agents.rollouts.collector import Collector
+from agents.rollouts.collector import group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.players import Player, PlayerError, Players, process_count
-from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
+from agents.rollouts.players import Player
+from agents.rollouts.players import PlayerError
+from agents.rollouts.players import Players
+from agents.rollouts.players import process_count
+from agents.rollouts.policies import LanguageModelPolicy
+from agents.rollouts.policies import ScriptedPolicy
+from agents.settings import EnvSettings
 from agents.train_rl import make_settings
 from agents.training.metrics import read_metrics
+from contextlib import closing
+from dataclasses import replace
+from functools import partial
 from tests import tiny
 from webarena_gym import tasks as task_suite
+import os
+import pytest
+import signal
+import torch
 
 TASKS = tiny.tasks(6)
 EPISODES = [episode for number, task in enumerate(TASKS) for episode in group_episodes(task, number, 4)]
+ENV = EnvSettings(elements="id", window=900)
 
 
 def make_player(seed=0, num_envs=4):
@@ -46,6 +52,10 @@ def make_broken_player():
     return Player(tiny.create_envs(TASKS, 2), ScriptedPolicy(blunder))
 
 
+def make_player_that_says_its_env():
+    return make_player()._replace(env=ENV)
+
+
 def played(players, episodes=EPISODES):
     players.begin(episodes)
     return {episode.number: trajectory for episode, trajectory in players.play()}
@@ -60,6 +70,11 @@ def alone():
     player = make_player()
     with closing(player.envs):
         return played(Collector(player.envs, player.policy, seed=3))
+
+
+def test_trajectories_keep_the_settings_of_the_env():
+    with closing(Players(make_player_that_says_its_env, 1, num_envs=4)) as players:
+        assert {item.env for item in played(players).values()} == {ENV}
 
 
 def test_any_number_of_processes_plays_the_same_with_the_same_parameters(alone):
