@@ -1,32 +1,28 @@
 """Processes that play side by side: what one process plays, however many there are; errors and losses are told."""
 
-from agents import train_rl
-from agents.data.prompts import PromptEncoder
-from agents.evaluation import evaluate
-from agents.evaluation.evaluate import EvaluationSettings
-from agents.evaluation.evaluate import evaluate_policy
-from agents.models.checkpoints import checkpoints
-from agents.rollouts.collector import Collector
-from agents.rollouts.collector import group_episodes
-from agents.rollouts.engines.inprocess import InProcessEngine
-from agents.rollouts.players import Player
-from agents.rollouts.players import PlayerError
-from agents.rollouts.players import Players
-from agents.rollouts.players import process_count
-from agents.rollouts.policies import LanguageModelPolicy
-from agents.rollouts.policies import ScriptedPolicy
-from agents.settings import EnvSettings
-from agents.train_rl import make_settings
-from agents.training.metrics import read_metrics
+import os
+import signal
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
+
+import pytest
+import torch
+
+from agents import train_rl
+from agents.data.prompts import PromptEncoder
+from agents.evaluation import evaluate
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
+from agents.models.checkpoints import checkpoints
+from agents.rollouts.collector import Collector, group_episodes
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.players import Player, PlayerError, Players, process_count
+from agents.rollouts.policies import LanguageModelPolicy, ScriptedPolicy
+from agents.settings import EnvSettings
+from agents.train_rl import make_settings
+from agents.training.metrics import read_metrics
 from tests import tiny
 from webarena_gym import tasks as task_suite
-import os
-import pytest
-import signal
-import torch
 
 TASKS = tiny.tasks(6)
 EPISODES = [episode for number, task in enumerate(TASKS) for episode in group_episodes(task, number, 4)]
