@@ -202,7 +202,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     trainer = Trainer(learner, method)
     if last:
         last.restore(trainer)
-    collector = players or Collector(envs, policy, seed=run.seed)
+    collector = players or Collector(envs, policy, seed=run.seed, env=settings.env)
     stream = GroupStream(collector, method.draw_task, load_parameters, rollout, begun=record["groups"])
     spending = Spending(players or policy, record["spent"])
 

@@ -28,7 +28,7 @@ ALLOWED = {
     "servers": {"browsers", "errors", "observation", "pages", "sites"},
     "evaluators": {"answers", "changes", "errors", "observation", "pages", "servers"},
     "tasks": {"actions", "answers", "errors", "evaluators", "observation", "pages", "sites"},
-    "templates": {"actions", "answers", "evaluators", "observation", "sites", "tasks"},
+    "templates": {"actions", "answers", "evaluators", "observation", "pages", "sites", "tasks"},
     "venues": {"browsers", "changes", "errors", "evaluators", "pages", "servers", "sites", "tasks"},
     "episode": {
         "actions",

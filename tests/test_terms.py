@@ -17,6 +17,9 @@ INSTEAD = {
     "ticket": "request id",
     "likeliest": "greedy",
     "commonest": "most frequent",
+    "lesson": "training batch",
+    "teach": "train",
+    "leads": "is main",
 }
 """Words that are not used, each with the term to use."""
 FILES = [path for package in ("agents", "benchmarks") for path in sorted((ROOT / package).rglob("*.py"))]

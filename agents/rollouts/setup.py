@@ -81,4 +81,4 @@ def _make_player(settings: PlayerSettings, source: str | Path, tasks: Sequence[T
         engine.load(model, version)
 
     envs = create_envs(tasks, num_envs, **settings.env.env_arguments())
-    return Player(envs, LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens), load)
+    return Player(envs, LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens), load, settings.env)
