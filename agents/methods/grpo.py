@@ -92,7 +92,7 @@ class GRPO:
         return self._curriculum.draw(number)
 
     def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:  # noqa: ARG002 - nothing is drawn
-        """Return the steps of all groups that teach something."""
+        """Return the steps of all groups whose rewards differ."""
         self._curriculum.note(rollouts.played)
         trajectories = rollouts.trajectories
         if self._settings.is_local:
@@ -116,7 +116,7 @@ def make_batch(
     settings: AdvantageSettings,
     prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts,
 ) -> TrainingBatch:
-    """Return the samples, advantages and weights of all groups that teach something. Failed episodes are left out.
+    """Return the samples, advantages and weights of all groups whose rewards differ. Failed episodes are left out.
 
     `prompts_of` gives the contexts that the steps of a trajectory are trained in; advantages are always those of the sampled ones.
     """

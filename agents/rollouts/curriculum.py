@@ -13,7 +13,7 @@ class Curriculum:
     """Draws tasks for groups, the template first.
 
     With `seek_mixed`, templates near a success of one half come more often: the rewards of a group of which half succeed have the
-    largest variance, rate * (1 - rate), and groups of equal rewards teach nothing. `rates` is each template's running success, for
+    largest variance, rate * (1 - rate), and groups of equal rewards give no advantages. `rates` is each template's running success, for
     a run that goes on.
     """
 
