@@ -8,6 +8,7 @@ WebArenaGymError
 ├── RenderModeError    a way of rendering needs another browser; also a TypeError, after which Stable-Baselines3 renders nothing
 ├── SnapshotError      a snapshot does not fit the env that should restore it
 ├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
+├── ArenaError         an arena cannot do what a client asks for, and tells it why
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
 └── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
     └── ScriptError    a script of ours threw in the page
@@ -51,6 +52,26 @@ class WorkerError(WebArenaGymError):
 
 class ServerError(WebArenaGymError):
     """A real server does not answer, refuses a login, or is named wrongly."""
+
+
+class ArenaError(WebArenaGymError):
+    """An arena cannot do what a client asks for.
+
+    Args:
+        message: what was wrong, in a sentence.
+        status: the status of HTTP that says so.
+        at: where it was, such as "body.task"; empty where no value was at fault.
+        value: what was there.
+        expected: what should have been there.
+
+    """
+
+    def __init__(self, message: str, *, status: int, at: str = "", value: object = None, expected: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.at = at
+        self.value = value
+        self.expected = expected
 
 
 class BrowserError(WebArenaGymError):
