@@ -1,13 +1,19 @@
 """Players of an arena, for tests and benchmarks: clients over real HTTP, and a browser that visits real ports."""
 
+import asyncio
 import json
+import re
+import threading
+from contextlib import contextmanager
 from dataclasses import replace
 from http.client import HTTPConnection
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Kind
+from webarena_gym.arena.server import opened
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.network import HostUnknownError, Response
+from webarena_gym.observation import observe
 from webarena_gym.reference import follow
 from webarena_gym.sites.world import HOSTS
 from webarena_gym.tasks import Step
@@ -77,6 +83,28 @@ def follow_solution(episode, task):
     return (last.argument or "") if last.kind is Kind.EXIT else "", browser.page().url
 
 
+BIOGRAPHY = "reddit.biography/1000/0"
+"""A task that says what one writes on one's own page."""
+
+
+def write_biography(episode, text):
+    """Do what the task BIOGRAPHY asks for, with another text."""
+    browser = InProcessBrowser(Sockets())
+    browser.start(episode["start_urls"], {})
+    for label, typed in (("nfischer27", None), ("Edit biography", None), ("Biography", text), ("Save", None)):
+        element = observe(browser.page(), elements="label").element(label)
+        if typed is None:
+            browser.click(element)
+        else:
+            browser.type(element, typed)
+
+
+def read_biographies(episode):
+    """All words after "Writer" on the page that shows what was written."""
+    page = request("GET", f"{episode['addresses']['reddit']}/user/nfischer27").body.decode()
+    return set(re.findall(r"Writer (\w+)", page))
+
+
 def _given(solution, addresses):
     """The steps, with the addresses that the player was given in them."""
     for step in solution:
@@ -84,3 +112,24 @@ def _given(solution, addresses):
         for site, address in addresses.items():
             argument = argument.replace(f"http://{HOSTS[site]}", address)
         yield Step(replace(step.action, argument=argument if step.action.argument is not None else None), step.thought)
+
+
+@contextmanager
+def arena_within_reach(*arguments):
+    """An open arena as `opened` gives it, and what runs a coroutine in its loop."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+
+    def run(work):
+        return asyncio.run_coroutine_threadsafe(work, loop).result()
+
+    context = opened(*arguments)
+    try:
+        found = run(context.__aenter__())
+        yield found, run
+        run(context.__aexit__(None, None, None))
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -5,7 +5,7 @@ import asyncio
 import os
 import secrets
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -82,7 +82,10 @@ async def _serve(options: argparse.Namespace) -> None:
     is_own = is_loopback(options.host)
     token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
     address = Address(options.host, options.port, tuple(options.name), _ports(options.ports), token)
-    limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
+    try:
+        limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
+    except ValueError as error:
+        raise ArenaError(str(error), status=422) from error
     front = Front(options.world_seed, layout_of(options.world_seed, options.variation))
     places = addresses(options.port)
     sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
@@ -153,7 +156,7 @@ def play(options: argparse.Namespace) -> int:
 
 def _settings(options: argparse.Namespace, task: str | None = None) -> NewEpisode:
     """Return the settings of an episode, with those options that the command has."""
-    chosen = {name: getattr(options, name) for name in NewEpisode.__dataclass_fields__ if hasattr(options, name)}
+    chosen = {name: getattr(options, name) for name in (field.name for field in fields(NewEpisode)) if hasattr(options, name)}
     try:
         return replace(NewEpisode(**chosen), task=task or chosen.get("task"), mode="step")
     except ValueError as error:

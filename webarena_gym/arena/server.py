@@ -36,11 +36,14 @@ class Open(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(address: Address, limits: Limits | None = None, sites: Network | None = None) -> AsyncIterator[Open]:
+async def opened(
+    address: Address | None = None, limits: Limits | None = None, sites: Network | None = None
+) -> AsyncIterator[Open]:
     """Open an arena for as long as the context lasts. `sites` are served beside it, under their own host names.
 
     Raises ArenaError for an address that cannot be listened on, or is open to others and has no token or no name.
     """
+    address = address or Address()
     _check(address)
     _allow_many_files()
     service = Service(Arena(limits), host=address.host, names=address.names, ports=address.ports, token=address.token)
@@ -66,7 +69,7 @@ def arena(address: Address | None = None, limits: Limits | None = None) -> Itera
     def run(work: Any) -> Any:
         return asyncio.run_coroutine_threadsafe(work, loop).result()
 
-    context = opened(address or Address(), limits)
+    context = opened(address, limits)
     try:
         found: Open = run(context.__aenter__())
         try:
