@@ -16,11 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.arena_players import (
+from benchmarks.arena_players import (
     BIOGRAPHY,
     Client,
     Sockets,
-    arena_within_reach,
     follow_solution,
     read_biographies,
     request,
@@ -31,7 +30,7 @@ from webarena_gym.arena.application import OPERATIONS, openapi
 from webarena_gym.arena.gateway import Visit, is_target
 from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import Limits, NewEpisode
-from webarena_gym.arena.server import Address, arena
+from webarena_gym.arena.server import Address, arena, running
 from webarena_gym.arena.translation import Translation
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
@@ -205,7 +204,7 @@ def test_episodes_at_once_see_what_they_wrote_and_nothing_of_others(client):
 
 
 def test_an_episode_that_is_lost_says_so_and_leaves_the_others():
-    with arena_within_reach() as (found, _):
+    with running() as found:
         client = Client(found.url)
         lose_one_of_two(client, found.service)
 
@@ -233,7 +232,7 @@ def lose_one_of_two(client, service):
 def test_clients_that_are_killed_lose_nothing_of_others(client):
     """Programs that begin episodes and visit them as fast as they can are killed; whoever plays meanwhile is judged rightly."""
     code = (
-        "import sys; sys.path.insert(0, sys.argv[2]); from tests.arena_players import *\n"
+        "import sys; sys.path.insert(0, sys.argv[2]); from benchmarks.arena_players import *\n"
         "client = Client(sys.argv[1])\n"
         "while True:\n"
         "    episode = client.begin(task='shopping.wish_list_add/1000/0')\n"
@@ -485,8 +484,8 @@ EPISODE = begun()
 
 def test_a_bar_is_above_the_pages_of_an_episode_for_people():
     task = known("shopping.product_price/1000/0")
-    with arena_within_reach() as (found, run):
-        start = run(found.service.begin(NewEpisode(task=task.task_id), has_bar=True)).start_urls[0]
+    with running() as found:
+        start = found.run(found.service.begin(NewEpisode(task=task.task_id), has_bar=True)).start_urls[0]
         page = request("GET", start).body.decode()
         assert task.intent in page
         assert "I am done" in page

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.arena_players import Client
+from benchmarks.arena_players import Client
 from tests.needs import chromium, has_chromium
 from webarena_gym.arena.server import arena
 

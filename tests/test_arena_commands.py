@@ -3,14 +3,13 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
 
 import pytest
 
-from tests.arena_players import Client, follow_solution, request
+from benchmarks.arena_players import Client, follow_solution, request
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.cli import main
 from webarena_gym.env import WebArenaLite
@@ -117,7 +116,7 @@ def serving(*options):
     try:
         yield process
     finally:
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.communicate(timeout=60)
 
 
@@ -182,5 +181,5 @@ def test_other_hosts_need_a_token_which_is_drawn():
         url = f"http://127.0.0.1:{port}"
         assert Client(url).ask("GET", "/episodes")[0] == 401
         assert Client(url, token).ask("GET", "/episodes")[0] == 200
-        process.send_signal(signal.SIGINT)
+        process.terminate()
         process.communicate(timeout=60)

@@ -116,15 +116,15 @@ async def over_http():
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
         try:
             url = server.stderr.readline().strip()
-            wait_until_it_listens(port)
+            wait_until_it_listens(port, server)
             async with mcp.Client(url) as client:
                 yield client, {"names": True}
         finally:
             server.terminate()
 
 
-def wait_until_it_listens(port):
-    while True:
+def wait_until_it_listens(port, server):
+    while server.poll() is None:
         try:
             socket.create_connection(("127.0.0.1", port)).close()
         except ConnectionRefusedError:

@@ -10,8 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from webarena_gym import __version__
 from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.arena.choice import prepare
 from webarena_gym.arena.doors import Answer, Asked
-from webarena_gym.arena.episodes import Episode, prepare
+from webarena_gym.arena.episodes import Episode
 from webarena_gym.arena.schema import (
     ArenaState,
     EpisodeState,

@@ -2,12 +2,13 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.arena.choice import choose
+from webarena_gym.arena.envs import Envs
 from webarena_gym.arena.gateway import Gateway, Memory, Visit, is_target
 from webarena_gym.arena.schema import (
     EpisodeState,
@@ -22,11 +23,10 @@ from webarena_gym.arena.schema import (
     Verdict,
 )
 from webarena_gym.arena.translation import Translation
-from webarena_gym.env import Snapshot, WebArenaLite
-from webarena_gym.errors import ActionError, ArenaError, EvaluationError, TaskError
+from webarena_gym.env import Snapshot
+from webarena_gym.errors import ActionError, ArenaError, EvaluationError
 from webarena_gym.network import Response
-from webarena_gym.sites.world import DATABASES, is_seed, load_world
-from webarena_gym.tasks import SPLITS, Task, find, load, templates
+from webarena_gym.sites.world import load_world
 from webarena_gym.texts import MAX_REPLY
 from webarena_gym.verdicts import in_words
 
@@ -58,13 +58,15 @@ class Episode:
     A call that fails through no fault of the player loses the episode: from then on it says so, and it has no reward.
     """
 
-    def __init__(self, name: str, settings: NewEpisode, limits: Limits, clock: Clock) -> None:
+    def __init__(self, name: str, settings: NewEpisode, limits: Limits, clock: Clock, envs: Envs) -> None:
         self.id = name
         self.settings = settings
         self._limits = limits
         self._clock = clock
         self._begun_s = self._last_s = clock()
-        self._env = _env_of(settings)
+        self.task = choose(settings)
+        self._envs = envs
+        self._env = envs.take(settings)
         self._is_over = False
         self._result: Result | None = None
         self._failure = ""
@@ -76,12 +78,12 @@ class Episode:
         self._translation: Translation | None = None
         self._gateway: Gateway | None = None
         self._starts: list[str] = []
-        text, info = self._env.reset(seed=settings.seed)
+        with self._working():
+            text, info = self._env.reset(options={"task": self.task})
         self._shown = Shown(text, info)
         if settings.mode == "browse":
-            task = self._env.task
-            assert task.world_seed is not None
-            signed_in = load_world(task.world_seed).cookies(task.sites if task.require_login else ())
+            assert self.task.world_seed is not None
+            signed_in = load_world(self.task.world_seed).cookies(self.task.sites if self.task.require_login else ())
             self._starts = [tab.url for tab in self._env.page.tabs]
             self._gateway = Gateway(self._env.network, signed_in, info["url"])
 
@@ -90,7 +92,7 @@ class Episode:
     @property
     def task_id(self) -> str:
         """The task that is played."""
-        return self._env.task.task_id
+        return self.task.task_id
 
     @property
     def goal(self) -> str:
@@ -263,7 +265,8 @@ class Episode:
     def close(self) -> None:
         """Free its world."""
         self._snapshots.clear()
-        self._env.close()
+        if not self._failure:
+            self._envs.give_back(self._env, self.settings)
 
     @contextmanager
     def logged(self, what: str) -> Iterator[Callable[[int], None]]:
@@ -287,6 +290,7 @@ class Episode:
     def _end(self, reward: float, info: Mapping[str, Any]) -> Result:
         if "failure" in info:
             self._failure = str(info["failure"])
+            self._env.close()
             raise self._lost()
         self._is_over = True
         verdicts = [Verdict(**verdict) for verdict in info["verdicts"]]
@@ -317,52 +321,9 @@ class Episode:
             raise
         except EvaluationError as error:
             self._failure = f"it cannot be judged: {error}"
+            self._env.close()
             raise self._lost() from error
         except BaseException as error:
             self._failure = f"{type(error).__name__}: {error}"
+            self._env.close()
             raise
-
-
-def prepare(settings: NewEpisode) -> tuple[Task, ...]:
-    """Return the tasks that an episode is drawn from. New worlds are built and drawn from, a second or two for each.
-
-    May be called while episodes are played. Raises ArenaError for a task that there is not.
-    """
-    if settings.task is None:
-        for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
-            _build(seed)
-        return _drawn(settings.split, settings.world_seed, settings.variation)
-    template, *rest = settings.task.split("/")
-    with suppress(IndexError, ValueError):  # it is refused when it is looked for
-        if template in templates() and is_seed(int(rest[0])):
-            _build(int(rest[0]))
-    try:
-        return (_found(settings.task, settings.variation),)
-    except TaskError as error:
-        raise ArenaError(str(error), status=422, at="body.task", value=settings.task, expected="the id of a task") from error
-
-
-def _build(world_seed: int) -> None:
-    for name in DATABASES:
-        load_world(world_seed).content(name)
-
-
-_drawn = lru_cache(maxsize=32)(load)
-_found = lru_cache(maxsize=1024)(find)
-
-
-def _env_of(settings: NewEpisode) -> WebArenaLite:
-    """Return the env of an episode. Raises ArenaError."""
-    return WebArenaLite(
-        tasks=prepare(settings),
-        variation=settings.variation,
-        history=settings.history,
-        observation=settings.observation,
-        dialect=settings.dialect,
-        elements=settings.elements,
-        max_steps=settings.max_steps,
-        thoughts=settings.thoughts,
-        header=settings.header,
-        window=settings.window,
-        side_effects=settings.side_effects,
-    )

@@ -15,6 +15,8 @@ from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.arena.toolbox import INSTRUCTIONS, Toolbox
 
+_ENDING_S = 3
+
 
 def server(toolbox: Toolbox) -> "Server[object]":
     """Return a server of MCP whose tools are those of a toolbox."""
@@ -64,4 +66,6 @@ def http_application(settings: NewEpisode, limits: Limits | None = None) -> Star
 
 def serve_http(settings: NewEpisode, port: int) -> None:
     """Serve players of this machine over HTTP, until interrupted."""
-    uvicorn.run(http_application(settings), host="127.0.0.1", port=port, log_level="warning")
+    application = http_application(settings)
+    # Streams that clients keep open would hold the end back for ever.
+    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=_ENDING_S)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from webarena_gym import __version__
+from webarena_gym.arena.envs import Envs
 from webarena_gym.arena.episodes import Clock, Episode
 from webarena_gym.arena.schema import ArenaState, Limits, NewEpisode
 from webarena_gym.errors import ArenaError
@@ -39,6 +40,7 @@ class Arena:
         self.limits = limits or Limits()
         self._clock = clock
         self._memory_mb = memory_mb
+        self._envs = Envs()
         self._episodes: dict[str, Episode] = {}
         self._closed: OrderedDict[str, str] = OrderedDict()  # why, by id
 
@@ -57,7 +59,7 @@ class Arena:
                 status=503,
             )
         # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
-        episode = Episode(secrets.token_hex(8), settings, self.limits, self._clock)
+        episode = Episode(secrets.token_hex(8), settings, self.limits, self._clock, self._envs)
         self._episodes[episode.id] = episode
         return episode
 
@@ -99,3 +101,4 @@ class Arena:
         """Close all episodes."""
         for name in list(self._episodes):
             self.end(name, "the arena was closed")
+        self._envs.close()

@@ -3,7 +3,8 @@
 import asyncio
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -59,27 +60,46 @@ async def opened(
         await service.close()
 
 
+class Running(NamedTuple):
+    """An arena that listens in a thread of its own."""
+
+    url: str
+    service: Service
+    run: Callable[[Coroutine[Any, Any, Any]], Any]
+    """Does some work of the service in its thread and returns the result."""
+
+
+@contextmanager
+def running(address: Address | None = None, limits: Limits | None = None) -> Iterator[Running]:
+    """Open an arena in a thread of its own for as long as the context lasts. Raises what `opened` does."""
+    ready: Future[tuple[Open, asyncio.AbstractEventLoop, asyncio.Event]] = Future()
+
+    async def serve() -> None:
+        end = asyncio.Event()
+        try:
+            async with opened(address, limits) as found:
+                ready.set_result((found, asyncio.get_running_loop(), end))
+                await end.wait()
+        except ArenaError as error:
+            ready.set_exception(error)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="arena-server", daemon=True)
+    thread.start()
+    try:
+        found, loop, end = ready.result()
+        try:
+            yield Running(found.url, found.service, lambda work: asyncio.run_coroutine_threadsafe(work, loop).result())
+        finally:
+            loop.call_soon_threadsafe(end.set)
+    finally:
+        thread.join()
+
+
 @contextmanager
 def arena(address: Address | None = None, limits: Limits | None = None) -> Iterator[str]:
     """Open an arena in a thread of its own for as long as the context lasts; gives its URL. Raises what `opened` does."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever, name="arena-server", daemon=True)
-    thread.start()
-
-    def run(work: Any) -> Any:
-        return asyncio.run_coroutine_threadsafe(work, loop).result()
-
-    context = opened(address, limits)
-    try:
-        found: Open = run(context.__aenter__())
-        try:
-            yield found.url
-        finally:
-            run(context.__aexit__(None, None, None))
-    finally:
-        loop.call_soon_threadsafe(loop.stop)
-        thread.join()
-        loop.close()
+    with running(address, limits) as found:
+        yield found.url
 
 
 def _check(address: Address) -> None:

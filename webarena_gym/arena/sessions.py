@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from webarena_gym.arena.envs import Envs
 from webarena_gym.arena.episodes import Episode
 from webarena_gym.arena.schema import Limits, NewEpisode, Result
 from webarena_gym.errors import ArenaError, TaskError
@@ -95,7 +96,7 @@ def write(session: Session, path: Path) -> None:
 
 
 def _episode(settings: NewEpisode) -> Episode:
-    return Episode("session", settings, Limits(), time.monotonic)
+    return Episode("session", settings, Limits(), time.monotonic, Envs(0))
 
 
 def _again(session: Session) -> Episode:
