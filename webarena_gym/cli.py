@@ -122,7 +122,11 @@ def _parser() -> argparse.ArgumentParser:
     _choose_variation(serve)
     serve.set_defaults(run=_serve)
 
-    mcp = commands.add_parser("mcp", help="serve tasks as tools over the Model Context Protocol (needs the extra mcp)")
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve tasks as tools over MCP (needs the extra mcp)",
+        description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
+    )
     arena.add_mcp_options(mcp)
     mcp.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
     mcp.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
