@@ -203,6 +203,23 @@ def test_episodes_at_once_see_what_they_wrote_and_nothing_of_others(client):
     assert [read_biographies(episode) for episode in episodes[:2]] == [{"again"}, {"1"}]
 
 
+def test_a_world_that_was_left_is_as_new_for_the_next(client):
+    """Episodes take over each other's envs; what was written, signed out of and looked at is gone."""
+    seen = set()
+    for turn in range(4):
+        episode = client.begin(task=BIOGRAPHY, mode="browse" if turn % 2 == 0 else "step")
+        if turn % 2 == 0:
+            page = request("GET", episode["start_urls"][0]).body.replace(episode["addresses"]["reddit"].encode(), b"")
+            seen.add(page)
+            assert read_biographies(episode) == set()
+            write_biography(episode, f"Writer {turn}")
+            browser = InProcessBrowser(Sockets())
+            browser.start(episode["start_urls"], {})
+            browser.click(observe(browser.page(), elements="label").element("Log out"))
+        client.delete(episode)
+    assert len(seen) == 1
+
+
 def test_an_episode_that_is_lost_says_so_and_leaves_the_others():
     with running() as found:
         client = Client(found.url)
@@ -375,6 +392,19 @@ def test_pages_lead_to_the_name_that_the_client_has_used():
         page = request("GET", f"http://127.0.0.1:{shop.port}/", {"Host": shop.netloc})
         assert episode["addresses"]["shopping"].encode() in page.body
         assert b"shop.test" not in page.body
+
+
+def test_it_listens_on_an_address_of_ipv6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("no IPv6 here")
+    with arena(Address("::1")) as url:
+        assert url.startswith("http://[::1]:")
+        client = Client(url)
+        shop = client.begin(task=WISH)["addresses"]["shopping"]
+        assert shop.startswith("http://[::1]:")
+        assert shop.encode() in request("GET", shop).body
 
 
 def test_an_arena_that_others_can_reach_wants_a_token():

@@ -44,8 +44,8 @@ class Arena:
         self._episodes: dict[str, Episode] = {}
         self._closed: OrderedDict[str, str] = OrderedDict()  # why, by id
 
-    def begin(self, settings: NewEpisode) -> Episode:
-        """Begin an episode. Raises ArenaError when the limits allow none, or the settings fit none."""
+    def expect_room(self) -> None:
+        """Raise ArenaError when the limits allow no episode more."""
         if len(self._episodes) >= self.limits.episodes:
             raise ArenaError(
                 f"{len(self._episodes)} episodes are open, which is the limit; delete one, or wait for one to be closed",
@@ -58,6 +58,10 @@ class Arena:
                 " or wait for one to be closed",
                 status=503,
             )
+
+    def begin(self, settings: NewEpisode) -> Episode:
+        """Begin an episode. Raises ArenaError when the limits allow none, or there is no such task."""
+        self.expect_room()
         # An id is what keeps clients from each other's episodes, so it must not be guessed: the one use of the system's randomness.
         episode = Episode(secrets.token_hex(8), settings, self.limits, self._clock, self._envs)
         self._episodes[episode.id] = episode

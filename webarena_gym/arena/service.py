@@ -11,6 +11,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
 from ipaddress import ip_address
@@ -76,6 +77,7 @@ class Service:
 
     async def begin(self, settings: NewEpisode, name: str = LOOPBACK[0], *, has_bar: bool = False) -> EpisodeState:
         """Begin an episode and serve its sites under a host name. Raises ArenaError."""
+        await self.run(self.arena.expect_room)  # before worlds are built for it
         await asyncio.to_thread(prepare, settings)
         episode = await self.run(self.arena.begin, settings)
         if settings.mode == "browse":
@@ -105,7 +107,8 @@ class Service:
         while True:
             await asyncio.sleep(_SWEEP_S)
             for name in await self.run(self.arena.idle):
-                await self.end(name, f"nobody asked it for anything for {self.arena.limits.idle_s:g} s")
+                with suppress(ArenaError):  # it may have been closed meanwhile
+                    await self.end(name, f"nobody asked it for anything for {self.arena.limits.idle_s:g} s")
 
     async def close(self) -> None:
         """Close everything."""
