@@ -26,6 +26,7 @@ from benchmarks.arena_players import BIOGRAPHY, Client, follow_solution, read_bi
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.memory import held_by
 from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.browsers import Browser
 from webarena_gym.cli import main as command
 from webarena_gym.env import WebArenaLite
 from webarena_gym.tasks import Expert, Task, load
@@ -55,6 +56,10 @@ class Line(Client):
         place = urlsplit(url)
         self._connection = HTTPConnection(place.hostname or "", place.port, timeout=600)
 
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
     def well(self, method: str, path: str, body: Any = None) -> Any:
         """Ask, and return what was answered."""
         self._connection.request(method, path, json.dumps(body) if body is not None else None, self.headers)
@@ -76,10 +81,10 @@ def replies_of(task: Task) -> list[str]:
     return replies
 
 
-def browse(client: Client, task: Task) -> bool:
+def browse(client: Client, task: Task, browser: Browser | None = None) -> bool:
     """Play a reference solution on the ports of an episode."""
     episode = client.begin(task=task.task_id)
-    answer, url = follow_solution(episode, task)
+    answer, url = follow_solution(episode, task, browser)
     result = client.answer(episode, answer, url)
     client.delete(episode)
     return bool(result["success"])
@@ -106,16 +111,22 @@ def session(task: Task, replies: list[str]) -> bool:
     return not any(statuses) and "\nreward 1\nSolved." in said.getvalue()
 
 
-def solutions(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
+def solutions(tasks: list[Task], replies: dict[str, list[str]], *, in_chromium: bool) -> dict[str, Any]:
     """Return how many tasks each way of playing solves."""
     with serving() as (url, _):
         client = Client(url)
-        return {
+        found = {
             "tasks": len(tasks),
             "browse_solved": sum(browse(client, task) for task in tasks),
             "step_solved": sum(step(client, task, replies[task.task_id]) for task in tasks),
             "session_solved": sum(session(task, replies[task.task_id]) for task in tasks),
         }
+        if in_chromium:
+            from webarena_gym.browsers.chromium import ChromiumBrowser  # noqa: PLC0415 - heavy, and an optional extra
+
+            with contextlib.closing(ChromiumBrowser(None, hosts=frozenset({"127.0.0.1"}), strict=True)) as browser:
+                found["browse_solved_in_chromium"] = sum(browse(client, task, browser) for task in tasks)
+        return found
 
 
 def crowd(count: int) -> dict[str, Any]:
@@ -169,26 +180,31 @@ def speed(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
         return {"episodes_per_s": round(len(tasks) / seconds, 1), "steps_per_s": round(total / seconds, 1)}
 
     found: dict[str, Any] = {"in_process": rates(in_process)}
-    with serving() as (url, _):
-        line = Line(url)
+    with serving() as (url, _), contextlib.closing(Line(url)) as line:
+
+        def step_on_a_line(task: Task) -> None:
+            with contextlib.closing(Line(url)) as own:
+                step(own, task, replies[task.task_id])
+
         found["step_1_client"] = rates(lambda task: step(line, task, replies[task.task_id]))
-        found[f"step_{_CLIENTS}_clients"] = rates(lambda task: step(Line(url), task, replies[task.task_id]), _CLIENTS)
+        found[f"step_{_CLIENTS}_clients"] = rates(step_on_a_line, _CLIENTS)
         found["browse_1_client"] = rates(lambda task: browse(line, task))
         episode = line.begin(task=tasks[0].task_id, mode="step", max_steps=10_000, history="none")
         place = urlsplit(line.begin(task=tasks[0].task_id)["start_urls"][0])
-        visitor = HTTPConnection(place.hostname or "", place.port)
+        with contextlib.closing(HTTPConnection(place.hostname or "", place.port)) as visitor:
 
-        def visit() -> None:
-            visitor.request("GET", "/")
-            visitor.getresponse().read()
+            def visit() -> None:
+                visitor.request("GET", "/")
+                visitor.getresponse().read()
 
+            page_ms = timed_ms(visit, 500)
         found["ms"] = {
             "begin_and_delete": timed_ms(lambda: line.delete(line.begin(task=tasks[0].task_id)), 200),
             "state": timed_ms(lambda: line.well("GET", f"/episodes/{episode['id']}"), 500),
             "step": timed_ms(
                 lambda: line.well("POST", f"/episodes/{episode['id']}/step", {"action": 'do(action="Scroll Down")'}), 500
             ),
-            "page": timed_ms(visit, 500),
+            "page": page_ms,
         }
     return found
 
@@ -199,12 +215,13 @@ def main() -> None:
     parser.add_argument("--cores", type=int, default=2, help="cores that the server and its clients share (default: 2)")
     parser.add_argument("--episodes", type=int, default=200, help="episodes at once (default: 200)")
     parser.add_argument("--tasks", type=int, default=165, help="test tasks that are played (default: all)")
+    parser.add_argument("--chromium", action="store_true", help="play the solutions in Chromium too: two minutes more")
     options = parser.parse_args()
     use_cores(cores()[: options.cores])
     tasks = list(load("test"))[: options.tasks]
     replies = {task.task_id: replies_of(task) for task in tasks}
     found = {
-        "solutions": solutions(tasks, replies),
+        "solutions": solutions(tasks, replies, in_chromium=options.chromium),
         "crowd": crowd(options.episodes),
         "speed": speed(tasks, replies),
         **origin("arena"),

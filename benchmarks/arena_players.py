@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from webarena_gym.actions import Kind
+from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.network import HostUnknownError, Response
 from webarena_gym.observation import observe
@@ -79,9 +80,9 @@ class Sockets:
         return request(method, url, headers, body)
 
 
-def follow_solution(episode: Any, task: Task) -> tuple[str, str]:
-    """Do what a reference solution does in a browser on the episode's ports; returns the answer and where it has ended."""
-    browser = InProcessBrowser(Sockets())
+def follow_solution(episode: Any, task: Task, browser: Browser | None = None) -> tuple[str, str]:
+    """Do what a reference solution does on the episode's ports; returns the answer and where the browser has ended."""
+    browser = browser or InProcessBrowser(Sockets())
     browser.start(episode["start_urls"], {})
     follow(browser, _given(task.solution, episode["addresses"]))
     last = task.solution[-1].action

@@ -291,7 +291,7 @@ def _let_in(asked: Asked, key: str) -> Answer:
     if not _same(given, key):
         raise ArenaError("the key of this address is not that of the episode", status=401)
     cookie = f"{_COOKIE}={key}; Path=/; HttpOnly; SameSite=Lax"
-    return Answer(302, [("Location", f"/{path}"), ("Set-Cookie", cookie)], b"")
+    return Answer(302, [("Location", f"/{path.lstrip('/')}"), ("Set-Cookie", cookie)], b"")
 
 
 def _has_key(asked: Asked, key: str) -> bool:
