@@ -424,8 +424,12 @@ def test_an_arena_that_others_can_reach_wants_a_token():
         cookie = {"Cookie": f"other=1; {entered.header('Set-Cookie').partition(';')[0]}"}
         assert request("GET", shop, cookie).status == 200
         assert request("GET", shop, {"Authorization": "Bearer secret"}).status == 200
-        other = client.begin(task=WISH)["addresses"]["shopping"]
-        assert request("GET", other, cookie).status == 401
+        other = client.begin(task=WISH)
+        assert request("GET", other["addresses"]["shopping"], cookie).status == 401
+        second = request("GET", other["start_urls"][0], cookie).header("Set-Cookie").partition(";")[0]
+        both = {"Cookie": f"{cookie['Cookie']}; {second}"}
+        assert second.partition("=")[0] not in cookie["Cookie"]
+        assert [request("GET", each["addresses"]["reddit"], both).status for each in (episode, other)] == [200, 200]
 
 
 # The core, without sockets.
@@ -475,6 +479,19 @@ def test_limits_hold():
     for field in ("episodes", "idle_s", "memory_mb", "upload_mb"):
         with pytest.raises(ValueError, match=field):
             Limits(**{field: 0})
+
+
+def test_idle_episodes_are_closed_by_the_server(monkeypatch):
+    monkeypatch.setattr("webarena_gym.arena.service._SWEEP_S", 0.01)
+    with arena(limits=Limits(idle_s=0.05)) as url:
+        client = Client(url)
+        episode = client.begin(task=WISH)
+        while (found := client.ask("GET", "/episodes"))[1]["episodes"]:
+            assert found[0] == 200
+        status, problem = client.ask("GET", f"/episodes/{episode['id']}")
+        assert (status, "nobody asked" in problem["error"]) == (410, True)
+        with pytest.raises(ConnectionRefusedError):
+            request("GET", episode["start_urls"][0])
 
 
 @given(st.text(max_size=30), st.sampled_from(list(HOSTS)), st.booleans())

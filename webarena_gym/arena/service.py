@@ -11,7 +11,6 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import fields, replace
 from functools import partial
 from ipaddress import ip_address
@@ -36,7 +35,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 _LOG = logging.getLogger("webarena_gym.arena")
 _SWEEP_S = 5.0
-_COOKIE = "arena"
+_COOKIE = "arena_"
 _OWN = "/.arena/"
 
 
@@ -107,8 +106,13 @@ class Service:
         while True:
             await asyncio.sleep(_SWEEP_S)
             for name in await self.run(self.arena.idle):
-                with suppress(ArenaError):  # it may have been closed meanwhile
-                    await self.end(name, f"nobody asked it for anything for {self.arena.limits.idle_s:g} s")
+                closing = asyncio.ensure_future(
+                    self.end(name, f"nobody asked it for anything for {self.arena.limits.idle_s:g} s")
+                )
+                await asyncio.wait({closing})
+                error = closing.exception()
+                if error is not None and not isinstance(error, ArenaError):  # which says that it was closed meanwhile
+                    _LOG.error("an idle episode could not be closed", exc_info=error)
 
     async def close(self) -> None:
         """Close everything."""
@@ -290,10 +294,11 @@ def _let_in(asked: Asked, key: str) -> Answer:
     given, _, path = asked.target.removeprefix(f"{_OWN}enter/").partition("/")
     if not _same(given, key):
         raise ArenaError("the key of this address is not that of the episode", status=401)
-    cookie = f"{_COOKIE}={key}; Path=/; HttpOnly; SameSite=Lax"
+    # The name is the episode's own, since a browser sends the cookies of one port to all others of the host.
+    cookie = f"{_COOKIE}{key[:8]}={key}; Path=/; HttpOnly; SameSite=Lax"
     return Answer(302, [("Location", f"/{path.lstrip('/')}"), ("Set-Cookie", cookie)], b"")
 
 
 def _has_key(asked: Asked, key: str) -> bool:
     pairs = (pair.strip().partition("=") for pair in asked.headers.get("cookie", "").split(";"))
-    return any(name == _COOKIE and _same(value, key) for name, _, value in pairs)
+    return any(name.startswith(_COOKIE) and _same(value, key) for name, _, value in pairs)
