@@ -505,6 +505,8 @@ def test_translation_there_and_back_is_the_same(text, site, is_encoded):
     assert HOSTS[site] not in outward.replace(text, "")
     assert sites.inward_text(outward) == said
     assert sites.inward_text(outward.replace("127.0.0.1", "localhost")) == said
+    others = Translation(PORTS, "[::1]", ())
+    assert others.inward_text(others.outward_text(said)) == said
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
 """The bar above the pages of an episode that a person plays: the goal, a box for the answer, and the verdict."""
 
-import re
 from html import escape
 from urllib.parse import parse_qs
 
 from webarena_gym.arena.schema import Result
 
-_BODY = re.compile(rb"<body\b[^>]{0,2000}>", re.IGNORECASE)
 _STYLE = (
     "all:initial;display:block;position:sticky;top:0;z-index:2147483647;box-sizing:border-box;width:100%;padding:10px 16px;"
     "background:#1d2b3a;color:#fff;font:15px/1.4 sans-serif;border-bottom:3px solid {colour}"
@@ -28,8 +26,9 @@ def above(page: bytes, goal: str, result: Result | None) -> bytes:
         colour = "#3aa655" if result.success else "#c0392b"
         below = "".join(f'<div style="all:revert">{escape(sentence)}</div>' for sentence in result.told)
     html = f'<div id="arena-bar" style="{_STYLE.format(colour=colour)}"><b style="all:revert">{escape(goal)}</b>{below}</div>'
-    found = _BODY.search(page)
-    return page if found is None else page[: found.end()] + html.encode() + page[found.end() :]
+    begun = page.find(b"<body")
+    place = page.find(b">", begun) + 1
+    return page if begun < 0 or place == 0 else page[:place] + html.encode() + page[place:]
 
 
 def read(form: bytes) -> str:

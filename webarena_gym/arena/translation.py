@@ -11,7 +11,12 @@ from urllib.parse import quote, unquote_to_bytes
 
 from webarena_gym.sites.world import HOSTS
 
-_COLON, _SLASHES = rb"(:|%3[Aa])", rb"(?://|%2[Ff]%2[Ff])"
+_COLON, _SLASHES = rb"(:|%3A)", rb"(?://|%2F%2F)"
+_NAME = rb"([\w.-]++|\[[0-9a-f:]++\]|%5B(?:[0-9a-f]|%3A)++%5D)"
+_OF_SITES = re.compile(
+    rb"http" + _COLON + _SLASHES + rb"(" + b"|".join(re.escape(host.encode()) for host in HOSTS.values()) + rb")(?![\w.-]|:\d)"
+)
+_OF_PORTS = re.compile(rb"http" + _COLON + _SLASHES + _NAME + rb"(?::|%3A)(\d{1,5})(?!\d)", re.IGNORECASE)
 
 
 class Translation:
@@ -28,14 +33,7 @@ class Translation:
         self.addresses: Mapping[str, str] = {site: f"http://{name}:{port}" for site, port in ports.items()}
         self._given = {HOSTS[site].encode(): address.encode() for site, address in self.addresses.items()}
         self._own = {str(port).encode(): f"http://{HOSTS[site]}".encode() for site, port in ports.items()}
-        hosts = b"|".join(map(re.escape, self._given))
-        spelled = b"|".join(
-            re.escape(spelling.encode()) for each in {name, *names} for spelling in {each, quote(each, safe="")}
-        )
-        self._of_sites = re.compile(rb"http" + _COLON + _SLASHES + rb"(" + hosts + rb")(?![\w.-]|:\d)")
-        self._of_player = re.compile(
-            rb"http" + _COLON + _SLASHES + rb"(?:" + spelled + rb")(?::|%3[Aa])(\d{1,5})(?!\d)", re.IGNORECASE
-        )
+        self._names = frozenset(each.lower().encode() for each in (name, *names))
 
     def outward(self, text: bytes) -> bytes:
         """Return what a site says, in the addresses that the player was given.
@@ -44,7 +42,12 @@ class Translation:
         >>> sites.outward(b'<a href="http://shop.test/cart?next=http%3A%2F%2Fshop.test%2F">')
         b'<a href="http://127.0.0.1:40001/cart?next=http%3A%2F%2F127.0.0.1%3A40001%2F">'
         """
-        return self._of_sites.sub(lambda found: _spelled(self._given[found[2]], found[1]), text)
+
+        def given(found: re.Match[bytes]) -> bytes:
+            address = self._given.get(found[2])
+            return found[0] if address is None else _spelled(address, found[1])
+
+        return _OF_SITES.sub(given, text)
 
     def inward(self, text: bytes) -> bytes:
         """Return what a player says, in the sites' own addresses.
@@ -54,10 +57,10 @@ class Translation:
         """
 
         def own(found: re.Match[bytes]) -> bytes:
-            address = self._own.get(found[2])
+            address = self._own.get(found[3]) if unquote_to_bytes(found[2]).lower() in self._names else None
             return found[0] if address is None else _spelled(address, found[1])
 
-        return self._of_player.sub(own, text)
+        return _OF_PORTS.sub(own, text)
 
     def inward_text(self, text: str) -> str:
         """Return an address or an answer of a player, in the sites' own addresses."""
