@@ -13,7 +13,7 @@ $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,train,cluster,lora,verified,baselines,dev,peers]'
+	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,serve,mcp,train,cluster,lora,verified,baselines,dev,peers]'
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
@@ -29,7 +29,7 @@ test-lowest: .venv-lowest/.ready  ## the fast part of the env's own tests with t
 .venv-lowest/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/pip install --quiet uv
-	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --compile-bytecode -e '.[chromium,verified,dev]'
+	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --compile-bytecode -e '.[chromium,serve,mcp,verified,dev]'
 	.venv-lowest/bin/pip install --quiet --no-deps miniwob
 	touch $@
 

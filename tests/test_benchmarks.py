@@ -177,3 +177,18 @@ def test_memory_that_keeps_growing_is_wrong():
     samples = [soak.Sample(minute, 100.0 + 5 * minute, 10, 3, 0) for minute in range(60)]
     assert soak._growth(samples, tally)["mb_second_half"] > 200
     assert "memory grew" in tally.wrong[0]
+
+
+def test_the_arena_s_benchmark_says_what_was_solved(monkeypatch, capsys):
+    from benchmarks import arena  # noqa: PLC0415 - needs the extra serve
+
+    before = cores()
+    monkeypatch.setattr(sys, "argv", ["arena", "--tasks", "2", "--episodes", "3", "--cores", "2"])
+    try:
+        arena.main()
+    finally:
+        use_cores(before)
+    found = json.loads(capsys.readouterr().out)
+    assert found["solutions"] == {"tasks": 2, "browse_solved": 2, "step_solved": 2, "session_solved": 2}
+    assert (found["crowd"]["saw_their_own_alone"], found["crowd"]["judged_by_their_own"]) == (3, 3)
+    assert found["speed"]["step_1_client"]["steps_per_s"] > 0

@@ -65,6 +65,7 @@ ALLOWED = {
     "tools": {
         "actions",
         "answers",
+        "arena",
         "browsers",
         "changes",
         "env",
@@ -78,6 +79,19 @@ ALLOWED = {
         "sites",
         "tasks",
         "venues",
+    },
+    "arena": {
+        "actions",
+        "arguments",
+        "browsers",
+        "env",
+        "episode",
+        "errors",
+        "observation",
+        "pages",
+        "sites",
+        "tasks",
+        "texts",
     },
     "__main__": {"tools"},
 }

@@ -414,6 +414,7 @@ def test_an_episode_is_stepped_through_with_the_keyboard(open_report, expert):
     assert page.url.endswith("#episode/expert/1/end")
     assert page.locator(".verdicts li").count() == len(expert[0].verdicts)
     assert page.locator(".verdicts .good").count() == len(expert[0].verdicts)
+    assert page.inner_text(".told").startswith("Solved.")
     assert not page.locator("#text-pane").is_visible()
     page.keyboard.press("k")
     page.wait_for_url(re.compile(f"#episode/expert/1/{steps}$"))

@@ -8,6 +8,7 @@ WebArenaGymError
 ├── RenderModeError    a way of rendering needs another browser; also a ValueError, and a TypeError for Stable-Baselines3
 ├── SnapshotError      a snapshot does not fit the env that should restore it; also a ValueError
 ├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
+├── ArenaError         an arena cannot do what a client asks for, and tells it why
 ├── ConformanceError   an env does not do what `webarena_gym.testing` checks; also an AssertionError
 ├── HostUnknownError   a URL leads to a host that the network of an episode does not have
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
@@ -81,6 +82,26 @@ class RefusedError(ServerError):
 
     def __reduce__(self) -> tuple[type["RefusedError"], tuple[str, int, Mapping[str, str]]]:
         return type(self), (str(self), self.status, self.headers)  # so that it can be sent from a worker process
+
+
+class ArenaError(WebArenaGymError):
+    """An arena cannot do what a client asks for.
+
+    Args:
+        message: what was wrong, in a sentence.
+        status: the status of HTTP that says so.
+        at: where it was, such as "body.task"; empty where no value was at fault.
+        value: what was there.
+        expected: what should have been there.
+
+    """
+
+    def __init__(self, message: str, *, status: int, at: str = "", value: object = None, expected: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+        self.at = at
+        self.value = value
+        self.expected = expected
 
 
 class BrowserError(WebArenaGymError):

@@ -15,12 +15,14 @@ import gymnasium
 from webarena_gym import __version__, progress
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
+from webarena_gym.tools import arena
 
 _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
 
@@ -92,7 +94,16 @@ def _parser() -> argparse.ArgumentParser:
     fuzz.set_defaults(run=_fuzz)
 
     play = commands.add_parser("play", help="do a task yourself in the terminal")
-    play.add_argument("task", nargs="?", help="a task id; one is drawn without it")
+    play.add_argument(
+        "words",
+        nargs="*",
+        metavar="TASK",
+        help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
+    )
+    play.add_argument(
+        "--session", type=Path, metavar="FILE", help="for programs: one command a step, and the state of the episode in a file"
+    )
+    play.add_argument("--max-steps", type=int, default=100, metavar="N", help="steps until it is over (default: 100)")
     play.add_argument("--split", default="train", help="the split to draw from (default: train)")
     play.add_argument("--seed", type=int, help="the seed of the draw")
     play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
@@ -101,11 +112,28 @@ def _parser() -> argparse.ArgumentParser:
     _choose_variation(play)
     play.set_defaults(run=_play)
 
-    serve = commands.add_parser("serve", help="browse the sites in your own browser")
+    serve = commands.add_parser(
+        "serve",
+        help="browse the sites in your own browser, and open an arena for agents in any language",
+        description="Serves the sites of a world, and an arena: episodes over HTTP (needs the extra serve).",
+    )
     serve.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000, the test split's)")
-    serve.add_argument("--port", type=int, default=8000, help="the port on 127.0.0.1 (default: 8000)")
+    serve.add_argument("--port", type=int, default=8000, help="the port (default: 8000)")
+    arena.add_serve_options(serve)
     _choose_variation(serve)
     serve.set_defaults(run=_serve)
+
+    mcp = commands.add_parser(
+        "mcp",
+        help="serve tasks as tools over MCP (needs the extra mcp)",
+        description="Serves tasks as tools over the Model Context Protocol: on stdin and stdout, or over HTTP.",
+    )
+    arena.add_mcp_options(mcp)
+    mcp.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
+    mcp.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    mcp.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="which actions there are")
+    _choose_variation(mcp)
+    mcp.set_defaults(run=arena.mcp)
 
     world = commands.add_parser("world", help="build worlds and say what is in them")
     world.add_argument("seeds", type=int, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
@@ -266,6 +294,10 @@ def _fuzz(options: argparse.Namespace) -> int:
 
 
 def _play(options: argparse.Namespace) -> int:
+    if options.session is not None:
+        return arena.play(options)
+    if len(options.words) > 1:
+        raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
     env = gymnasium.make(
         "WebArenaLite-v0",
         split=options.split,
@@ -273,9 +305,9 @@ def _play(options: argparse.Namespace) -> int:
         observation=options.observation,
         dialect=options.dialect,
         variation=options.variation,
-        max_steps=100,
+        max_steps=options.max_steps,
     )
-    _, info = env.reset(seed=options.seed, options={"task": options.task} if options.task else None)
+    _, info = env.reset(seed=options.seed, options={"task": options.words[0]} if options.words else None)
     print(f"{DIALECTS[options.dialect].grammar()}\n\nTask {info['task_id']}: {info['goal']}\n(leave with Ctrl-D)")
     while True:
         print(f"\n{info['page']}")
@@ -285,13 +317,13 @@ def _play(options: argparse.Namespace) -> int:
             return 0
         _, reward, terminated, truncated, info = env.step(reply)
         if terminated or truncated:
-            print(f"reward {reward:g}" + (f": {info['failure']}" if "failure" in info else ""))
-            for verdict in info.get("verdicts", ()):
-                print(f"  {verdict['check']}: {'passed' if verdict['passed'] else 'failed'}: {verdict['reason']}")
+            print("\n".join((f"reward {reward:g}", *in_words(info))))
             return 0
 
 
 def _serve(options: argparse.Namespace) -> int:
+    if arena.is_wanted(options):
+        return arena.serve(options)
     from webarena_gym.tools.serve import addresses, serve  # noqa: PLC0415 - needs a server that the other commands do not
 
     for name, url in addresses(options.port).items():

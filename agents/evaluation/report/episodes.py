@@ -13,6 +13,7 @@ from agents.evaluation.report.marks import mark, split_reply
 from agents.evaluation.report.replays import Replay, Replayer
 from agents.evaluation.report.results import task_of
 from webarena_gym.actions import DIALECTS
+from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
@@ -95,10 +96,18 @@ def _body(episode: Trajectory, replay: Replay) -> dict[str, Any]:
     return {
         "steps": steps,
         "last": last and last.html,
+        "told": _told(episode),
         "verdicts": [dict(verdict) for verdict in episode.verdicts],
         "failure": episode.failure,
         "problem": replay.problem,
     }
+
+
+def _told(episode: Trajectory) -> list[str]:
+    """Return how an episode ended in plain words; none where no check was made."""
+    if episode.failure:
+        return in_words({"failure": episode.failure})
+    return in_words({"success": episode.reward == 1, "verdicts": episode.verdicts}) if episode.verdicts else []
 
 
 def _address(step: Step) -> str | None:

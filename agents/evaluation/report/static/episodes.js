@@ -124,6 +124,7 @@ function tellEnd(body) {
   });
   const nothing = make("p", {}, "No check was made.");
   return [
+    body.told.length ? field("Result", make("p", { class: "told" }, body.told.join(" "))) : null,
     field("Verdicts", verdicts.length ? make("ul", { class: "verdicts" }, ...verdicts) : nothing),
     body.failure ? field("What broke", make("p", { class: "bad" }, body.failure)) : null,
   ].filter(Boolean);

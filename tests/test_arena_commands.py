@@ -1,0 +1,185 @@
+"""`play --session` and `serve`: an episode in a file, and a server that is told what to do on the command line."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from benchmarks.arena_players import Client, follow_solution, request
+from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Expert, load
+from webarena_gym.tools.cli import main
+
+TASKS = load("test")
+
+
+@pytest.fixture
+def command(capsys, tmp_path):
+    """Runs `play --session` on a file; returns the status and what was printed."""
+
+    def run(*words, options=()):
+        status = main(["play", "--session", str(tmp_path / "episode.json"), *options, *words])
+        found = capsys.readouterr()
+        return status, found.out, found.err
+
+    return run
+
+
+def follow_in_commands(run, task):
+    """Do a reference solution with one command a step; returns what the last one printed."""
+    env = WebArenaLite(tasks=[task], max_steps=100)
+    env.reset()
+    expert, dialect = Expert(task), DIALECTS["webrl"]
+    status, _, err = run("start", task.task_id)
+    while status == 0:
+        choice = expert.choose(env.page, env.observation)
+        if choice.action.kind is Kind.EXIT:
+            return run("submit", choice.action.argument or "")[1]
+        reply = dialect.format(choice.action)
+        env.step(reply)
+        status, _, err = run("act", reply)
+    pytest.fail(err)
+    return ""
+
+
+@pytest.mark.parametrize("task", TASKS[3::16], ids=lambda task: task.task_id)
+def test_a_reference_solution_in_commands_is_rewarded(command, task):
+    assert follow_in_commands(command, task).startswith("reward 1\nSolved.\n")
+
+
+def test_a_bad_action_is_told_and_costs_a_step(command, tmp_path):
+    assert command("start", TASKS[0].task_id)[0] == 0
+    status, out, _ = command("act", "nonsense")
+    assert status == 0
+    assert out.startswith("Action error: ")
+    assert command("observe")[1] == out
+    assert json.loads((tmp_path / "episode.json").read_text())["replies"] == ["nonsense"]
+
+
+def test_a_session_ends_with_its_answer_or_its_steps(command):
+    command("start", TASKS[0].task_id, options=["--max-steps", "2"])
+    assert "reward" not in command("act", "x")[1]
+    assert command("act", "x")[1].startswith("reward 0\nNot solved.\n")
+    for words in (("act", "x"), ("submit", "x")):
+        status, _, err = command(*words)
+        assert (status, "the session is over, with the reward 0" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("act", "x"), "begins one"),
+        (("dance",), "expected start [TASK], act ACTION"),
+        (("act",), "expected start"),
+        (("start", "nothing/1/0"), "no task 'nothing/1/0'"),
+        (("submit", "a", "b"), "expected start"),
+    ],
+)
+def test_what_cannot_be_done_is_told(command, words, said):
+    status, _, err = command(*words)
+    assert status == 2
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "[]", "{", '{"format": 1}', '{"format": 1, "settings": {"x": 1}, "replies": [], "page": "", "result": null}'],
+)
+def test_a_file_that_is_no_session_is_told(command, tmp_path, content):
+    (tmp_path / "episode.json").write_text(content)
+    assert command("observe")[0] == 2
+    assert command("start")[0] == 2
+
+
+def test_a_session_that_was_changed_is_told(command, tmp_path):
+    file = tmp_path / "episode.json"
+    command("start", TASKS[0].task_id)
+    command("act", 'do(action="Goto", argument="http://shop.test/wishlist/")')
+    content = json.loads(file.read_text())
+    file.write_text(json.dumps(content | {"replies": []}))
+    status, _, err = command("observe")
+    assert status == 2
+    assert "other pages" in err
+
+
+@contextmanager
+def serving(*options):
+    """The command `serve` as a process; gives what it printed until there was nothing more to say."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "webarena_gym", "serve", *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def free_port():
+    import socket  # noqa: PLC0415
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return found.getsockname()[1]
+
+
+def test_the_command_serves_sites_and_an_arena():
+    port = free_port()
+    with serving("--port", str(port)) as process:
+        lines = [process.stdout.readline() for _ in range(8)]
+        assert re.fullmatch(r"arena +http://127.0.0.1:\d+/docs\n", lines[-1])
+        page = request("GET", f"http://127.0.0.1:{port}/customer/account/", {"Host": f"shop.localhost:{port}"})
+        assert b"Sign Out" in page.body
+        client = Client(f"http://127.0.0.1:{port}")
+        episode = client.begin(task=TASKS[0].task_id)
+        answer, url = follow_solution(episode, TASKS[0])
+        assert client.answer(episode, answer, url)["success"]
+
+
+def test_a_person_gets_a_task_to_play():
+    task = TASKS[0]
+    with serving("--port", str(free_port()), "--task", task.task_id) as process:
+        assert process.stdout.readline().strip() == task.intent
+        start = process.stdout.readline().removeprefix("open ").strip()
+        assert b"I am done" in request("GET", start).body
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--host", "0.0.0.0"], "--name"),
+        (["--ports", "5"], "FIRST-LAST"),
+        (["--task", "nothing/1/0"], "no task"),
+        (["--episodes", "0"], "episodes"),
+    ],
+)
+def test_what_cannot_be_served_is_told(capsys, options, said):
+    assert main(["serve", "--port", str(free_port()), *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_the_ports_of_sites_are_those_of_the_range():
+    first = free_port() // 100 * 100
+    with serving("--port", str(free_port()), "--ports", f"{first}-{first + 99}", "--task", TASKS[0].task_id) as process:
+        process.stdout.readline()
+        port = int(process.stdout.readline().rpartition(":")[2].strip("/\n"))
+        assert first <= port <= first + 99
+
+
+def test_other_hosts_need_a_token_which_is_drawn():
+    environment = {key: value for key, value in os.environ.items() if key != "WEBARENA_GYM_TOKEN"}
+    port = free_port()
+    command = [sys.executable, "-m", "webarena_gym", "serve", "--host", "0.0.0.0", "--name", "box.example", "--port", str(port)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        arena, token = (process.stdout.readline().split()[-1] for _ in range(2))
+        assert arena == f"http://box.example:{port}/docs"
+        url = f"http://127.0.0.1:{port}"
+        assert Client(url).ask("GET", "/episodes")[0] == 401
+        assert Client(url, token).ask("GET", "/episodes")[0] == 200
+        process.terminate()
+        process.communicate(timeout=60)

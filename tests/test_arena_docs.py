@@ -1,0 +1,81 @@
+"""The examples of docs/arena.md run as they are printed."""
+
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from webarena_gym.arena.server import arena
+from webarena_gym.tools.cli import main
+
+DOCUMENT = (Path(__file__).parent.parent / "docs" / "arena.md").read_text(encoding="utf-8")
+
+
+def blocks(heading, language):
+    """The examples in one language below a heading."""
+    section = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", DOCUMENT, re.MULTILINE | re.DOTALL)[1]
+    return re.findall(rf"```{language}\n(.*?)```", section, re.DOTALL)
+
+
+def run(command, url="http://127.0.0.1:8000"):
+    return subprocess.run(
+        [part.replace("127.0.0.1:8000", urlsplit(url).netloc) for part in command],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    ).stdout
+
+
+def test_the_program_in_python_is_rewarded():
+    (code,) = blocks("Browse", "python")
+    with arena() as url:
+        said = run([sys.executable, "-c", code], url)
+    assert "1.0 ['Solved.'" in said
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="no curl here: apt-get install curl")
+def test_the_command_of_curl_begins_an_episode():
+    (code,) = blocks("Step", "sh")
+    with arena() as url:
+        episode = json.loads(run(["sh", "-c", code], url))
+    assert episode["shown"]["observation"]
+
+
+def test_the_commands_of_a_session_end_with_a_reward(tmp_path):
+    (code,) = blocks("Play in commands", "sh")
+    tool = tmp_path / "webarena-gym"
+    tool.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m webarena_gym "$@"\n')
+    tool.chmod(0o755)
+    said = run(["sh", "-ec", f"PATH={tmp_path}:$PATH\n" + code.replace("/tmp/", f"{tmp_path}/")])
+    assert said.endswith("\nreward 1\nSolved.\nThe answer is right.\nNothing else was changed.\n")
+    assert "Action error" not in said
+
+
+def test_options_that_are_told_are_there(capsys):
+    for command in ("serve", "play", "mcp"):
+        with pytest.raises(SystemExit):
+            main([command, "--help"])
+    known = set(re.findall(r"--[a-z-]+", capsys.readouterr().out))
+    told = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", DOCUMENT.partition("## Speed")[0]))
+    assert told <= known, told - known
+
+
+def test_the_example_of_an_error_is_one():
+    from benchmarks.arena_players import Client  # noqa: PLC0415
+
+    (shown,) = blocks("Limits and errors", "json")
+    with arena() as url:
+        assert Client(url).ask("POST", "/episodes", {"split": "tist"}) == (422, json.loads(shown))
+
+
+def test_the_settings_of_a_client_of_mcp_start_a_server():
+    (shown,) = blocks("MCP", "json")
+    server = json.loads(shown)["mcpServers"]["webarena-gym"]
+    command = [sys.executable, "-m", "webarena_gym", *server["args"], "--help"]
+    assert "Model Context Protocol" in subprocess.run(command, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,189 @@
+"""The arena as tools: sessions with the official client of the Model Context Protocol, and the toolbox alone."""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from importlib.util import find_spec
+
+import pytest
+
+from webarena_gym.actions import DIALECTS
+from webarena_gym.arena.registry import Arena
+from webarena_gym.arena.schema import Limits, NewEpisode
+from webarena_gym.arena.toolbox import Toolbox
+from webarena_gym.env import WebArenaLite
+from webarena_gym.tasks import Expert, load
+
+TASKS = {task.task_id: task for task in load("test")}
+WISH = "shopping.wish_list_add/1000/0"
+STEPS = (
+    ("search", {"element": "Search entire store", "argument": "Dohume Studio Wired Earphones, USB-C"}),
+    ("click", {"element": "Dohume Studio Wired Earphones, USB-C"}),
+    ("click", {"element": "Add to Wish List"}),
+)
+
+
+def toolbox(names_episodes=False, limits=None, **settings):
+    return Toolbox(Arena(limits), NewEpisode(**{"elements": "label"} | settings), names_episodes=names_episodes)
+
+
+def test_the_tools_are_the_actions_and_what_begins_and_ends():
+    for dialect in DIALECTS:
+        names = [tool.name for tool in toolbox(dialect=dialect).tools()]
+        actions = [form.name for form in DIALECTS[dialect].forms if form.kind != "Exit"]
+        assert names == ["reset", "observe", *actions, "submit"]
+
+
+def test_a_task_is_played_and_judged():
+    played = toolbox()
+    assert TASKS[WISH].intent in played.call("reset", {"task": WISH}).text
+    for name, arguments in STEPS:
+        returned = played.call(name, arguments)
+        assert not returned.is_error
+    assert played.call("observe", {}).text == returned.text
+    judged = played.call("submit", {"answer": ""})
+    assert judged.text.startswith("reward 1\nSolved.")
+    assert judged.result["success"]
+    assert played.call("submit", {"answer": ""}).is_error
+
+
+def test_an_impossible_action_is_told_and_a_wrong_call_is_an_error():
+    played = toolbox()
+    assert "call reset first" in played.call("click", {"element": "x"}).text
+    played.call("reset", {"task": WISH})
+    for arguments in ({"element": "nothing like that"}, {}, {"colour": "red"}):
+        returned = played.call("click", arguments)
+        assert not returned.is_error
+        assert returned.text.startswith("Action error:")
+    for name, arguments in (
+        ("dance", {}),
+        ("submit", {"answer": 5}),
+        ("reset", {"task": "x"}),
+        ("reset", {"seed": "x"}),
+        ("reset", {"seed": -1}),
+        ("reset", {"colour": 1}),
+    ):
+        returned = played.call(name, arguments)
+        assert returned.is_error, (name, arguments)
+        assert returned.result is None
+    assert played.call("observe", {}).text
+
+
+def test_one_player_has_one_episode_and_several_name_theirs():
+    arena = Arena(Limits(episodes=2))
+    played = Toolbox(arena, NewEpisode(), names_episodes=False)
+    for seed in range(5):
+        assert not played.call("reset", {"seed": seed}).is_error
+    assert len(arena.state().episodes) == 1
+    shared = toolbox(names_episodes=True)
+    names = [re.match(r"Episode (\w+)\n", shared.call("reset", {"task": WISH}).text)[1] for _ in range(2)]
+    for name, arguments in STEPS:
+        shared.call(name, {"episode": names[0], **arguments})
+    assert [shared.call("submit", {"episode": name}).result["success"] for name in names] == [True, False]
+    assert shared.call("observe", {}).is_error
+    assert all("episode" in tool.schema["required"] for tool in shared.tools()[1:])
+
+
+def test_a_fixed_task_cannot_be_chosen_anew_and_an_episode_ends_with_its_steps():
+    played = toolbox(task=WISH, max_steps=2)
+    assert played.tools()[0].schema["properties"] == {}
+    assert played.call("reset", {"task": "other"}).is_error
+    played.call("reset", {})
+    played.call("click", {"element": "x"})
+    assert played.call("click", {"element": "x"}).text.startswith("reward 0\nNot solved.")
+
+
+# Over the protocol, with its official client.
+
+needs_sdk = pytest.mark.skipif(find_spec("mcp") is None, reason="no SDK of MCP here: pip install 'webarena-gym[mcp]'")
+
+
+@asynccontextmanager
+async def over_stdio():
+    import mcp  # noqa: PLC0415 - not everybody has it
+
+    server = mcp.StdioServerParameters(command=sys.executable, args=["-m", "webarena_gym", "mcp", "--elements", "label"])
+    async with mcp.Client(mcp.stdio_client(server)) as client:
+        yield client, {}
+
+
+@asynccontextmanager
+async def over_http():
+    import mcp  # noqa: PLC0415
+
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    command = [sys.executable, "-m", "webarena_gym", "mcp", "--elements", "label", "--http", str(port)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+        try:
+            url = server.stderr.readline().strip()
+            wait_until_it_listens(port, server)
+            async with mcp.Client(url) as client:
+                yield client, {"names": True}
+        finally:
+            server.terminate()
+
+
+def wait_until_it_listens(port, server):
+    while server.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port)).close()
+        except ConnectionRefusedError:
+            continue
+        return
+
+
+@needs_sdk
+@pytest.mark.parametrize("transport", [over_stdio, over_http])
+def test_the_official_client_plays_a_session(transport):
+    import anyio  # noqa: PLC0415 - comes with the SDK
+
+    async def session():
+        async with transport() as (client, options):
+            tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+            assert {"reset", "observe", "click", "type", "submit"} <= set(tools)
+            began = await client.call_tool("reset", {"task": WISH})
+            text = began.content[0].text
+            assert TASKS[WISH].intent in text
+            named = {"episode": re.match(r"Episode (\w+)", text)[1]} if options else {}
+            missed = await client.call_tool("click", {**named, "element": "nothing"})
+            assert not missed.is_error
+            assert missed.content[0].text.startswith("Action error:")
+            for name, arguments in STEPS:
+                await client.call_tool(name, {**named, **arguments})
+            judged = await client.call_tool("submit", {**named, "answer": ""})
+            assert judged.structured_content["success"], judged
+            again = await client.call_tool("submit", {**named, "answer": ""})
+            assert again.is_error
+
+    anyio.run(session)
+
+
+def test_the_experts_of_tasks_play_by_calls():
+    """Every action that the expert takes is a call of a tool; so the tools can do what replies can."""
+    for task in list(TASKS.values())[1::30]:
+        env = WebArenaLite(tasks=[task], elements="label")
+        env.reset()
+        expert, played = Expert(task), toolbox(max_steps=100)
+        played.call("reset", {"task": task.task_id})
+        over = False
+        while not over:
+            choice = expert.choose(env.page, env.observation)
+            reply = DIALECTS["webrl"].format(choice.action)
+            _, _, over, _, _ = env.step(reply)
+            if over:
+                judged = played.call("submit", {"answer": choice.action.argument or ""})
+                assert judged.result["success"], judged
+            else:
+                played.call(*call_of(reply))
+
+
+def call_of(reply):
+    """The tool and the arguments of a reply in the dialect webrl."""
+    found = {key: json.loads(f'"{value}"') for key, value in re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', reply)}
+    action = found.pop("action")
+    return next(form.name for form in DIALECTS["webrl"].forms if form.kind == action), found

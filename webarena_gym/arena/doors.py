@@ -1,0 +1,157 @@
+"""The ports of an episode: a listening socket for each of its sites, spoken to in HTTP/1.1."""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from http import HTTPStatus
+from typing import NamedTuple
+
+import h11
+
+from webarena_gym.errors import ArenaError
+
+MAX_BODY = 2_100_000
+"""Bytes of a request's body; the sites themselves take two million."""
+
+_CHUNK = 65_536
+_HEAD = 131_072  # bytes of a request's line and headers
+_IDLE_S = 75.0  # for the next request of a connection
+_SENDING_S = 30.0  # for a request that has begun
+_CONNECTIONS = 64  # at once, of one site
+
+
+class Asked(NamedTuple):
+    """A request; names of headers are in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+class Answer(NamedTuple):
+    """What is answered; the length and the connection are the door's business."""
+
+    status: int
+    headers: Sequence[tuple[str, str]]
+    body: bytes
+
+
+Answerer = Callable[[Asked], Awaitable[Answer]]
+
+
+def listen(host: str, ports: Iterable[int]) -> socket.socket:
+    """Return a socket that listens at the first of these ports that is free. Raises ArenaError when none is."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem: OSError | None = None
+    for port in ports:
+        try:
+            return socket.create_server((host, port), family=family, backlog=256)
+        except OSError as error:
+            problem = error
+    raise ArenaError(f"no port is free on {host}: {problem}", status=503) from problem
+
+
+class Door:
+    """One listening socket, and what answers behind it."""
+
+    def __init__(self, listener: socket.socket, answer: Answerer, connections: int = _CONNECTIONS) -> None:
+        self._listener = listener
+        self._answer = answer
+        self._most = connections
+        self._server: asyncio.Server | None = None
+        self._connections: set[asyncio.Task[None]] = set()
+
+    @property
+    def port(self) -> int:
+        """The port at which it listens."""
+        return int(self._listener.getsockname()[1])
+
+    async def open(self) -> None:
+        """Begin to answer."""
+        self._server = await asyncio.start_server(self._accept, sock=self._listener, limit=_CHUNK)
+
+    def close(self) -> None:
+        """Stop listening and drop all connections."""
+        if self._server is not None:
+            self._server.close()
+        self._listener.close()
+        for task in self._connections:
+            task.cancel()
+
+    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        if len(self._connections) >= self._most:
+            writer.close()
+            return
+        self._connections.add(task)
+        try:
+            await self._converse(reader, writer)
+        except (OSError, TimeoutError, asyncio.CancelledError):
+            pass  # the browser went away or is not heard any more, or the door is closed
+        finally:
+            self._connections.discard(task)
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Answer the requests of one connection until it ends."""
+        connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD)
+        while True:
+            try:
+                asked = await _next_request(connection, reader, writer)
+            except h11.RemoteProtocolError as error:
+                answer, method = _refusal(error.error_status_hint, f"the request is no HTTP: {error}"), "GET"
+            else:
+                if asked is None:
+                    return
+                answer, method = await self._answer(asked), asked.method
+            writer.write(_encoded(connection, answer, method))
+            await writer.drain()
+            if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+                return
+            connection.start_next_cycle()
+
+
+async def _next_request(connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
+    """Return the next request, None when there is none. Raises h11.RemoteProtocolError for what is none."""
+
+    async def next_event(patience_s: float) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        async with asyncio.timeout(patience_s):
+            while (event := connection.next_event()) is h11.NEED_DATA:
+                if connection.they_are_waiting_for_100_continue:
+                    writer.write(connection.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
+                connection.receive_data(await reader.read(_CHUNK))
+            return event
+
+    head = await next_event(_IDLE_S)
+    if not isinstance(head, h11.Request):
+        return None
+    parts: list[bytes] = []
+    size = 0
+    while isinstance(part := await next_event(_SENDING_S), h11.Data):
+        size += len(part.data)
+        if size > MAX_BODY:
+            raise h11.RemoteProtocolError(f"its body has more than {MAX_BODY:,} bytes", error_status_hint=413)
+        parts.append(bytes(part.data))
+    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+    return Asked(head.method.decode("ascii"), head.target.decode("latin-1"), headers, b"".join(parts))
+
+
+def _refusal(status: int, message: str) -> Answer:
+    return Answer(status, [("Content-Type", "text/plain; charset=utf-8")], f"{message}\n".encode())
+
+
+def _encoded(connection: h11.Connection, answer: Answer, method: str) -> bytes:
+    headers = [(name.encode("latin-1"), value.encode("latin-1", "replace")) for name, value in answer.headers]
+    headers.append((b"Content-Length", str(len(answer.body)).encode()))
+    if connection.their_state is not h11.DONE:  # it was not heard to its end
+        headers.append((b"Connection", b"close"))
+    reason = b""
+    with suppress(ValueError):
+        reason = HTTPStatus(answer.status).phrase.encode()
+    body = b"" if method == "HEAD" or answer.status in {204, 304} else answer.body
+    head = h11.Response(status_code=answer.status, headers=headers, reason=reason)
+    events: tuple[h11.Event, ...] = (head, h11.Data(data=body), h11.EndOfMessage())
+    return b"".join(connection.send(event) or b"" for event in events)

@@ -1,0 +1,71 @@
+"""The toolbox over the Model Context Protocol: on stdin and stdout, or over HTTP. The only module that imports its SDK."""
+
+import anyio
+import uvicorn
+from anyio import to_thread
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent
+from mcp.types import Tool as ToolMessage
+from starlette.applications import Starlette
+
+from webarena_gym import __version__
+from webarena_gym.arena.registry import Arena
+from webarena_gym.arena.schema import Limits, NewEpisode
+from webarena_gym.arena.toolbox import INSTRUCTIONS, Toolbox
+
+_ENDING_S = 3
+
+
+def server(toolbox: Toolbox) -> "Server[object]":
+    """Return a server of MCP whose tools are those of a toolbox."""
+    one_at_a_time = anyio.CapacityLimiter(1)
+
+    async def list_tools(_: object, __: PaginatedRequestParams | None) -> ListToolsResult:
+        return ListToolsResult(
+            tools=[
+                ToolMessage(name=tool.name, description=tool.description, input_schema=tool.schema) for tool in toolbox.tools()
+            ]
+        )
+
+    async def call_tool(_: object, call: CallToolRequestParams) -> CallToolResult:
+        returned = await to_thread.run_sync(toolbox.call, call.name, call.arguments or {}, limiter=one_at_a_time)
+        return CallToolResult(
+            content=[TextContent(type="text", text=returned.text)],
+            is_error=returned.is_error,
+            structured_content=returned.result,
+        )
+
+    return Server(
+        "webarena-gym", version=__version__, instructions=INSTRUCTIONS, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def serve_stdio(settings: NewEpisode) -> None:
+    """Serve one player on stdin and stdout, until it goes away."""
+    toolbox = Toolbox(Arena(), settings, names_episodes=False)
+
+    async def run() -> None:
+        played = server(toolbox)
+        async with stdio_server() as (incoming, outgoing):
+            await played.run(incoming, outgoing, played.create_initialization_options())
+
+    anyio.run(run)
+
+
+def http_application(settings: NewEpisode, limits: Limits | None = None) -> Starlette:
+    """Return an ASGI application that serves any number of players of this machine, at the path /mcp."""
+    names = ["127.0.0.1", "localhost", "[::1]"]
+    return server(Toolbox(Arena(limits), settings, names_episodes=True)).streamable_http_app(
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=[f"{name}:*" for name in names], allowed_origins=[f"http://{name}:*" for name in names]
+        )
+    )
+
+
+def serve_http(settings: NewEpisode, port: int) -> None:
+    """Serve players of this machine over HTTP, until interrupted."""
+    application = http_application(settings)
+    # Streams that clients keep open would hold the end back for ever.
+    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=_ENDING_S)

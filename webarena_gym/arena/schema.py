@@ -1,0 +1,294 @@
+"""What clients send to an arena and get from it. Plain dataclasses: the HTTP edge validates them and describes them to clients."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from webarena_gym.actions import DIALECTS
+from webarena_gym.arguments import expect_between, expect_one_of
+from webarena_gym.env import MAX_STEPS
+from webarena_gym.episode.history import History
+from webarena_gym.episode.reference import SideEffects
+from webarena_gym.observation import Elements, Style
+from webarena_gym.sites.layout import Variation
+from webarena_gym.sites.world import LARGEST_SEED
+from webarena_gym.texts import MAX_PAGE
+
+Mode = Literal["browse", "step"]
+Split = Literal["train", "validation", "test"]
+Dialect = Literal["webrl", "webarena", "browsergym"]
+Status = Literal["open", "over", "lost"]
+
+_STRICT = {"extra": "forbid", "strict": True, "use_attribute_docstrings": True}
+_LARGEST_DRAW = 2**63 - 1
+_MOST_STEPS = 10_000
+
+
+@dataclass(frozen=True)
+class NewEpisode:
+    """Which task is played, and how. All fields may be left out. Raises ValueError for numbers out of range."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    task: str | None = None
+    """The id of a task, such as "shopping.wish_list_add/1000/0". Without it, one is drawn from the split."""
+    split: Split = "test"
+    """The split that a task is drawn from."""
+    seed: int | None = None
+    """The seed of the draw: the task that `gymnasium.make(...).reset(seed=...)` draws. Without it, any."""
+    world_seed: int | None = None
+    """Draw the templates of the split in this world, instead of the suite's own."""
+    variation: Variation = "content"
+    """"content": worlds differ in what is on the sites. "layout": they also differ in how the sites are built."""
+    mode: Mode = "browse"
+    """"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`."""
+    side_effects: SideEffects = "forbidden"
+    """What becomes of changes beyond the task: they fail it, are reported, or are ignored."""
+    observation: Style = "html"
+    """Step mode: pages as simplified HTML, or as an accessibility tree."""
+    elements: Elements = "id"
+    """Step mode: actions name elements by number, or by visible label."""
+    dialect: Dialect = "webrl"
+    """Step mode: how actions are written."""
+    history: History = "compressed"
+    """Step mode: earlier pages become a placeholder ("compressed"), stay ("full") or are left out ("none")."""
+    thoughts: bool = True
+    """Step mode: past replies stay whole in the history."""
+    header: bool = True
+    """Step mode: the URL and the tabs stand above the page."""
+    window: int = 12_000
+    """Step mode: characters of a page that are shown at once."""
+    max_steps: int = MAX_STEPS
+    """Step mode: steps after which the episode is truncated."""
+
+    def __post_init__(self) -> None:
+        expect_one_of("dialect", self.dialect, DIALECTS)
+        expect_between("seed", self.seed or 0, 0, _LARGEST_DRAW)
+        expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
+        expect_between("window", self.window, 1, MAX_PAGE)
+        expect_between("max_steps", self.max_steps, 1, _MOST_STEPS)
+
+
+@dataclass(frozen=True)
+class NewAction:
+    """One step of an episode in step mode."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    action: str
+    """A model's whole reply, with one action in it. A malformed or impossible one is told in the next observation."""
+
+
+@dataclass(frozen=True)
+class NewAnswer:
+    """The end of an episode."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    answer: str = ""
+    """The answer; empty if the task asks for none."""
+    url: str | None = None
+    """Browse mode: the address of the page where you have ended. Without it, that of the page that was served last."""
+
+
+@dataclass(frozen=True)
+class Restoration:
+    """Which snapshot an episode returns to."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    snapshot: str
+    """The name that the snapshot was given."""
+
+
+@dataclass(frozen=True)
+class TasksWanted:
+    """Which tasks are listed."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    split: Split = "test"
+    """The split."""
+    world_seed: int | None = None
+    """Its templates in this world, instead of the suite's own."""
+    variation: Variation = "content"
+    """How the sites are built."""
+
+    def __post_init__(self) -> None:
+        expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
+
+
+@dataclass(frozen=True)
+class ToolsWanted:
+    """Which actions are described."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _STRICT
+
+    dialect: Dialect = "webrl"
+    """How actions are written."""
+    elements: Elements = "id"
+    """How actions name elements."""
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """One task of a list."""
+
+    task_id: str
+    goal: str
+    sites: list[str]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one check found."""
+
+    check: str
+    passed: bool
+    reason: str
+    decided_by: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """How an episode was judged."""
+
+    reward: float
+    """1 or 0."""
+    success: bool
+    verdicts: list[Verdict]
+    side_effects: list[str]
+    """What was changed beyond the task, where all other checks have passed."""
+    told: list[str]
+    """The same in plain words."""
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What `env.step` returns."""
+
+    observation: str
+    reward: float
+    terminated: bool
+    truncated: bool
+    info: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What `env.reset` returns: what a player in step mode sees."""
+
+    observation: str
+    info: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request that was made of an episode."""
+
+    at_s: float
+    """Seconds since the episode began."""
+    ms: float
+    """Milliseconds that it took."""
+    what: str
+    """A request of a browser, such as "GET shopping /cart", or what was asked of the arena, such as "step"."""
+    status: int
+    """The status of the answer."""
+
+
+@dataclass(frozen=True)
+class EpisodeState:
+    """An episode as it is now."""
+
+    id: str
+    task_id: str
+    mode: Mode
+    status: Status
+    """"over" has a result; "lost" has a failure and no reward."""
+    goal: str
+    system_prompt: str
+    start_urls: list[str]
+    """Browse mode: the addresses to open, one a tab; the player is signed in as the task says."""
+    addresses: dict[str, str]
+    """Browse mode: the base address of each site."""
+    shown: Shown | None
+    """Step mode: the newest observation."""
+    age_s: float
+    idle_s: float
+    requests: int
+    """How many requests were made; `log` holds the newest of them."""
+    log: list[Exchange]
+    snapshots: list[str]
+    result: Result | None
+    failure: str
+    """What broke down, where the episode was lost through no fault of the player."""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A snapshot that was taken."""
+
+    snapshot: str
+    """Its name, for /restore."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """One episode in the list of all."""
+
+    id: str
+    task_id: str
+    mode: Mode
+    status: Status
+    idle_s: float
+
+
+@dataclass(frozen=True)
+class ArenaState:
+    """All episodes, and what is left of the limits."""
+
+    version: str
+    episodes: list[Summary]
+    most_episodes: int
+    memory_mb: float
+    most_memory_mb: float
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a request was refused."""
+
+    error: str
+    """What was wrong, in a sentence."""
+    at: str = ""
+    """Where, such as "body.task"; empty where no value was at fault."""
+    value: Any = None
+    """What was there."""
+    expected: str = ""
+    """What should have been there."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much an arena gives to whom.
+
+    Args:
+        episodes: how many may be open at once.
+        idle_s: seconds without a request after which an episode is closed.
+        memory_mb: megabytes of the process, beyond which no episode is begun.
+        upload_mb: megabytes that the browser of one episode may send to its sites.
+        snapshots: how many one episode may keep.
+        log: how many requests of an episode its log holds.
+
+    """
+
+    episodes: int = 256
+    idle_s: float = 1800.0
+    memory_mb: float = 3000.0
+    upload_mb: float = 64.0
+    snapshots: int = 64
+    log: int = 1000
+
+    def __post_init__(self) -> None:
+        for name in ("episodes", "idle_s", "memory_mb", "upload_mb"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} is {getattr(self, name)!r}; expected a positive number")

@@ -1,0 +1,36 @@
+"""What was judged at the end of an episode, in words that need no knowledge of how judging works."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+_TOLD: Mapping[str, tuple[str, str]] = {
+    "string_match": ("The answer is right", "The answer is not right"),
+    "url_match": ("The right page was open at the end", "Another page was open at the end than the task asks for"),
+    "program_html": ("The page shows what it should", "The page does not show what it should"),
+    "state": ("The sites hold what the task asks for", "The sites do not hold what the task asks for"),
+    "side_effects": ("Nothing else was changed", "Something was changed that the task does not ask for"),
+}
+
+
+def in_words(info: Mapping[str, Any]) -> list[str]:
+    """Return the result of an episode as sentences, the outcome first; `info` is that of the last step.
+
+    >>> in_words({"success": True, "verdicts": [{"check": "state", "passed": True, "reason": "[[1]] against [[1]]"}]})
+    ['Solved.', 'The sites hold what the task asks for.']
+    """
+    if "failure" in info:
+        return [f"Not judged, through no fault of the player: {info['failure']}"]
+    if "verdicts" not in info:
+        return ["Not over yet."]
+    return ["Solved." if info["success"] else "Not solved.", *map(_sentence, _distinct(info["verdicts"]))]
+
+
+def _distinct(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Return the verdicts without those that would read as one before them."""
+    return list({_sentence(verdict): verdict for verdict in verdicts}.values())
+
+
+def _sentence(verdict: Mapping[str, Any]) -> str:
+    kind = verdict["check"].partition("/")[0].partition(" ")[0]
+    right, wrong = _TOLD.get(kind, (f"The check {kind} has passed", f"The check {kind} has failed"))
+    return f"{right}." if verdict["passed"] else f"{wrong}: {verdict['reason']}."
