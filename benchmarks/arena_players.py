@@ -14,7 +14,7 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.episode.reference import follow
 from webarena_gym.observation import observe
 from webarena_gym.pages.network import HostUnknownError, Response
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import Step, Task
 
 

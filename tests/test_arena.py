@@ -36,7 +36,7 @@ from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import ArenaError
 from webarena_gym.observation import observe
-from webarena_gym.sites.world import HOSTS, URLS
+from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.tasks import Expert, load
 
 TASKS = load("test")

@@ -7,7 +7,8 @@ from gymnasium.utils.seeding import np_random
 
 from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.errors import ArenaError, TaskError
-from webarena_gym.sites.world import DATABASES, is_seed, load_world
+from webarena_gym.sites.catalogue import DATABASES
+from webarena_gym.sites.world import is_seed, load_world
 from webarena_gym.tasks import SPLITS, Task, find, load, templates
 
 

@@ -25,7 +25,7 @@ from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import EpisodeState, NewEpisode, Problem
 from webarena_gym.arena.translation import Translation
 from webarena_gym.errors import ArenaError
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import HOSTS
 
 P = ParamSpec("P")
 T = TypeVar("T")

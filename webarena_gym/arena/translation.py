@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from urllib.parse import quote, unquote_to_bytes
 
-from webarena_gym.sites.world import HOSTS
+from webarena_gym.sites.catalogue import HOSTS
 
 _COLON, _SLASHES = rb"(:|%3A)", rb"(?://|%2F%2F)"
 _NAME = rb"([\w.-]++|\[[0-9a-f:]++\]|%5B(?:[0-9a-f]|%3A)++%5D)"
