@@ -101,8 +101,21 @@ ALLOWED = {
         "env",
     },
     "serve": {"network", "sites"},
+    "evaluation": {
+        "actions",
+        "arguments",
+        "env",
+        "errors",
+        "history",
+        "observation",
+        "progress",
+        "servers",
+        "sites",
+        "tasks",
+        "vector",
+    },
     "__main__": {"cli"},
-    "cli": {"differential", "errors", "progress", "actions", "sites", "tasks", "env", "audit", "serve", "doctor"},
+    "cli": {"differential", "errors", "progress", "actions", "sites", "tasks", "env", "audit", "serve", "doctor", "evaluation"},
 }
 
 

@@ -9,6 +9,8 @@ WebArenaGymError
 ├── SnapshotError      a snapshot does not fit the env that should restore it
 ├── WorkerError        a worker process of a vector env was lost, and with it what was asked for
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
+├── AgentError         an agent that is evaluated cannot be loaded, or broke down; never a score of 0
+├── ResultError        a file of episodes or results is malformed, or not of the run that it is given for
 └── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
     └── ScriptError    a script of ours threw in the page
 """
@@ -51,6 +53,14 @@ class WorkerError(WebArenaGymError):
 
 class ServerError(WebArenaGymError):
     """A real server does not answer, refuses a login, or is named wrongly."""
+
+
+class AgentError(WebArenaGymError):
+    """An agent that is evaluated cannot be loaded, or broke down: the episode says nothing."""
+
+
+class ResultError(WebArenaGymError, ValueError):
+    """A file of episodes or results is malformed, or not of the run that it is given for."""
 
 
 class BrowserError(WebArenaGymError):
