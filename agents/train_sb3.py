@@ -28,9 +28,9 @@ from agents.demonstrations import draw_tasks
 from agents.envs import ENV_ID
 from agents.metrics import BAR, Metrics, read_metrics
 from agents.policies import Request, look_behind
-from agents.sb3 import CandidateActions, Reader
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
 from agents.settings import EnvSettings, LengthSettings, parse_settings
+from webarena_gym.candidates import CandidateActions, Reader
 from webarena_gym.tasks import Task
 
 MODEL = "model.zip"

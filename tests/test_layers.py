@@ -101,6 +101,7 @@ ALLOWED = {
         "env",
     },
     "serve": {"network", "sites"},
+    "candidates": {"actions", "env", "observation", "page"},
     "evaluation": {
         "actions",
         "arguments",
