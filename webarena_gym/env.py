@@ -18,7 +18,7 @@ from webarena_gym.changes import Change
 from webarena_gym.episode import Episode
 from webarena_gym.episode import Info as Info
 from webarena_gym.episode import Snapshot as Snapshot
-from webarena_gym.errors import BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
+from webarena_gym.errors import ActionError, BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
 from webarena_gym.history import History
 from webarena_gym.network import Network
@@ -278,6 +278,38 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise
         self._is_whole = True  # an interrupt cannot come between this and the return
         return result
+
+    def conclude(
+        self, answer: str, url: str | None = None, cookies: Mapping[str, Mapping[str, str]] | None = None
+    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """End and judge an episode that somebody has played on `network`, beside the browser; returns what a last step does.
+
+        `url` is where the player has ended: the browser opens it with the player's `cookies`, given as host to name to value, and
+        the page is judged. Without it, the page that the browser shows is judged.
+
+        Raises gymnasium's ResetNeeded outside an episode, LookupError on real servers, and ActionError, after which the episode
+        goes on, for a URL that no browser can open.
+        """
+        self._expect_whole()
+        episode = self._episode
+        if episode is None or episode.is_over:
+            raise gymnasium.error.ResetNeeded("the episode is over or has not begun; call reset() before conclude()")
+        browser = self._embedded().browser
+        self._is_whole = False
+        if url is not None:
+            before = browser.snapshot()
+            try:
+                browser.start([url], cookies or {})
+            except ActionError:
+                browser.restore(before)
+                self._is_whole = True
+                raise
+            episode = Episode(episode.task, episode.goal, browser, self._presentation, self.dialect, episode.turns)
+        self._episode, episode.is_over = episode, True
+        text, info = episode.tell()
+        self._is_whole = True
+        ending = self._evaluate(answer)
+        return text, float(ending["success"]), True, False, {**info, **ending}
 
     def _take(self, episode: Episode, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         last = episode.look()
