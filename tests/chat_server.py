@@ -13,7 +13,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import load
 
 WEBRL = DIALECTS["webrl"].naming_by("label")
-USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "cost": 0.25}
+USAGE = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110, "cost": 0.25}
 
 
 class ChatServer:
@@ -37,7 +37,7 @@ def expert(payload):
 
 def goal_of(payload):
     first = next(message["content"] for message in payload["messages"] if message["role"] == "user")
-    return first.removeprefix("Task Instruction: ").partition("\n\nRound 0")[0]
+    return first.removeprefix("Task Instruction: ").removeprefix("Task: ").partition("\n\n")[0]
 
 
 def call_of(action):
@@ -74,7 +74,10 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
                 self._send(*((fault, {}, "no") if isinstance(fault, int) else fault))
             else:
                 message = {"role": "assistant", **state.say(payload)}
-                self._send(200, json.dumps({"choices": [{"message": message}], "usage": state.usage}))
+                reason = "tool_calls" if message.get("tool_calls") else "stop"
+                choice = {"index": 0, "message": message, "finish_reason": reason}
+                head = {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": payload["model"]}
+                self._send(200, json.dumps({**head, "choices": [choice], "usage": state.usage}))
 
         def _send(self, status, headers, text=None):
             headers, text = ({}, headers) if text is None else (headers, text)
