@@ -18,7 +18,9 @@ pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 
 
 def evaluate(tmp_path, address):
-    (tmp_path / "webarena_gym_tasks.py").write_text("from webarena_gym.integrations.verifiers import *\n")
+    (tmp_path / "webarena_gym_tasks.py").write_text(
+        "from webarena_gym.integrations.verifiers import WebArenaGymEnv, WebArenaGymTaskset, __all__\n"
+    )
     command = [
         str(Path(sys.executable).with_name("vf-eval")), "webarena-gym-tasks", "-m", "good", "--client.base-url", address,
         "--client.api-key-var", "A_KEY", "--env.taskset.split", "test", "--env.taskset.elements", "label", "-n", "4", "--no-rich", "--no-push",
@@ -43,7 +45,7 @@ def rewards(episodes):
 
 def _found(value, key):
     if isinstance(value, dict):
-        return [value[key]] * (key in value) + [each for item in value.values() for each in _found(item, key)]
+        return ([value[key]] if key in value else []) + [each for item in value.values() for each in _found(item, key)]
     return [each for item in value for each in _found(item, key)] if isinstance(value, list) else []
 
 

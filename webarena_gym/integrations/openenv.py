@@ -52,9 +52,9 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
         self, seed: int | None = None, episode_id: str | None = None, task: str | None = None, **_: Any
     ) -> WebArenaGymObservation:
         """Begin a task, drawn by the seed where none is named."""
-        _, info = self._env.reset(seed=seed, options=None if task is None else {"task": task})
+        text, info = self._env.reset(seed=seed, options=None if task is None else {"task": task})
         self._state = State(episode_id=episode_id, step_count=0)
-        return _told(_, info)
+        return _told(text, info)
 
     def step(self, action: WebArenaGymAction, timeout_s: float | None = None, **_: Any) -> WebArenaGymObservation:  # noqa: ARG002 - OpenEnv's
         """Do what a reply says."""

@@ -1,7 +1,7 @@
 """verifiers (0.4, its v1): our tasks as a taskset, and an env in which the player's replies are actions.
 
 verifiers looks for a taskset in a module of one name: a file `webarena_gym_tasks.py` with the one line
-`from webarena_gym.integrations.verifiers import *` is `vf-eval webarena-gym-tasks`. The conversation is verifiers' own: every page stays in
+`from webarena_gym.integrations.verifiers import WebArenaGymEnv, WebArenaGymTaskset, __all__` is `vf-eval webarena-gym-tasks`. The conversation is verifiers' own: every page stays in
 it whole. An episode that breaks through no fault of the model is an error of its rollout, and no reward.
 """
 
