@@ -34,7 +34,8 @@ test-lowest: .venv-lowest/.ready  ## the fast part of the env's own tests with t
 	touch $@
 
 # Each library that an adapter is for, in an environment of its own. `make test-integrations LIBRARIES=trl` tries one.
-LIBRARIES := browsergym trl inspect_ai verifiers openenv skyrl sb3 tianshou torchrl rllib
+LIBRARIES := distribution browsergym trl inspect_ai verifiers openenv skyrl sb3 tianshou torchrl rllib
+needs_distribution := . build twine
 needs_browsergym := .[chromium] browsergym-core==0.14.3
 needs_trl := . trl==1.16.0 accelerate datasets torch transformers
 needs_inspect_ai := . inspect-ai==0.3.285

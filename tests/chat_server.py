@@ -77,7 +77,24 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
                 reason = "tool_calls" if message.get("tool_calls") else "stop"
                 choice = {"index": 0, "message": message, "finish_reason": reason}
                 head = {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": payload["model"]}
-                self._send(200, json.dumps({**head, "choices": [choice], "usage": state.usage}))
+                if payload.get("stream"):
+                    self._stream(head, choice)
+                else:
+                    self._send(200, json.dumps({**head, "choices": [choice], "usage": state.usage}))
+
+        def _stream(self, head, choice):
+            """Say all of it as one part of a stream."""
+            head = {**head, "object": "chat.completion.chunk"}
+            parts = [
+                {**head, "choices": [{"index": 0, "delta": choice["message"], "finish_reason": None}]},
+                {
+                    **head,
+                    "choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"]}],
+                    "usage": state.usage,
+                },
+            ]
+            text = "".join(f"data: {json.dumps(part)}\n\n" for part in parts) + "data: [DONE]\n\n"
+            self._send(200, {"Content-Type": "text/event-stream"}, text)
 
         def _send(self, status, headers, text=None):
             headers, text = ({}, headers) if text is None else (headers, text)

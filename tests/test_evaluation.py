@@ -634,6 +634,7 @@ def edit_result(**values):
         (RESULT, edit_result(format=7), "format 1"),
         (EPISODES, edit_line(3, reward=1.0), "does not follow"),
         (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "were not judged"),
+        (EPISODES, edit_line(3, steps=[]), "has no steps"),
         (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
         (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
         (EPISODES, edit_line(0, env={"max_steps": 30, "side_effects": "ignored"}), "other keywords"),

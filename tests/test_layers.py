@@ -102,7 +102,7 @@ ALLOWED = {
     },
     "serve": {"network", "sites"},
     "candidates": {"actions", "env", "observation", "page"},
-    "integrations": {"actions", "browsers", "env", "errors", "network", "observation", "sites", "tasks"},
+    "integrations": {"actions", "browsers", "env", "history", "network", "observation", "sites", "tasks"},
     "evaluation": {
         "actions",
         "arguments",

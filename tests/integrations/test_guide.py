@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-
 pytestmark = pytest.mark.integrations
 GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "use-it-from.md"
 NEEDS = {

@@ -53,14 +53,22 @@ def test_vf_eval_gives_the_expert_one(tmp_path):
     with serving_chat() as (_, address):
         found = rewards(evaluate(tmp_path, address))
     assert len(found) == 4
-    assert all(reward["success"] == 1.0 or reward["success"].get("value") == 1.0 for reward in found), found
+    assert all(reward["success"]["score"] == 1.0 for reward in found), found
 
 
 def test_vf_eval_gives_nonsense_zero(tmp_path):
     with serving_chat(say=lambda _: {"content": 'exit(message="nonsense")'}) as (_, address):
         found = rewards(evaluate(tmp_path, address))
     assert len(found) == 4
-    assert not any(reward["success"] == 1.0 for reward in found), found
+    assert all(reward["success"]["score"] == 0.0 for reward in found), found
+
+
+def test_a_broken_endpoint_gives_no_reward_at_all(tmp_path):
+    with serving_chat(fault=lambda *_: 400) as (_, address):
+        episodes = evaluate(tmp_path, address)
+    assert len(episodes) == 4
+    assert not any("success" in reward for reward in rewards(episodes))
+    assert all(_found(episode, "errors") for episode in episodes)
 
 
 def test_every_task_of_a_split_is_there():

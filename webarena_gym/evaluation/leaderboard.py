@@ -15,7 +15,7 @@ from webarena_gym import __version__, progress
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, TaskError
-from webarena_gym.evaluation.agents import Reply
+from webarena_gym.evaluation.agents import COMMAND, Reply
 from webarena_gym.evaluation.plan import Trial, suite_digest
 from webarena_gym.evaluation.results import EPISODES, RESULT, Record, read_episodes, read_result, summarise
 from webarena_gym.evaluation.runner import EnvSeat
@@ -174,6 +174,13 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
         passed = bool(record.verdicts) and all(verdict.get("passed") is True for verdict in record.verdicts)
         if record.is_judged and record.ending != "too_long" and passed != (record.reward == 1.0):
             yield f"{record.task_id}, repeat {record.repeat}: the reward {record.reward} does not follow from the verdicts"
+        if (
+            record.is_judged
+            and not record.steps
+            and record.ending != "too_long"
+            and not str(header["agent"]["name"]).startswith(COMMAND)
+        ):
+            yield f"{record.task_id}, repeat {record.repeat}: has no steps"
         if len(record.steps) > header["env"]["max_steps"]:
             yield f"{record.task_id}, repeat {record.repeat}: has {len(record.steps)} steps"
 

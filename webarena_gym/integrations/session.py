@@ -8,7 +8,6 @@ from webarena_gym.actions import Dialect, reply_of
 from webarena_gym.actions.forms import Form, Parameter
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import BrowserError
 from webarena_gym.history import Message
 from webarena_gym.tasks import Task
 
@@ -131,6 +130,3 @@ def _meaning(parameter: Parameter, dialect: Dialect) -> str:
     if parameter.type == "element":
         return f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
     return parameter.meaning
-
-
-__all__ = ["TOOL_PROMPT", "BrowserError", "Session", "methods"]

@@ -81,5 +81,7 @@ class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
                     if session.is_over:
                         break
                     segment = await interaction.turn(page)
+            if interaction.trace.errors and not session.is_over:  # it broke, and says nothing
+                return
             interaction.trace.record_reward("success", session.finish(), 1.0)
             interaction.trace.info["verdicts"] = session.verdict()["verdicts"]
