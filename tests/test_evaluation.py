@@ -1,5 +1,6 @@
 """The harness: what it plays, whom with, what it makes of what breaks, and that its figures are right."""
 
+import importlib.util
 import json
 import random
 import re
@@ -231,7 +232,7 @@ def test_what_is_no_agent_is_bad_input(capsys, tmp_path, agent, name, said):
     assert said in output
 
 
-@pytest.mark.parametrize("name", ["nothing", ":x", "no.such.module:agent", "command:", "command:'", "command:x"])
+@pytest.mark.parametrize("name", ["nothing", ":x", "no.such.module:agent", "command:", "command:'"])
 def test_what_names_no_agent_is_bad_input(capsys, tmp_path, name):
     assert evaluate(capsys, tmp_path, "--agent", name)[0] == 2
 
@@ -678,3 +679,59 @@ def test_files_are_read_whole_or_not_at_all(tmp_path):
     assert EpisodesFile(tmp_path / "a" / EPISODES, {"format": 1}).records.keys() == {("a/1/0", 0)}
     with pytest.raises(TaskError):
         Plan(tasks=[])
+
+
+# Programs on the episode server.
+
+PLAYER = """
+import json, os
+from urllib.request import Request, urlopen
+
+def ask(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    place = f"{os.environ['WEBARENA_GYM_URL']}/episodes/{os.environ['WEBARENA_GYM_EPISODE']}{path}"
+    return json.load(urlopen(Request(place, data, {"Content-Type": "application/json"})))
+
+from webarena_gym.actions import DIALECTS
+from webarena_gym.tasks import find
+state = ask("")
+if state["mode"] == "step":
+    for step in find(state["task_id"]).solution:
+        ask("/step", {"action": DIALECTS["webrl"].format(step.action)})
+elif "price" in state["task_id"]:
+    ask("/answer", {"answer": find(state["task_id"]).solution[-1].action.argument, "url": state["start_urls"][0]})
+"""
+
+served = pytest.mark.skipif(not importlib.util.find_spec("webarena_gym.arena"), reason="no episode server here")
+
+
+@served
+@pytest.mark.parametrize(("mode", "success"), [("step", 1.0), ("browse", 0.5)])
+def test_programs_play_on_the_episode_server(capsys, tmp_path, mode, success):
+    (tmp_path / "player.py").write_text(PLAYER)
+    tasks = [
+        next(task for task in load_tasks("test") if task.template == f"shopping.{name}")
+        for name in ("product_price", "order_total")
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps([task.to_json() for task in tasks]))
+    command = f"command:{sys.executable} {tmp_path / 'player.py'}"
+    status, result, said = evaluate(
+        capsys, tmp_path, "--agent", command, "--mode", mode, "--tasks", tmp_path / "tasks.json", "--jobs", 2
+    )
+    assert (status, result["judged"], result["failed"]) == (0, 2, 0), said
+    assert result["success"]["success"] == success
+
+
+@served
+def test_an_episode_server_takes_no_keyword_that_it_does_not_know(capsys, tmp_path):
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x", "--browser", "chromium")
+    assert status == 2
+    assert "takes no browser" in said
+
+
+def test_without_the_episode_server_programs_are_told_what_to_install(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "webarena_gym.arena.server", None)
+    monkeypatch.setitem(sys.modules, "webarena_gym.arena", None)
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x")
+    assert status == 2
+    assert "webarena-gym[serve]" in said

@@ -71,6 +71,15 @@ def add_commands(commands: Any) -> None:
     chat.add_argument(
         "--connect-timeout", type=float, default=5.0, metavar="S", help="until a silent server counts as dead (default: 5)"
     )
+    program = evaluate.add_argument_group(
+        "programs", "--base-url is then that of an episode server; one is begun where none is given."
+    )
+    program.add_argument(
+        "--mode",
+        choices=("browse", "step"),
+        default="browse",
+        help="play by a browser of its own, or by actions (default: browse)",
+    )
     evaluate.set_defaults(run=_evaluate)
 
     board = commands.add_parser(

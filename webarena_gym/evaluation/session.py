@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,9 +14,10 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.errors import AgentError, TaskError
 from webarena_gym.evaluation.agents import CHAT, COMMAND, CallablePlayer, ChatPlayer, ExpertPlayer, Player, RandomPlayer, load
 from webarena_gym.evaluation.plan import Plan, Trial, sample
-from webarena_gym.evaluation.programs import Arena, ProgramSeat, parse_command
+from webarena_gym.evaluation.programs import ProgramSeat, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
+from webarena_gym.evaluation.served import TOKEN, ServedArena
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 
@@ -23,17 +25,14 @@ _FRESH_WORLD = 900_000  # the first of the worlds that --worlds adds
 _SEVERAL, _FEW = 8, 4  # jobs, where nothing is said: of a chat model's server, and of programs
 _SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
 
-MakeArena = Callable[[Mapping[str, Any]], Arena]
-"""Begins an episode server for episodes with these keywords of the env."""
 
-
-def evaluate(options: argparse.Namespace, make_arena: MakeArena | None = None) -> int:
+def evaluate(options: argparse.Namespace) -> int:
     """Play what the options say and return the exit status: 0 when every episode was judged, else 1.
 
-    Without `make_arena`, programs cannot be scored. Raises WebArenaGymError for bad input, and where nobody answers.
+    Raises WebArenaGymError for bad input, and where nobody answers.
     """
     plan = _plan(options)
-    agent, make_seat, stop = _agent(options, plan, make_arena)
+    agent, make_seat, stop = _agent(options, plan)
     header = plan.header(agent)
     folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{options.split}")
     if options.fresh:
@@ -109,9 +108,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
     return tasks, source
 
 
-def _agent(
-    options: argparse.Namespace, plan: Plan, make_arena: MakeArena | None
-) -> tuple[dict[str, Any], Callable[[], Seat], Callable[[], None]]:
+def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Callable[[], Seat], Callable[[], None]]:
     """Return what identifies the agent, what makes a seat with it, and what cuts short what it waits for. Raises AgentError."""
     name: str = options.agent
     if name.startswith(CHAT):
@@ -134,10 +131,8 @@ def _agent(
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         parse_command(command)
-        if make_arena is None:
-            raise AgentError("command: needs the episode server, which this installation has not")
-        arena = make_arena(plan.env)
-        return {"name": name}, lambda: ProgramSeat(command, arena, options.timeout), arena.close
+        arena = ServedArena(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
+        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout), arena.close
     if name in _SCRIPTED:
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)

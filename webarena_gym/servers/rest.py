@@ -53,15 +53,15 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_NoRedirects)
 
 
-def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0) -> Any:
-    """Return the JSON that a server answers; with a payload it is posted. Raises RefusedError, and ServerError for other than JSON."""
+def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0, method: str | None = None) -> Any:
+    """Return the JSON that a server answers; with a payload it is posted, unless a method is named. Raises RefusedError, and ServerError for other than JSON."""
     headers = {"Accept": "application/json", "User-Agent": "webarena-gym"}
     if token:
         headers["Authorization"] = f"Bearer {token}"
     if payload is not None:
         headers["Content-Type"] = "application/json"
     body = None if payload is None else json.dumps(payload).encode()
-    content = request(url, body, headers=headers, timeout_s=timeout_s)
+    content = request(url, body, headers=headers, timeout_s=timeout_s, method=method)
     try:
         return json.loads(content)
     except ValueError as error:
@@ -128,12 +128,14 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
         return _number(text)
 
 
-def request(url: str, body: bytes | None = None, *, headers: Mapping[str, str], timeout_s: float) -> bytes:
+def request(
+    url: str, body: bytes | None = None, *, headers: Mapping[str, str], timeout_s: float, method: str | None = None
+) -> bytes:
     """Return the body that a server answers with success. Raises RefusedError."""
     if not url.startswith(("http://", "https://")):
         raise ServerError(f"{url!r} is no address of a server; expected http:// or https://")
     try:
-        with _OPENER.open(urllib.request.Request(url, body, dict(headers)), timeout=timeout_s) as answer:  # noqa: S310
+        with _OPENER.open(urllib.request.Request(url, body, dict(headers), method=method), timeout=timeout_s) as answer:  # noqa: S310
             return bytes(answer.read(_MAX_BYTES))
     except urllib.error.HTTPError as error:
         with error:
