@@ -105,6 +105,7 @@ ALLOWED = {
     "integrations": {"actions", "browsers", "env", "history", "network", "observation", "sites", "tasks"},
     "evaluation": {
         "actions",
+        "arena",
         "arguments",
         "env",
         "errors",
