@@ -735,3 +735,20 @@ def test_without_the_episode_server_programs_are_told_what_to_install(capsys, tm
     status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x")
     assert status == 2
     assert "webarena-gym[serve]" in said
+
+
+def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(capsys, tmp_path, agent, monkeypatch):
+    added = EpisodesFile.add
+
+    def add(file, record):
+        added(file, record)
+        if len(file.records) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(EpisodesFile, "add", add)
+    status, _, said = evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    assert status == 130
+    assert "2 of 6 episodes are in" in said
+    assert read_result(tmp_path / "run" / RESULT)["judged"] == 2
+    monkeypatch.undo()
+    assert evaluate(capsys, tmp_path, "--agent", agent + "leave")[1]["judged"] == 6

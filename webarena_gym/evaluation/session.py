@@ -52,6 +52,10 @@ def evaluate(options: argparse.Namespace) -> int:
             progress.show(count, total, "episodes played")
     except GivenUpError as error:
         why = str(error)
+    except KeyboardInterrupt:
+        progress.clear()
+        print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command goes on", file=sys.stderr)
+        raise
     finally:
         progress.clear()
         result = summarise(header, episodes.records.values(), ["webarena-gym", *options.given])
