@@ -11,6 +11,7 @@ from typing import Any
 
 from webarena_gym import progress
 from webarena_gym import tasks as task_suite
+from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError
 from webarena_gym.evaluation.agents import CHAT, COMMAND, CallablePlayer, ChatPlayer, ExpertPlayer, Player, RandomPlayer, load
 from webarena_gym.evaluation.plan import Plan, Trial, sample
@@ -32,6 +33,7 @@ def evaluate(options: argparse.Namespace) -> int:
     Raises WebArenaGymError for bad input, and where nobody answers.
     """
     plan = _plan(options)
+    _expect_env(plan)
     agent, make_seat, stop = _agent(options, plan)
     header = plan.header(agent)
     folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{options.split}")
@@ -92,6 +94,14 @@ def _plan(options: argparse.Namespace) -> Plan:
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
+
+
+def _expect_env(plan: Plan) -> None:
+    """Raise TaskError where no env can be made with the keywords of a plan."""
+    try:
+        WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
+    except (TypeError, ValueError) as error:
+        raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
 
 
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
