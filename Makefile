@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo test test-lowest check bench peers suite clean
+.PHONY: install demo test test-lowest test-integrations check bench peers suite clean
 
 install: $(READY)
 
@@ -33,6 +33,30 @@ test-lowest: .venv-lowest/.ready  ## the fast part of the env's own tests with t
 	.venv-lowest/bin/pip install --quiet --no-deps miniwob
 	touch $@
 
+# Each library that an adapter is for, in an environment of its own. `make test-integrations LIBRARIES=trl` tries one.
+LIBRARIES := distribution browsergym trl inspect_ai verifiers openenv skyrl sb3 tianshou torchrl rllib
+needs_distribution := . build twine
+needs_browsergym := .[chromium] browsergym-core==0.14.3
+needs_trl := . trl==1.16.0 accelerate datasets torch transformers
+needs_inspect_ai := . inspect-ai==0.3.285
+needs_verifiers := . verifiers==0.4.0
+needs_openenv := . openenv-core==0.3.0 uvicorn
+needs_skyrl := . skyrl-gym==0.4.0
+needs_sb3 := . sb3-contrib==2.9.2
+needs_tianshou := . tianshou==2.0.1
+needs_torchrl := . torchrl==0.14.1
+needs_rllib := . ray[rllib]==2.60.0 torch
+
+test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters and the snippets of docs/guides/use-it-from.md, against the released packages
+	set -e; for library in $(LIBRARIES); do echo "== $$library"; \
+		.venv-integrations/$$library/bin/python -m pytest -q -m integrations -W default -p no:cacheprovider tests/integrations; done
+
+.venv-integrations/%/.ready: pyproject.toml
+	$(PYTHON) -m venv .venv-integrations/$*
+	.venv-integrations/$*/bin/pip install --quiet uv
+	.venv-integrations/$*/bin/uv pip install --quiet --python .venv-integrations/$*/bin/python pytest hypothesis -e $(needs_$*)
+	touch $@
+
 check: install
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -58,5 +82,5 @@ suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-integrations .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

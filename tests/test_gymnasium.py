@@ -103,7 +103,7 @@ def test_gymnasiums_own_vector_envs_judge_what_they_cut_off(mode):
 
 def test_stable_baselines_makes_its_vector_envs():
     env_util = pytest.importorskip("stable_baselines3.common.env_util", reason="pip install 'webarena-gym[baselines]'")
-    from agents.sb3 import CandidateActions  # noqa: PLC0415 - the env's own tests run without what agents need
+    from webarena_gym.candidates import CandidateActions  # noqa: PLC0415
 
     options = {"tasks": TASKS, "max_steps": 1, "elements": "label"}  # it asks for render_mode="rgb_array", and does without
     envs = env_util.make_vec_env("WebArenaLite-v0", 2, env_kwargs=options, wrapper_class=CandidateActions)

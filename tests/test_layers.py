@@ -93,6 +93,22 @@ ALLOWED = {
         "tasks",
         "texts",
     },
+    "candidates": {"actions", "env", "observation", "pages"},
+    "integrations": {"actions", "browsers", "env", "episode", "observation", "pages", "sites", "tasks"},
+    "evaluation": {
+        "actions",
+        "arena",
+        "arguments",
+        "env",
+        "episode",
+        "errors",
+        "observation",
+        "progress",
+        "servers",
+        "sites",
+        "tasks",
+        "vector",
+    },
     "__main__": {"tools"},
 }
 """The rooms of the top floor, and what each may import."""

@@ -18,13 +18,13 @@ from agents import evaluate as command
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation import evaluate
 from agents.rollouts.policies import Request
-from agents.sb3 import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
-from agents.sb3.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
-from agents.sb3.candidates import FORMS, Candidate, find_strings, overlap, relevance, words
 from agents.settings import ENV_ID, build
 from agents.training.metrics import read_metrics
 from tests.pages import page
 from webarena_gym.actions import Action, Kind
+from webarena_gym.candidates import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
+from webarena_gym.candidates.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
+from webarena_gym.candidates.candidate import FORMS, Candidate, find_strings, overlap, relevance, words
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 
@@ -330,9 +330,7 @@ def test_what_cannot_be_is_refused(tasks, env):
 
 
 def test_the_wrapper_needs_no_stable_baselines():
-    code = (
-        "import sys, agents.sb3; print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib') if name in sys.modules])"
-    )
+    code = "import sys, agents.sb3, webarena_gym.candidates; print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

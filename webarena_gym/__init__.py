@@ -106,4 +106,5 @@ gymnasium.register(
     entry_point="webarena_gym.env:WebArenaLite",
     vector_entry_point="webarena_gym.vector:WebArenaLiteVector",
 )
+gymnasium.register(id="WebArenaLiteCandidates-v0", entry_point="webarena_gym.candidates:make")
 gymnasium.register(id="MiniWoBText-v0", entry_point="webarena_gym.miniwob:MiniWobText")

@@ -13,6 +13,8 @@ WebArenaGymError
 ├── HostUnknownError   a URL leads to a host that the network of an episode does not have
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
 │   └── RefusedError   a real server answered with an error
+├── AgentError         an agent that is evaluated cannot be loaded, or broke down; never a score of 0
+├── ResultError        a file of episodes or results is malformed, or not of the run that it is given for; also a ValueError
 ├── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
 │   └── ScriptError    a script of ours threw in the page
 ├── FormError          an embedded site does not do what a form asks; its page says why
@@ -102,6 +104,14 @@ class ArenaError(WebArenaGymError):
         self.at = at
         self.value = value
         self.expected = expected
+
+
+class AgentError(WebArenaGymError):
+    """An agent that is evaluated cannot be loaded, or broke down: the episode says nothing."""
+
+
+class ResultError(WebArenaGymError, ValueError):
+    """A file of episodes or results is malformed, or not of the run that it is given for."""
 
 
 class BrowserError(WebArenaGymError):

@@ -6,16 +6,8 @@ from typing import NamedTuple
 
 import numpy
 
-_Z = 1.959964  # of a 95 % interval
-
-
-class Score(NamedTuple):
-    """A rate of success among n episodes, with its interval of 95 %."""
-
-    success: float
-    n: int
-    low: float
-    high: float
+from webarena_gym.evaluation.statistics import Score as Score
+from webarena_gym.evaluation.statistics import wilson as wilson
 
 
 class Lift(NamedTuple):
@@ -25,20 +17,6 @@ class Lift(NamedTuple):
     low: float
     high: float
     p: float | None  # of McNemar's exact test, two-sided; None for several seeds, whose pairs on one task are not independent
-
-
-def wilson(successes: float, n: int) -> Score:
-    """Return the rate of success with Wilson's score interval (1927).
-
-    >>> [round(value, 3) for value in wilson(5, 10)]
-    [0.5, 10, 0.237, 0.763]
-    """
-    if n == 0:
-        return Score(0.0, 0, 0.0, 1.0)
-    rate = successes / n
-    centre = (rate + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z / (1 + _Z**2 / n) * (rate * (1 - rate) / n + _Z**2 / (4 * n**2)) ** 0.5
-    return Score(rate, n, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def pooled(rewards_ST: Sequence[Sequence[float]]) -> Score:

@@ -8,10 +8,8 @@ from agents.data.prompts import told
 from agents.rollouts.engines.pool import RequestPool
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.errors import ServerError
-from webarena_gym.servers.chat import ChatModel
+from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
-
-_TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code; OpenAI's and vLLM's words
 
 
 class ChatPolicy:
@@ -77,7 +75,6 @@ class ChatPolicy:
         try:
             return slot, Reply(self._model.ask(messages, seed=seed, **self._options))
         except RefusedError as error:
-            is_too_long = error.status in (400, 413) and any(words in str(error) for words in _TOO_LONG)
-            return slot, Reply("", too_long=True) if is_too_long else Reply("", failure=str(error))
+            return slot, Reply("", too_long=True) if is_too_long(error) else Reply("", failure=str(error))
         except ServerError as error:
             return slot, Reply("", failure=str(error))

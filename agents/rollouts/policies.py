@@ -1,6 +1,5 @@
 """Policies choose replies for many envs at once: at random, as the reference solution, or with a language model."""
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -9,8 +8,7 @@ from typing import Any, NamedTuple, Protocol
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
 from agents.rollouts.engines import Engine
-from webarena_gym.actions import Action, Kind
-from webarena_gym.observation import visible_text
+from webarena_gym.evaluation.scripted import random_action
 from webarena_gym.tasks import Expert
 
 
@@ -88,28 +86,9 @@ class RandomReplies:
     def __call__(self, request: Request) -> str:
         """Return a random valid reply. Raises ValueError for an env in another process."""
         env, rng = look_behind(request), Random(request.seed)
-        reply: str = env.dialect.format(self._choose(env.observation.nodes, request.info, rng))
+        action = random_action(env.observation.nodes, request.info["page"], request.info["goal"], rng, self.exit_rate)
+        reply: str = env.dialect.format(action)
         return reply
-
-    def _choose(self, nodes: Mapping[str, Any], info: Mapping[str, Any], rng: Random) -> Action:
-        if not nodes or rng.random() < self.exit_rate:
-            words = re.findall(r"[$\w.,-]+", info["page"])
-            return Action(Kind.EXIT, argument=rng.choice(["", rng.choice(words or [""])]))
-        address = rng.choice(list(nodes))
-        element = nodes[address].element
-        if element.tag == "select":
-            options = [visible_text(option) for option in element.iter("option")]
-            return Action(Kind.SELECT, address, rng.choice(options or [""]))
-        is_text = element.tag == "textarea" or (
-            element.tag == "input"
-            and element.get("type", "text") not in ("checkbox", "radio", "submit", "button", "reset", "image")
-        )
-        if is_text:
-            words = info["goal"].split()
-            start = rng.randrange(len(words))
-            typed = " ".join(words[start : start + rng.randint(1, 4)])
-            return Action(rng.choice([Kind.TYPE, Kind.SEARCH]), address, typed)
-        return Action(Kind.CLICK, address)
 
 
 @dataclass

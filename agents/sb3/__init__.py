@@ -1,12 +1,12 @@
-"""A wrapper for libraries without text spaces: Discrete actions, one for each candidate of a page, and float observations.
+"""Stable-Baselines3's PPO on `WebArenaLiteCandidates-v0`: networks that score every candidate with the same weights.
 
-It is made for Stable-Baselines3 and works with any library for Discrete actions; only `networks` and `trainer` import Stable-Baselines3.
+What the env is made of is in `webarena_gym.candidates`; the names below are kept for those who import them from here.
 """
 
-from agents.sb3.arrays import PAGE as PAGE
-from agents.sb3.arrays import ROW as ROW
-from agents.sb3.arrays import Reader as Reader
-from agents.sb3.candidates import Candidate as Candidate
-from agents.sb3.candidates import find_candidates as find_candidates
-from agents.sb3.wrapper import CandidateActions as CandidateActions
-from agents.sb3.wrapper import observation_space as observation_space
+from webarena_gym.candidates import PAGE as PAGE
+from webarena_gym.candidates import ROW as ROW
+from webarena_gym.candidates import Candidate as Candidate
+from webarena_gym.candidates import CandidateActions as CandidateActions
+from webarena_gym.candidates import Reader as Reader
+from webarena_gym.candidates import find_candidates as find_candidates
+from webarena_gym.candidates import observation_space as observation_space

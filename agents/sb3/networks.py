@@ -9,7 +9,7 @@ from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import Tensor, nn
 
-from agents.sb3.arrays import PAGE, PRESENCE, RELEVANCE, ROW
+from webarena_gym.candidates.arrays import PAGE, PRESENCE, RELEVANCE, ROW
 
 
 class CandidateScorer(BaseFeaturesExtractor):

@@ -4,7 +4,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from lxml.html import HtmlElement
+from gymnasium.error import DependencyNotInstalled
+from lxml.html import HtmlElement, tostring
 
 
 class Tab(NamedTuple):
@@ -33,3 +34,14 @@ class Page:
     focused: HtmlElement | None = None
     notices: tuple[str, ...] = ()
     readings: dict[Hashable, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def soup(self) -> Any:
+        """Return the same document as a tree of Beautiful Soup, for agents that are scripted; it may be changed.
+
+        Raises gymnasium's DependencyNotInstalled without the extra `soup`.
+        """
+        try:
+            from bs4 import BeautifulSoup  # noqa: PLC0415 - an optional dependency
+        except ImportError as error:
+            raise DependencyNotInstalled("page.soup() needs Beautiful Soup: pip install 'webarena-gym[soup]'") from error
+        return BeautifulSoup(tostring(self.root, encoding="unicode", method="html"), "lxml")

@@ -17,6 +17,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import TaskError, WebArenaGymError
+from webarena_gym.evaluation.command import add_commands
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import cache_folder, load_world
@@ -29,7 +30,8 @@ _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status: 0 when all is well, 1 for findings, 2 for bad input."""
-    options = _parser().parse_args(arguments)
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    options = _parser().parse_args(given, argparse.Namespace(given=given))
     try:
         return int(options.run(options))
     except WebArenaGymError as error:
@@ -138,6 +140,8 @@ def _parser() -> argparse.ArgumentParser:
     world = commands.add_parser("world", help="build worlds and say what is in them")
     world.add_argument("seeds", type=int, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
     world.set_defaults(run=_world)
+
+    add_commands(commands)
 
     doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
     doctor.add_argument(

@@ -25,9 +25,9 @@ _STOP_WORDS = frozenset(
     "a an and for from i in into is it me my of on one please that the their this to what with you".split()  # noqa: SIM905
 )
 _NUMBER = re.compile(r" \[\d+\]$")  # the second of a label is called "Label [2]"
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^>]*>?")  # one that is not closed goes to the end
 _QUOTED = re.compile(r'"([^"]+)"')
-_EMAIL = re.compile(r"[\w.+-]+@[\w.-]*\w")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]+@[\w.-]*\w")
 _NAMED = r"(?:[A-Z][\w&'/+-]+|\d[\w.:/-]*)"
 _NAME = re.compile(rf"(?<!^)(?<![.?!] )\b{_NAMED}(?:,? (?:(?:of|and|x|&) )?{_NAMED})*")
 

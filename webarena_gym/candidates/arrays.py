@@ -13,8 +13,8 @@ from zlib import crc32
 import numpy
 from numpy.typing import NDArray
 
-from agents.sb3.candidates import FORMS, Candidate, Form, find_candidates, overlap, relevance, words
 from webarena_gym.actions import Action, Kind
+from webarena_gym.candidates.candidate import FORMS, Candidate, Form, find_candidates, overlap, relevance, words
 from webarena_gym.observation import Observation
 from webarena_gym.pages.page import Page
 

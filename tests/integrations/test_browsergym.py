@@ -1,0 +1,116 @@
+"""BrowserGym's own browser, observations and actions, on our sites and judged by our judge."""
+
+import pytest
+
+pytest.importorskip("browsergym.core", reason="make test-integrations")
+
+import gymnasium
+from playwright.sync_api import BrowserType
+
+from tests.pages import page
+from webarena_gym.actions import DIALECTS, Action, Kind
+from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.integrations import browsergym as adapter
+from webarena_gym.observation import observe
+from webarena_gym.tasks import load
+
+pytestmark = pytest.mark.integrations
+TASKS = load("test")
+BROWSERGYM = DIALECTS["browsergym"]
+
+
+def of_template(name):
+    return next(task for task in TASKS if task.template == name)
+
+
+@pytest.fixture(autouse=True)
+def any_chromium(monkeypatch):
+    """Let BrowserGym begin the Chromium of this machine, where Playwright's own was not downloaded; it has no setting for that."""
+    launch = BrowserType.launch
+    if found := find_executable():
+        monkeypatch.setattr(
+            BrowserType, "launch", lambda self, **options: launch(self, **{**options, "executable_path": found})
+        )
+
+
+@pytest.fixture
+def make():
+    made = []
+
+    def make_env(task, **options):
+        made.append(gymnasium.make(f"browsergym/{adapter.name_of(task.task_id)}", pre_observation_delay=0.1, **options))
+        return made[-1]
+
+    yield make_env
+    for env in made:
+        env.close()
+
+
+def written(env, action):
+    """Return an action of a reference solution in BrowserGym's words, with its numbers for elements."""
+    bid = None
+    if action.element is not None:
+        shown = observe(page(env.unwrapped.page.content()), elements="label")
+        bid = shown.element(action.element).get("bid")
+        assert bid
+    if action.kind is Kind.SEARCH:
+        return f"fill({bid!r}, {action.argument!r})\npress({bid!r}, 'Enter')"
+    return BROWSERGYM.format(Action(action.kind, bid, action.argument))
+
+
+def solve(env, task):
+    observation, _ = env.reset(seed=0)
+    assert observation["goal"] == task.intent
+    for step in task.solution:
+        observation, reward, terminated, _, info = env.step(written(env, step.action))
+        assert not observation["last_action_error"]
+    return reward, terminated, info["task_info"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shopping.wish_list_add",
+        "shopping.order_total",
+        "shopping.search_place",
+        "gitlab.star_top",
+        "reddit.open_and_subscribe",
+        "map.save_place",
+    ],
+)
+def test_reference_solutions_earn_the_reward_with_its_own_actions(make, name):
+    task = of_template(name)
+    reward, terminated, info = solve(make(task), task)
+    assert (reward, terminated, info["success"]) == (1.0, True, True), info["verdicts"]
+
+
+def test_a_wrong_answer_a_right_one_beside_a_side_effect_and_a_report_of_infeasibility(make):
+    task = of_template("shopping.order_total")
+    env = make(task)
+    env.reset(seed=0)
+    _, reward, terminated, _, _ = env.step('send_msg_to_user("$1.23")')
+    assert (reward, terminated) == (0.0, True)
+    solve(env, task)  # a world of its own each time
+    impossible = next(task for task in TASKS if not task.is_achievable)
+    env = make(impossible)
+    env.reset(seed=0)
+    _, reward, terminated, _, info = env.step('report_infeasible("There is no such thing.")')
+    assert (reward, terminated) == (1.0, True), info
+
+
+def test_its_browser_reaches_nothing_but_the_sites(make):
+    env = make(TASKS[0])
+    env.reset(seed=0)
+    observation, *_ = env.step('goto("http://example.com/")')
+    assert "net::ERR" in observation["last_action_error"]
+
+
+def test_every_task_is_registered():
+    assert {split: len(names) for split, names in adapter.TASK_IDS.items()} == {
+        split: len(load(split)) for split in adapter.TASK_IDS
+    }
+    assert all(f"browsergym/{name}" in gymnasium.registry for names in adapter.TASK_IDS.values() for name in names)
+    env = gymnasium.make("browsergym/webarenagym", task_kwargs={"task": "shopping.wish_list_add/77/0"})
+    observation, _ = env.reset(seed=0)
+    assert "wish list" in observation["goal"].lower()
+    env.close()

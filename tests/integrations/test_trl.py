@@ -1,0 +1,118 @@
+"""TRL's GRPOTrainer on our tasks: its own tool loop, and rollouts with our context. Two updates of a tiny model each."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+trl = pytest.importorskip("trl", reason="make test-integrations")
+
+import torch
+from datasets import Dataset
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM
+from transformers.utils import get_json_schema
+
+from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.integrations.session import Session
+from webarena_gym.integrations.trl import Rollouts, dataset_rows, environment
+from webarena_gym.tasks import load
+
+pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
+TASKS = [task for task in load("test") if task.template in ("shopping.order_total", "shopping.order_payment")]
+SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<think>", "</think>"]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    """A tokenizer made here, with the chat template of a model that calls tools."""
+    session = Session({"tasks": TASKS})
+    texts = [session.begin(task) for task in TASKS] + [json.dumps(tools(session.dialect)), session.system_prompt]
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    made.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=1500, initial_alphabet=alphabet, special_tokens=SPECIAL))
+    template = Path(trl.__file__).parent / "chat_templates" / "qwen3.jinja"
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=template.read_text()
+    )
+
+
+def tiny_model(tokenizer):
+    torch.manual_seed(0)
+    config = Qwen3Config(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+        num_key_value_heads=2, head_dim=16, max_position_embeddings=16_384, eos_token_id=tokenizer.eos_token_id,
+        pad_token_id=tokenizer.pad_token_id, bos_token_id=None,
+    )  # fmt: skip
+    return Qwen3ForCausalLM(config)
+
+
+def train(tokenizer, tmp_path, rows, scripted=None, **options):
+    settings = trl.GRPOConfig(
+        output_dir=str(tmp_path), max_steps=2, per_device_train_batch_size=2, num_generations=2, max_completion_length=24,
+        report_to=[], logging_steps=1, use_cpu=True, save_strategy="no", beta=0.0, learning_rate=1e-3, max_tool_calling_iterations=2,
+    )  # fmt: skip
+    trainer = trl.GRPOTrainer(
+        model=tiny_model(tokenizer), args=settings, train_dataset=Dataset.from_list(rows), processing_class=tokenizer, **options
+    )
+    if scripted:
+        generate = trainer._generate_single_turn
+        trainer._generate_single_turn = lambda ids, *rest: scripted(ids, generate(ids, *rest))
+    trainer.train()
+    return [line for line in trainer.state.log_history if "loss" in line]
+
+
+def test_the_tools_are_the_env_s_own():
+    made = environment({"tasks": TASKS})()
+    for tool in tools(DIALECTS["webrl"]):
+        schema = get_json_schema(getattr(made, tool["function"]["name"]))["function"]
+        known = tool["function"]["parameters"]
+        assert schema["description"] == tool["function"]["description"]
+        assert set(schema["parameters"]["properties"]) == set(known["properties"])
+        assert schema["parameters"].get("required", []) == known["required"]
+
+
+def test_an_environment_plays_and_is_judged():
+    made = environment({"tasks": TASKS})()
+    task = TASKS[0]
+    first = made.reset(**dataset_rows(TASKS)[0])
+    assert task.intent in first
+    assert "Action error" in made.click(element="999")
+    assert made.exit(message=task.solution[-1].action.argument) == "The episode is over."
+    assert made.get_reward() == 1.0
+    made.reset(task=task.task_id)
+    assert made.get_reward() == 0.0
+
+
+def test_two_updates_with_its_own_tool_loop(tokenizer, tmp_path):
+    logs = train(tokenizer, tmp_path, dataset_rows(TASKS), environment_factory=environment({"tasks": TASKS}))
+    assert len(logs) == 2
+    assert all(math.isfinite(line["loss"]) for line in logs)
+
+
+def test_calls_of_tools_earn_the_reward_in_training(tokenizer, tmp_path):
+    answers = [task.solution[-1].action.argument for task in TASKS[:1]]
+    call = f"<tool_call>\n{json.dumps({'name': 'exit', 'arguments': {'message': answers[0]}})}\n</tool_call><|im_end|>"
+    wrong = f"<tool_call>\n{json.dumps({'name': 'exit', 'arguments': {'message': '$1'}})}\n</tool_call><|im_end|>"
+
+    def scripted(ids, generated):
+        texts = [(call if place % 2 else wrong) for place in range(len(ids))] if len(ids) == 2 else ["<|im_end|>"] * len(ids)
+        said = [tokenizer(text, add_special_tokens=False)["input_ids"] for text in texts]
+        return (said, generated[1], *generated[2:])
+
+    logs = train(tokenizer, tmp_path, dataset_rows(TASKS[:1]), scripted, environment_factory=environment({"tasks": TASKS}))
+    assert logs[0]["reward"] == pytest.approx(0.5)
+    assert logs[0]["tools/call_frequency"] > 0
+
+
+def test_two_updates_in_our_context(tokenizer, tmp_path):
+    rollouts = Rollouts({"tasks": TASKS, "max_steps": 2})
+    rows = [{"prompt": task.task_id} for task in TASKS]
+    logs = train(tokenizer, tmp_path, rows, rollout_func=rollouts, reward_funcs=rollouts.reward)
+    rollouts.close()
+    assert len(logs) == 2
+    assert all(math.isfinite(line["loss"]) for line in logs)
+    assert logs[0]["reward"] == 0.0

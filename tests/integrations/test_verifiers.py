@@ -1,0 +1,77 @@
+"""`vf-eval` on our tasks, against a server of the chat protocol that says what the reference solutions do."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("verifiers.v1", reason="make test-integrations")
+
+from tests.chat_server import serving_chat
+from webarena_gym.integrations.verifiers import WebArenaGymConfig, WebArenaGymTaskset
+from webarena_gym.tasks import load
+
+pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
+
+
+def evaluate(tmp_path, address):
+    (tmp_path / "webarena_gym_tasks.py").write_text(
+        "from webarena_gym.integrations.verifiers import WebArenaGymEnv, WebArenaGymTaskset, __all__\n"
+    )
+    command = [
+        str(Path(sys.executable).with_name("vf-eval")), "webarena-gym-tasks", "-m", "good", "--client.base-url", address,
+        "--client.api-key-var", "A_KEY", "--env.taskset.split", "test", "--env.taskset.elements", "label", "-n", "4", "--no-rich", "--no-push",
+        "-o", str(tmp_path / "out"), "--run.dir", "run",
+    ]  # fmt: skip
+    path = os.pathsep.join([str(tmp_path), str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
+    environment = {
+        **os.environ,
+        "PYTHONPATH": path,
+        "A_KEY": "x",
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    (file,) = (tmp_path / "out").rglob("traces.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def rewards(episodes):
+    return [reward for episode in episodes for reward in _found(episode, "rewards")]
+
+
+def _found(value, key):
+    if isinstance(value, dict):
+        return ([value[key]] if key in value else []) + [each for item in value.values() for each in _found(item, key)]
+    return [each for item in value for each in _found(item, key)] if isinstance(value, list) else []
+
+
+def test_vf_eval_gives_the_expert_one(tmp_path):
+    with serving_chat() as (_, address):
+        found = rewards(evaluate(tmp_path, address))
+    assert len(found) == 4
+    assert all(reward["success"]["score"] == 1.0 for reward in found), found
+
+
+def test_vf_eval_gives_nonsense_zero(tmp_path):
+    with serving_chat(say=lambda _: {"content": 'exit(message="nonsense")'}) as (_, address):
+        found = rewards(evaluate(tmp_path, address))
+    assert len(found) == 4
+    assert all(reward["success"]["score"] == 0.0 for reward in found), found
+
+
+def test_a_broken_endpoint_gives_no_reward_at_all(tmp_path):
+    with serving_chat(fault=lambda *_: 400) as (_, address):
+        episodes = evaluate(tmp_path, address)
+    assert len(episodes) == 4
+    assert not any("success" in reward for reward in rewards(episodes))
+    assert all(_found(episode, "errors") for episode in episodes)
+
+
+def test_every_task_of_a_split_is_there():
+    tasks = list(WebArenaGymTaskset(WebArenaGymConfig(split="test")))
+    assert [task.data.id for task in tasks] == [task.task_id for task in load("test")]
+    assert load("test")[0].intent in tasks[0].data.prompt

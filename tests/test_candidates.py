@@ -1,0 +1,93 @@
+"""`WebArenaLiteCandidates-v0` as libraries without text see it; what is in its arrays is in `test_sb3.py`."""
+
+import pickle
+import subprocess
+import sys
+
+import gymnasium
+import numpy
+import pytest
+from gymnasium.utils.env_checker import check_env
+
+import webarena_gym
+from webarena_gym.candidates import PAGE, ROW
+from webarena_gym.tasks import load
+
+ID = "WebArenaLiteCandidates-v0"
+TASKS = [task.task_id for task in load("test") if task.template == "shopping.account_place"]
+
+
+@pytest.fixture(params=[False, True], ids=["Dict", "flat"])
+def env(request):
+    env = gymnasium.make(ID, tasks=TASKS, flat=request.param)
+    yield env
+    env.close()
+
+
+@pytest.mark.filterwarnings("ignore:.*different from the unwrapped version")
+def test_gymnasium_s_own_check_passes(env):
+    check_env(env, skip_render_check=True)
+
+
+def test_masked_samples_are_candidates_and_equal_seeds_give_equal_episodes(env):
+    def play():
+        env.action_space.seed(3)
+        observation, info = env.reset(seed=3)
+        seen = [gymnasium.spaces.flatten(env.observation_space, observation)]
+        over = False
+        while not over:
+            assert info["action_mask"].dtype == numpy.int8
+            action = env.action_space.sample(info["action_mask"])
+            assert info["action_mask"][action]
+            observation, reward, terminated, truncated, info = env.step(action)
+            assert env.observation_space.contains(observation)
+            assert reward in (0.0, 1.0)
+            assert not truncated
+            seen.append(gymnasium.spaces.flatten(env.observation_space, observation))
+            over = terminated
+        return numpy.concatenate(seen)
+
+    assert numpy.array_equal(play(), play())
+
+
+def test_the_flat_form_is_the_dict_as_gymnasium_flattens_it():
+    envs = [gymnasium.make(ID, tasks=TASKS, flat=flat, candidates=20) for flat in (False, True)]
+    (parts, info), (flat, _) = (env.reset(seed=0) for env in envs)
+    assert flat.shape == (20 * ROW + PAGE,)
+    assert numpy.array_equal(gymnasium.spaces.flatten(envs[0].observation_space, parts), flat)
+    assert numpy.array_equal(flat[: 20 * ROW].reshape(20, ROW)[:, 0], info["action_mask"])
+    for env in envs:
+        env.close()
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+def test_gymnasium_s_vector_envs_take_it(mode):
+    envs = gymnasium.make_vec(ID, num_envs=3, vectorization_mode=mode, tasks=TASKS, flat=True)
+    observations, infos = envs.reset(seed=0)
+    assert observations.shape == (3, 48 * ROW + PAGE)
+    assert infos["action_mask"].shape == (3, 48)
+    _, rewards, terminated, _, _ = envs.step(numpy.zeros(3, int))  # to leave
+    assert terminated.all()
+    assert not rewards.any()
+    envs.close()
+
+
+def test_the_keywords_of_the_env_are_taken_and_the_spec_makes_it_again():
+    env = gymnasium.make(ID, tasks=TASKS, max_steps=2, candidates=8, max_episode_steps=1)
+    env.reset(seed=0)
+    info = env.step(1)[-1]
+    assert info["success"] is False  # judged at the first limit
+    again = gymnasium.make(pickle.loads(pickle.dumps(env.spec)))
+    assert again.action_space == env.action_space
+    env.close()
+    again.close()
+
+
+def test_it_needs_neither_torch_nor_a_library():
+    code = (
+        f"import sys, gymnasium, webarena_gym; e = gymnasium.make({ID!r}, tasks={TASKS!r}); e.reset(seed=0); e.step(1); "
+        "print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib', 'agents') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert webarena_gym.__version__

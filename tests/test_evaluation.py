@@ -1,0 +1,757 @@
+"""The harness: what it plays, whom with, what it makes of what breaks, and that its figures are right."""
+
+import importlib.util
+import json
+import random
+import re
+import sys
+from dataclasses import replace
+from functools import partial
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.chat_server import call_of, serving_chat
+from webarena_gym.actions import Action, Kind
+from webarena_gym.errors import AgentError, ResultError, TaskError
+from webarena_gym.evaluation import leaderboard
+from webarena_gym.evaluation.agents import load, with_calls
+from webarena_gym.evaluation.plan import Plan, suite_digest
+from webarena_gym.evaluation.programs import Judged, ProgramSeat
+from webarena_gym.evaluation.results import (
+    EPISODES,
+    RESULT,
+    EpisodesFile,
+    Record,
+    episodes_digest,
+    parse_record,
+    read_episodes,
+    read_result,
+    summarise,
+    table,
+)
+from webarena_gym.evaluation.runner import GivenUpError, record_of, run
+from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
+from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage
+from webarena_gym.servers.rest import retry_after_s
+from webarena_gym.tasks import load as load_tasks
+from webarena_gym.tools.cli import main
+
+TASKS = load_tasks("test")[:4]
+FEW = ("--limit", "6", "--elements", "label", "--json")
+
+
+def evaluate(capsys, tmp_path, *arguments):
+    """Run the command; return its status, its figures and what it said on both outputs."""
+    status = main(["evaluate", "--out", str(tmp_path / "run"), *FEW, *map(str, arguments)])
+    said = capsys.readouterr()
+    last = said.out.splitlines()[-1] if said.out else ""
+    return status, json.loads(last) if last.startswith("{") else None, said.out + said.err
+
+
+def chat(address, *arguments):
+    return "--agent", "chat:good", "--base-url", address, *arguments
+
+
+# Statistics.
+
+
+@given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
+def test_pass_at_k_and_pass_all_k_are_the_means_over_all_choices_of_k(drawn):
+    n, successes, k = drawn
+    rewards = [1.0] * successes + [0.0] * (n - successes)
+    if n <= 8:
+        choices = list(combinations(rewards, k))
+        assert pass_at(k, rewards) == pytest.approx(sum(any(choice) for choice in choices) / len(choices))
+        assert pass_all(k, rewards) == pytest.approx(sum(all(choice) for choice in choices) / len(choices))
+    assert pass_all(k, rewards) <= successes / n + 1e-9 <= pass_at(k, rewards) + 2e-9
+
+
+@given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=3, max_size=3), min_size=2, max_size=30))
+def test_repeats_never_make_an_interval_narrower_than_of_independent_episodes_nor_wider_than_of_tasks(rewards):
+    by_task = {str(number): values for number, values in enumerate(rewards)}
+    score, n = clustered(by_task), 3 * len(rewards)
+    widths = [wilson(score.success * size, size).high - wilson(score.success * size, size).low for size in (n, len(rewards))]
+    assert (score.n, score.success) == (n, pytest.approx(sum(map(sum, rewards)) / n))
+    assert widths[0] - 1e-9 <= score.high - score.low <= widths[1] + 1e-9
+
+
+def test_tasks_that_always_end_alike_count_once():
+    rng = random.Random(0)
+    fixed = {str(task): [float(rng.random() < 0.5)] * 5 for task in range(60)}
+    free = {str(task): [float(rng.random() < 0.5) for _ in range(5)] for task in range(60)}
+    assert clustered(fixed)[2:] == pytest.approx(wilson(sum(values[0] for values in fixed.values()), 60)[2:])
+    assert clustered(free).high - clustered(free).low < 0.7 * (clustered(fixed).high - clustered(fixed).low)
+
+
+def test_figures_over_tasks_go_as_far_as_every_task_was_played():
+    assert set(over_tasks({"a": [1.0, 1.0], "b": [0.0]})["pass@k"]) == {"1"}
+
+
+# What is played.
+
+
+def test_equal_plans_have_equal_headers_and_whatever_differs_is_seen():
+    plan = Plan(tasks=TASKS, env={"max_steps": 3})
+    assert plan.header({"name": "a"}) == Plan(tasks=list(TASKS), env={"max_steps": 3}).header({"name": "a"})
+    assert suite_digest(TASKS) == suite_digest(TASKS[::-1]) != suite_digest(TASKS[1:])
+    easier = replace(TASKS[0], eval={**TASKS[0].eval, "string_note": "x"})
+    assert suite_digest([easier, *TASKS[1:]]) != suite_digest(TASKS)
+
+
+def test_every_part_of_a_trial_has_a_seed_of_its_own():
+    trials = Plan(tasks=TASKS, repeats=3).trials
+    seeds = {trial.seed_of(what) for trial in trials for what in ("env", 0, 1)}
+    assert len(seeds) == len(trials) * 3 == 36
+
+
+@pytest.mark.parametrize("wrong", [{"tasks": []}, {"tasks": [TASKS[0], TASKS[0]]}, {"tasks": TASKS, "repeats": 0}])
+def test_plans_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ValueError):
+        Plan(**wrong)
+
+
+# Agents in this process.
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_the_expert_succeeds_and_random_does_not_and_jobs_change_nothing(capsys, tmp_path, jobs):
+    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--jobs", jobs)
+    assert (status, result["success"]["success"], result["judged"], result["failed"]) == (0, 1.0, 6, 0), said
+    assert 0.6 < result["success"]["low"] < result["success"]["high"] == 1.0
+    _, drawn, _ = evaluate(capsys, tmp_path / "random", "--agent", "random", "--jobs", jobs)
+    header, records = read_episodes(tmp_path / "random" / "run" / EPISODES)
+    again = [replace(record, seconds=0.0, agent_seconds=0.0) for record in records]
+    assert drawn["success"]["success"] < 0.5
+    assert sum(len(record.steps) for record in again) > 6
+    known.setdefault("random", episodes_digest(again))
+    assert known["random"] == episodes_digest(again)
+    assert header["suite"]["digest"] == result["suite"]["digest"]
+
+
+known = {}
+
+
+def test_worlds_repeats_and_templates_are_played(capsys, tmp_path):
+    name = TASKS[0].template
+    status, result, said = evaluate(
+        capsys, tmp_path, "--agent", "expert", "--template", name, "--worlds", 1, "--repeats", 3, "--limit", 9
+    )
+    assert (status, result["planned"], result["success"]["n"]) == (0, 6, 6), said
+    assert result["pass@k"] == result["pass^k"] == {"1": 1.0, "2": 1.0, "3": 1.0}
+    assert result["suite"]["worlds"] == [None, 900_000]
+    assert "pass^3" in said
+
+
+def test_a_task_file_can_be_played(capsys, tmp_path):
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps([task.to_json() for task in TASKS[:2]]))
+    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--tasks", path)
+    assert (status, result["judged"], result["suite"]["file"]) == (0, 2, "tasks.json"), said
+
+
+AGENT = """
+from webarena_gym.evaluation.agents import Reply
+
+def leave(observation, info):
+    assert info["goal"] in observation
+    return 'exit(message="")'
+
+def broken(observation, info):
+    raise RuntimeError("out of ideas")
+
+def silent(observation, info):
+    return None
+
+class Counting:
+    made = 0
+    def __init__(self):
+        type(self).made += 1
+        self.episodes = 0
+    def reset(self):
+        self.episodes += 1
+    def __call__(self, observation, info):
+        if info["step"] == 0:
+            return Reply('go_backward()', 7, 2, 0.5)
+        return Reply('exit(message="%d of %d")' % (self.episodes, self.made), 9)
+
+class Unmakeable:
+    def __init__(self):
+        raise OSError("no model here")
+
+class Uncallable:
+    pass
+
+number = 3
+"""
+
+
+@pytest.fixture
+def agent(tmp_path):
+    path = tmp_path / "my_agent.py"
+    path.write_text(AGENT)
+    yield f"{path}:"
+    sys.modules.pop("my_agent", None)
+
+
+def test_a_function_is_an_agent(capsys, tmp_path, agent):
+    status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "leave", "--jobs", 2)
+    assert (status, result["judged"], result["endings"]) == (0, 6, {"exited": 6})
+    assert result["prompt_tokens"] is result["cost"] is None
+
+
+def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(capsys, tmp_path, agent):
+    status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "Counting")
+    assert (status, result["judged"]) == (0, 6)
+    said = {record.steps[-1]["reply"] for record in read_episodes(tmp_path / "run" / EPISODES)[1]}
+    assert said == {f'exit(message="{number} of 1")' for number in range(1, 7)}
+    assert (result["prompt_tokens"]["mean"], result["completion_tokens"]["total"], result["cost"]["total"]) == (16, 12, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"), ("silent", "returned None")]
+)
+def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(capsys, tmp_path, agent, name, said):
+    status, result, output = evaluate(capsys, tmp_path, "--agent", agent + name)
+    assert (status, result["success"], result["judged"]) == (1, None, 0)
+    assert result["failed"] >= 5
+    assert said in output
+    assert "nothing could be judged" in output
+    assert all(record.reward is None for record in read_episodes(tmp_path / "run" / EPISODES)[1])
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("Unmakeable", "no model here"), ("Uncallable", "__call__"), ("number", "is a int"), ("nobody", "has no 'nobody'")],
+)
+def test_what_is_no_agent_is_bad_input(capsys, tmp_path, agent, name, said):
+    status, _, output = evaluate(capsys, tmp_path, "--agent", agent + name)
+    assert status == 2
+    assert said in output
+
+
+@pytest.mark.parametrize("name", ["nothing", ":x", "no.such.module:agent", "command:", "command:'"])
+def test_what_names_no_agent_is_bad_input(capsys, tmp_path, name):
+    assert evaluate(capsys, tmp_path, "--agent", name)[0] == 2
+
+
+def test_modules_of_the_current_folder_are_found(tmp_path, agent, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
+    assert load("my_agent:leave")()("x", {"goal": "x"}) == 'exit(message="")'
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--repeats", 0),
+        ("--limit", 0),
+        ("--worlds", -1),
+        ("--jobs", 0),
+        ("--env", "window"),
+        ("--env", "window=-1"),
+        ("--env", "no_such_keyword=1"),
+        ("--env", "tasks=[]"),
+        ("--template", "no.such"),
+        ("--max-steps", 0),
+    ],
+)
+def test_wrong_options_are_bad_input(capsys, tmp_path, wrong):
+    assert evaluate(capsys, tmp_path, "--agent", "expert", *wrong)[0] == 2
+
+
+# Going on.
+
+
+def test_a_run_that_was_cut_off_goes_on_and_failed_episodes_are_played_again(capsys, tmp_path, agent):
+    _, whole, _ = evaluate(capsys, tmp_path / "whole", "--agent", agent + "leave")
+    evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    path = tmp_path / "run" / EPISODES
+    lines = path.read_text().splitlines(keepends=True)
+    failed = {**json.loads(lines[2]), "ending": "failed", "reward": None, "failure": "the power went", "verdicts": []}
+    path.write_text("".join([*lines[:2], json.dumps(failed) + "\n", *lines[3:5], lines[5][:40]]))
+    status, result, said = evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    assert (status, result["judged"], result["failed"]) == (0, 6, 0)
+    assert "3 of 6 episodes are in" in said
+    assert result["success"] == whole["success"]
+    assert path.read_text().splitlines()[1] == lines[1].rstrip("\n")
+
+
+def test_a_folder_of_another_run_is_not_touched(capsys, tmp_path):
+    evaluate(capsys, tmp_path, "--agent", "expert")
+    before = (tmp_path / "run" / EPISODES).read_bytes()
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--seed", 5)
+    assert status == 2
+    assert "holds another run: its seed is 0" in said or "its suite is" in said
+    assert (tmp_path / "run" / EPISODES).read_bytes() == before
+    assert evaluate(capsys, tmp_path, "--agent", "expert", "--seed", 5, "--fresh")[0] == 0
+
+
+RECORD = {"task_id": "a/1/0", "repeat": 0, "sites": ["shopping"], "checks": ["state"], "ending": "exited", "reward": 1.0}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reward": None},
+        {"reward": True},
+        {"reward": 0.5},
+        {"ending": "won"},
+        {"ending": "failed"},
+        {"repeat": "0"},
+        {"task_id": 1},
+        {"x": 1},
+    ],
+)
+def test_records_that_make_no_sense_are_refused(wrong):
+    assert parse_record(RECORD, "here").is_judged
+    with pytest.raises(ResultError, match="here"):
+        parse_record({**RECORD, **wrong}, "here")
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]\n", "{}\n", '{"format": 1}\n[]\n', '{"format": 1}\n{"a": 1}\n', '{"format": 1}\nx\n{}\n', "\xff"]
+)
+def test_files_that_are_none_are_refused(tmp_path, content):
+    path = tmp_path / EPISODES
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(ResultError, match=EPISODES):
+        read_episodes(path)
+
+
+def test_failures_are_counted_and_in_no_figure():
+    header = Plan(tasks=TASKS[:3]).header({"name": "x"})
+    judged = [parse_record({**RECORD, "task_id": name, "steps": [{}] * 3}, "") for name in ("a", "b")]
+    failed = parse_record({**RECORD, "task_id": "c", "ending": "failed", "reward": None, "failure": "the browser is gone"}, "")
+    result = summarise(header, [*judged, failed])
+    assert (result["success"]["success"], result["success"]["n"], result["failed"], result["steps"]["mean"]) == (1.0, 2, 1, 3.0)
+    assert "1 x the browser is gone" in table(result)
+    assert summarise(header, [failed])["success"] is None
+
+
+def test_a_run_in_which_everything_fails_is_given_up_and_a_bug_is_raised():
+    class Seat:
+        def __init__(self, error=None):
+            self.error = error
+
+        def play(self, trial):
+            if self.error:
+                raise self.error
+            return record_of(trial, ending="failed", reward=None, failure="no way")
+
+        def close(self):
+            pass
+
+    trials = Plan(tasks=TASKS, repeats=50).trials
+    seen = []
+    with pytest.raises(GivenUpError, match="no way"):
+        seen.extend(run(trials, Seat, 2))
+    with pytest.raises(ZeroDivisionError):
+        list(run(trials, partial(Seat, ZeroDivisionError()), 2))
+
+
+# Chat models.
+
+
+@pytest.mark.parametrize("with_tools", [False, True])
+def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(capsys, tmp_path, with_tools):
+    with serving_chat() as (server, address):
+        status, result, said = evaluate(
+            capsys, tmp_path, *chat(address, *["--tools"] * with_tools, "--option", "temperature=0")
+        )
+    assert (status, result["success"]["success"], result["success"]["n"]) == (0, 1.0, 6), said
+    assert result["prompt_tokens"]["total"] == 100 * len(server.asked)
+    assert result["completion_tokens"]["total"] == 10 * result["steps"]["total"]
+    assert result["cost"]["total"] == 0.25 * len(server.asked)
+    assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in server.asked)
+    assert result["agent"] == {
+        "name": "chat:good", "server": address[7:-3], "tools": with_tools, "options": {"temperature": 0},
+    }  # fmt: skip
+
+
+def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
+    messages = [
+        {"role": "system", "content": "S"},
+        {"role": "user", "content": "Task\n\nRound 0"},
+        {"role": "assistant", "content": "a()"},
+        {"role": "user", "content": "Round 1"},
+        {"role": "assistant", "content": "thought"},
+        {"role": "user", "content": "Round 2"},
+    ]
+    said = [
+        Completion("", (ToolCall("x", "lost", "{}"),), Usage()),
+        Completion("so", (ToolCall("", "a", ""), ToolCall("z", "b", "")), Usage()),
+        Completion("thought", (), Usage()),
+    ]
+    told = with_calls(messages, said)
+    assert [message["role"] for message in told] == ["system", "user", "assistant", "tool", "assistant", "user"]
+    (call,) = told[2]["tool_calls"]
+    assert (call["function"], told[2]["content"]) == ({"name": "a", "arguments": "{}"}, "so")
+    assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
+
+
+def test_an_endpoint_that_tells_no_usage_is_scored_and_one_that_lists_other_models_is_told_of(capsys, tmp_path):
+    with serving_chat(usage=None, lists=["better"]) as (_, address):
+        status, result, said = evaluate(capsys, tmp_path, *chat(address))
+    assert (status, result["prompt_tokens"], result["cost"]) == (0, None, None)
+    assert "does not list good, but better" in said
+
+
+def test_a_rate_limited_endpoint_is_left_alone_for_as_long_as_it_says_by_all_jobs(capsys, tmp_path):
+    limited = (429, {"Retry-After-Ms": "300"}, "slow down")
+
+    with serving_chat(fault=lambda number, _: limited if number % 3 == 2 else None) as (server, address):
+        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "3"))
+    assert (status, result["success"]["success"], result["failed"]) == (0, 1.0, 0), said
+    assert len(server.asked) > sum(len(record.steps) for record in read_episodes(tmp_path / "run" / EPISODES)[1])
+
+
+def test_a_limit_beyond_the_deadline_is_a_failure_that_says_so(capsys, tmp_path):
+    with serving_chat(fault=lambda *_: (429, {"Retry-After": "3600"}, "tomorrow")) as (server, address):
+        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "1"))
+    assert (status, result["success"]) == (1, None)
+    assert "429" in said
+    assert "left alone" in said
+    assert len(server.asked) == 1  # whoever came later did not even ask
+
+
+@pytest.mark.parametrize(("fault", "said"), [(400, "400"), (401, "401"), ((404, {}, "no such model"), "no such model")])
+def test_an_endpoint_that_refuses_ends_the_run_at_once_and_nothing_is_a_zero(capsys, tmp_path, fault, said):
+    with serving_chat(fault=lambda *_: fault) as (_, address):
+        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", "30"))
+    assert (status, result["success"], result["judged"]) == (1, None, 0)
+    assert said in output
+    assert "given up" in output
+    assert (result["failed"], result["planned"]) == (16, 30)  # of 8 jobs
+
+
+def test_a_broken_endpoint_is_asked_again_and_answers_that_are_none_are_failures(capsys, tmp_path):
+    def fault(number, payload):
+        if number % 4 == 0:
+            return "drop"
+        return 503 if number % 4 == 1 else None
+
+    with serving_chat(fault=fault) as (_, address):
+        status, result, said = evaluate(capsys, tmp_path, *chat(address, "--jobs", "2", "--limit", "2"))
+    assert (status, result["success"]["success"]) == (0, 1.0), said
+    with serving_chat(fault=lambda *_: (200, {}, "<html>busy</html>")) as (_, address):
+        status, result, said = evaluate(capsys, tmp_path / "html", *chat(address))
+    assert (status, result["success"]) == (1, None)
+    assert "no JSON" in said
+
+
+def test_a_dead_endpoint_is_noticed_before_anything_is_played(capsys, tmp_path):
+    with serving_chat() as (_, address):
+        pass
+    status, result, said = evaluate(capsys, tmp_path, *chat(address))
+    assert (status, result) == (2, None)
+    assert "no answer from" in said
+    assert "--base-url" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_silent_endpoint_is_noticed_too(capsys, tmp_path):
+    with serving_chat() as (server, address):
+        server.is_silent = True
+        status, _, said = evaluate(capsys, tmp_path, *chat(address, "--connect-timeout", "0.2"))
+    assert status == 2
+    assert "no answer from" in said
+
+
+def test_an_endpoint_that_falls_silent_later_fails_its_episodes_by_the_time_limit(capsys, tmp_path):
+    with serving_chat(fault=lambda number, _: "silent" if number else None) as (_, address):
+        status, result, said = evaluate(
+            capsys, tmp_path, *chat(address, "--timeout", "0.3", "--deadline", "0.5", "--limit", "1")
+        )
+    assert (status, result["success"], result["failed"]) == (1, None, 1)
+    assert "timed out" in said
+
+
+def test_a_conversation_that_does_not_fit_is_lost_and_not_a_failure(capsys, tmp_path):
+    full = (400, {}, json.dumps({"error": {"code": "context_length_exceeded"}}))
+
+    def fault(_, payload):
+        return full if len(payload["messages"]) > 4 else None
+
+    with serving_chat(fault=fault) as (_, address):
+        status, result, said = evaluate(capsys, tmp_path, *chat(address))
+    assert (status, result["judged"], result["failed"]) == (0, 6, 0), said
+    assert result["endings"]["too_long"] >= 1
+    assert result["success"]["success"] == 1 - result["endings"]["too_long"] / 6
+
+
+def test_a_model_that_says_nonsense_loses(capsys, tmp_path):
+    with serving_chat(say=lambda _: {"content": "I would rather not."}) as (_, address):
+        status, result, _ = evaluate(capsys, tmp_path, *chat(address, "--max-steps", "2"))
+    assert (status, result["success"]["success"], result["endings"]) == (0, 0.0, {"truncated": 6})
+
+
+def test_calls_that_fit_no_tool_are_told_and_not_an_exception(capsys, tmp_path):
+    odd = [
+        {"content": None, "tool_calls": [{"id": "1", "function": {"name": "fly", "arguments": "{"}}]},
+        {"content": None, "tool_calls": [{"id": "1", "function": {"name": "click", "arguments": "[]"}}]},
+        {"content": "", "tool_calls": []},
+        call_of(Action(Kind.EXIT, argument="x")),
+    ]
+    with serving_chat(say=lambda payload: odd[sum(m["role"] == "assistant" for m in payload["messages"])]) as (_, address):
+        status, result, _ = evaluate(capsys, tmp_path, *chat(address, "--tools"))
+    assert (status, result["judged"], result["steps"]["mean"]) == (0, 6, 4)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["prompt_tokens", "completion_tokens", "cost"]), st.none() | st.integers(0, 9) | st.text() | st.floats()
+    )
+)
+def test_whatever_a_server_tells_of_usage_is_read_or_left_out(told):
+    usage = _usage(told)
+    assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
+    assert usage.cost is None or type(usage.cost) is float
+    assert _usage([told]) == Usage()
+
+
+@pytest.mark.parametrize("text", ["", "soon", "-1", "Mon, 99 Jan 2023", "1e9"])
+def test_times_that_are_none_are_no_pause(text):
+    assert retry_after_s({"retry-after": text, "date": "Mon, 02 Jan 2023 10:00:00 GMT"}) == 0.0
+
+
+def test_the_name_of_a_server_holds_no_password():
+    assert ChatModel("m", base_url="https://me:secret@example.com/v1").name == "m at example.com"
+
+
+# Programs.
+
+
+class FakeArena:
+    """An episode server that judges a file, in the place of the real one."""
+
+    def __init__(self, folder):
+        self.folder, self.ended = folder, []
+
+    def begin(self, trial):
+        return {"WEBARENA_GYM_URL": str(self.folder), "WEBARENA_GYM_EPISODE": trial.task.task_id.replace("/", "-")}
+
+    def outcome(self, episode):
+        answer = self.folder / episode["WEBARENA_GYM_EPISODE"]
+        return Judged("exited", float(answer.read_text() == "right")) if answer.exists() else None
+
+    def answer(self, episode, answer):
+        return Judged("exited", 0.0)
+
+    def end(self, episode):
+        self.ended.append(episode["WEBARENA_GYM_EPISODE"])
+
+    def close(self):
+        pass
+
+
+def program(path, code):
+    path.write_text(
+        "import os, sys\nplace = os.path.join(os.environ['WEBARENA_GYM_URL'], os.environ['WEBARENA_GYM_EPISODE'])\n" + code
+    )
+    return f"{sys.executable} {path}"
+
+
+@pytest.mark.parametrize(
+    ("code", "reward", "said"),
+    [
+        ("open(place, 'w').write('right')", 1.0, ""),
+        ("open(place, 'w').write('wrong')", 0.0, ""),
+        ("open(place, 'w').write('right'); sys.exit(3)", 1.0, ""),
+        ("", 0.0, ""),
+        ("sys.exit('no luck')", None, "ended with status 1, and had not answered: no luck"),
+        ("import threading; threading.Event().wait()", None, "did not end within"),
+    ],
+)
+def test_programs_are_judged_by_the_server_and_those_that_break_have_failed(tmp_path, code, reward, said):
+    arena = FakeArena(tmp_path)
+    seat = ProgramSeat(program(tmp_path / "agent.py", code), arena, 2.0 if "wait" in code else 60.0)
+    record = seat.play(Plan(tasks=TASKS[:1]).trials[0])
+    assert record.reward == reward
+    assert said in record.failure
+    assert len(arena.ended) == 1
+
+
+def test_a_program_that_is_not_there_is_a_failure(tmp_path):
+    record = ProgramSeat("/no/such/program", FakeArena(tmp_path), 5).play(Plan(tasks=TASKS[:1]).trials[0])
+    assert "cannot be run" in record.failure
+    with pytest.raises(AgentError):
+        ProgramSeat(" ", FakeArena(tmp_path), 5)
+
+
+# The leaderboard.
+
+
+@pytest.fixture(scope="module")
+def row(tmp_path_factory):
+    """A row of the whole test split, by an agent that leaves at once."""
+    folder = tmp_path_factory.mktemp("board") / "nobody"
+    (folder.parent / "leaving.py").write_text("def agent(observation, info):\n    return 'exit(message=\"N/A\")'\n")
+    assert main(["evaluate", "--agent", f"{folder.parent / 'leaving.py'}:agent", "--out", str(folder), "--jobs", "2"]) == 0
+    (folder / leaderboard.ROW).write_text('{"name": "nobody | at all", "authors": "the tests", "link": "https://example.com"}')
+    return folder
+
+
+def change(row, tmp_path, name, edit):
+    """Copy a row with one of its files changed."""
+    folder = tmp_path / "changed"
+    folder.mkdir()
+    for path in row.iterdir():
+        (folder / path.name).write_bytes(path.read_bytes())
+    (folder / name).write_text(edit((folder / name).read_text()))
+    return leaderboard.check(folder)
+
+
+def test_a_row_is_checked_and_printed(capsys, row):
+    status = main(["leaderboard", str(row.parent)])
+    said = capsys.readouterr().out
+    assert status == 0, said
+    assert "| [nobody   at all](https://example.com) |" in said
+    assert f"{len(load_tasks('test'))} tasks of the test split" in said
+    assert leaderboard.check(row).result["success"]["success"] == pytest.approx(10 / 165)  # those that cannot be done
+
+
+def edit_line(number, **values):
+    def edit(text):
+        lines = text.splitlines()
+        lines[number] = json.dumps({**json.loads(lines[number]), **values})
+        return "\n".join(lines) + "\n"
+
+    return edit
+
+
+def edit_result(**values):
+    return lambda text: json.dumps({**json.loads(text), **values})
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "fault"),
+    [
+        (
+            RESULT,
+            edit_result(success={"success": 1.0, "n": 165, "low": 0.9, "high": 1.0}),
+            "success of the result file does not follow",
+        ),
+        (RESULT, edit_result(command=[]), "command is []"),
+        (RESULT, edit_result(format=7), "format 1"),
+        (EPISODES, edit_line(3, reward=1.0), "does not follow"),
+        (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "were not judged"),
+        (EPISODES, edit_line(3, steps=[]), "has no steps"),
+        (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
+        (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
+        (EPISODES, edit_line(0, env={"max_steps": 30, "side_effects": "ignored"}), "other keywords"),
+        (EPISODES, edit_line(0, suite={"split": "test", "templates": None, "limit": 5}), "not all of the test split"),
+        (EPISODES, edit_line(0, suite={}), "not all of the test split|malformed"),
+        (leaderboard.ROW, lambda _: "{}", "has no name"),
+        (leaderboard.ROW, lambda _: '{"name": 1}', "expected an object of the texts"),
+    ],
+)
+def test_a_row_that_is_not_right_is_found(row, tmp_path, name, edit, fault):
+    found = change(row, tmp_path, name, edit)
+    assert re.search(fault.replace("[]", r"\[\]"), "\n".join(found.faults)), found.faults
+
+
+def test_a_row_with_made_up_verdicts_does_not_survive_that_it_is_played_again(row, tmp_path, capsys):
+    def edit(text):
+        header, *lines = [json.loads(line) for line in text.splitlines()]
+        lines[2] |= {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "trust me"}]}
+        records = [Record(**line) for line in lines]
+        (row.parent / "forged.json").write_text(json.dumps(summarise(header, records, ["webarena-gym", "evaluate"])))
+        return "\n".join(map(json.dumps, [header, *lines])) + "\n"
+
+    folder = tmp_path / "changed"
+    change(row, tmp_path, EPISODES, edit)
+    (folder / RESULT).write_bytes((row.parent / "forged.json").read_bytes())
+    assert leaderboard.check(folder, with_replay=False).faults == []
+    (fault,) = leaderboard.check(folder).faults
+    assert "played again" in fault
+    assert main(["leaderboard", str(folder)]) == 1
+
+
+def test_a_folder_without_rows_is_bad_input(tmp_path):
+    assert main(["leaderboard", str(tmp_path)]) == 2
+
+
+def test_files_are_read_whole_or_not_at_all(tmp_path):
+    with pytest.raises(ResultError):
+        read_result(tmp_path / "none.json")
+    file = EpisodesFile(tmp_path / "a" / EPISODES, {"format": 1})
+    file.add(parse_record(RECORD, ""))
+    assert EpisodesFile(tmp_path / "a" / EPISODES, {"format": 1}).records.keys() == {("a/1/0", 0)}
+    with pytest.raises(TaskError):
+        Plan(tasks=[])
+
+
+# Programs on the episode server.
+
+PLAYER = """
+import json, os
+from urllib.request import Request, urlopen
+
+def ask(path, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    place = f"{os.environ['WEBARENA_GYM_URL']}/episodes/{os.environ['WEBARENA_GYM_EPISODE']}{path}"
+    return json.load(urlopen(Request(place, data, {"Content-Type": "application/json"})))
+
+from webarena_gym.actions import DIALECTS
+from webarena_gym.tasks import find
+state = ask("")
+if state["mode"] == "step":
+    for step in find(state["task_id"]).solution:
+        ask("/step", {"action": DIALECTS["webrl"].format(step.action)})
+elif "price" in state["task_id"]:
+    ask("/answer", {"answer": find(state["task_id"]).solution[-1].action.argument, "url": state["start_urls"][0]})
+"""
+
+served = pytest.mark.skipif(not importlib.util.find_spec("webarena_gym.arena"), reason="no episode server here")
+
+
+@served
+@pytest.mark.parametrize(("mode", "success"), [("step", 1.0), ("browse", 0.5)])
+def test_programs_play_on_the_episode_server(capsys, tmp_path, mode, success):
+    (tmp_path / "player.py").write_text(PLAYER)
+    tasks = [
+        next(task for task in load_tasks("test") if task.template == f"shopping.{name}")
+        for name in ("product_price", "order_total")
+    ]
+    (tmp_path / "tasks.json").write_text(json.dumps([task.to_json() for task in tasks]))
+    command = f"command:{sys.executable} {tmp_path / 'player.py'}"
+    status, result, said = evaluate(
+        capsys, tmp_path, "--agent", command, "--mode", mode, "--tasks", tmp_path / "tasks.json", "--jobs", 2
+    )
+    assert (status, result["judged"], result["failed"]) == (0, 2, 0), said
+    assert result["success"]["success"] == success
+
+
+@served
+def test_an_episode_server_takes_no_keyword_that_it_does_not_know(capsys, tmp_path):
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x", "--browser", "chromium")
+    assert status == 2
+    assert "takes no browser" in said
+
+
+def test_without_the_episode_server_programs_are_told_what_to_install(capsys, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "webarena_gym.arena.server", None)
+    monkeypatch.setitem(sys.modules, "webarena_gym.arena", None)
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "command:x")
+    assert status == 2
+    assert "webarena-gym[serve]" in said
+
+
+def test_an_interrupted_run_keeps_what_is_over_and_says_how_it_goes_on(capsys, tmp_path, agent, monkeypatch):
+    added = EpisodesFile.add
+
+    def add(file, record):
+        added(file, record)
+        if len(file.records) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(EpisodesFile, "add", add)
+    status, _, said = evaluate(capsys, tmp_path, "--agent", agent + "leave")
+    assert status == 130
+    assert "2 of 6 episodes are in" in said
+    assert read_result(tmp_path / "run" / RESULT)["judged"] == 2
+    monkeypatch.undo()
+    assert evaluate(capsys, tmp_path, "--agent", agent + "leave")[1]["judged"] == 6

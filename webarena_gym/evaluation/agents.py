@@ -1,0 +1,253 @@
+"""Agents that play in this process: anybody's callable, a chat model, and the scripted ones. One is made for each job.
+
+An agent is called with the observation and the info of the env, and returns the text of its reply, or a `Reply` that also tells what
+it has used. It may have a method `reset()`, which is called before each episode; `info["step"]` is 0 at its first page.
+"""
+
+import importlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from random import Random
+from types import ModuleType
+from typing import Any, NamedTuple, Protocol
+
+from webarena_gym.actions import reply_of
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import AgentError, WebArenaGymError
+from webarena_gym.evaluation.plan import Trial
+from webarena_gym.evaluation.scripted import random_action
+from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, is_too_long
+from webarena_gym.servers.rest import RefusedError
+from webarena_gym.tasks import Expert
+
+CHAT, COMMAND = "chat:", "command:"
+"""Go before the name of a model, and before the command line of a program."""
+
+
+class Reply(NamedTuple):
+    """What an agent says, and what that has used, as far as it is known."""
+
+    text: str
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    too_long: bool = False  # the conversation does not fit the model; there is no reply
+
+
+class Agent(Protocol):
+    """What an agent of one's own has to be."""
+
+    def __call__(self, observation: str, info: Mapping[str, Any], /) -> str | Reply:
+        """Return the reply to the newest page."""
+        ...
+
+
+class Player(Protocol):
+    """An agent as the runner sees it: it plays one episode after the other."""
+
+    def begin(self, trial: Trial, env: WebArenaLite) -> None:
+        """Take note of a new episode; `env` is for those who look behind the page."""
+        ...
+
+    def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
+        """Return the reply to the newest page. Raises WebArenaGymError for what breaks: the episode then says nothing."""
+        ...
+
+
+class RandomPlayer:
+    """Does something that the page allows."""
+
+    def begin(self, trial: Trial, env: WebArenaLite) -> None:
+        """Take note of the episode."""
+        self._trial, self._env = trial, env
+
+    def reply(self, _: str, info: Mapping[str, Any]) -> Reply:
+        """Return a random plausible reply; equal trials get equal ones."""
+        rng = Random(self._trial.seed_of(info["step"]))
+        action = random_action(self._env.observation.nodes, info["page"], info["goal"], rng)
+        return Reply(self._env.dialect.format(action))
+
+
+class ExpertPlayer:
+    """Replays the reference solutions of the tasks."""
+
+    def begin(self, trial: Trial, env: WebArenaLite) -> None:
+        """Take note of the episode. Raises TaskError for a task without a solution."""
+        self._env, self._expert = env, Expert(trial.task, env.dialect)
+
+    def reply(self, *_: Any) -> Reply:
+        """Return the next reply of the solution. Raises ActionError where the page does not allow it."""
+        return Reply(self._expert.reply(self._env.page, self._env.observation))
+
+
+class CallablePlayer:
+    """Plays with an agent of one's own. What it raises is told as an AgentError."""
+
+    def __init__(self, agent: Callable[..., Any], name: str) -> None:
+        self._agent = agent
+        self._name = name
+
+    def begin(self, *_: Any) -> None:
+        """Call the agent's `reset`, if it has one."""
+        reset = getattr(self._agent, "reset", None)
+        if callable(reset):
+            self._call(reset)
+
+    def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
+        """Return what the agent says."""
+        said = self._call(self._agent, observation, info)
+        if isinstance(said, str):
+            return Reply(said)
+        if isinstance(said, Reply):
+            return said
+        raise AgentError(f"the agent {self._name} returned {said!r:.200}; expected the text of a reply, or a Reply")
+
+    def _call(self, what: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return what(*arguments)
+        except WebArenaGymError:
+            raise
+        except Exception as error:  # it is foreign code: whatever breaks in it, the other episodes go on
+            place = _last_line(error)
+            raise AgentError(f"the agent {self._name} raised {type(error).__name__}: {error}{place}") from error
+
+
+class ChatPlayer:
+    """Plays with a chat model, by text or by calls of tools.
+
+    Args:
+        model: may be shared by players.
+        options: further fields of the protocol, such as the temperature.
+        with_tools: whether the actions are given as tools. The model then sees its earlier replies as calls, and pages as their results.
+
+    """
+
+    def __init__(self, model: ChatModel, options: Mapping[str, Any], *, with_tools: bool = False) -> None:
+        self._model = model
+        self._options = dict(options)
+        self._with_tools = with_tools
+        self._said: list[Completion] = []
+
+    def begin(self, trial: Trial, env: WebArenaLite) -> None:
+        """Take note of the episode."""
+        self._trial, self._env, self._said = trial, env, []
+
+    def reply(self, _: str, info: Mapping[str, Any]) -> Reply:
+        """Return what the model says. Raises ServerError."""
+        messages: Sequence[Mapping[str, Any]] = info["messages"]
+        more: dict[str, Any] = {}
+        if self._with_tools:
+            messages, more = with_calls(messages, self._said), {"tools": self._env.action_schema}
+        try:
+            said = self._model.complete(messages, seed=self._trial.seed_of(info["step"]) >> 32, **more, **self._options)
+        except RefusedError as error:
+            if is_too_long(error):
+                return Reply("", too_long=True)
+            raise
+        self._said.append(said)
+        text = said.text
+        if said.calls:
+            call = said.calls[0]
+            text = f"{said.text}\n{reply_of(self._env.dialect, call.name, call.arguments)}".strip()
+        return Reply(text, *said.usage)
+
+
+def with_calls(messages: Sequence[Mapping[str, Any]], said: Sequence[Completion]) -> list[dict[str, Any]]:
+    """Return a chat with the replies that were calls of tools as such, and the page after each as its result.
+
+    `said` are all replies of the episode; where the chat leaves out its earliest rounds, it holds those of the last ones. Of several
+    calls in one reply the first was played, so the others are left out.
+    """
+    told: list[dict[str, Any]] = []
+    replies = sum(message["role"] == "assistant" for message in messages)
+    waiting = iter(said[len(said) - replies :])
+    answered = ""
+    for message in messages:
+        if message["role"] == "assistant":
+            reply = next(waiting)
+            answered = ""
+            if reply.calls:
+                call = _identified(reply.calls[0], len(told))
+                answered = call.id
+                function = {"name": call.name, "arguments": call.arguments or "{}"}
+                told.append(
+                    {
+                        "role": "assistant",
+                        "content": reply.text or None,
+                        "tool_calls": [{"id": call.id, "type": "function", "function": function}],
+                    }
+                )
+                continue
+        elif message["role"] == "user" and answered:
+            told.append({"role": "tool", "tool_call_id": answered, "content": message["content"]})
+            answered = ""
+            continue
+        told.append(dict(message))
+    return told
+
+
+def load(name: str) -> Callable[[], Agent]:
+    """Return what makes the agent that `module:name` or `path/to/file.py:name` names; a class makes one for each job.
+
+    Modules are looked for in the current folder, too. Raises AgentError.
+    """
+    place, _, attribute = name.rpartition(":")
+    if not place or not attribute:
+        raise AgentError(
+            f"the agent is {name!r}; expected module:callable, file.py:callable, random, expert, {CHAT}MODEL or {COMMAND}..."
+        )
+    value: Any = _import(place, name)
+    for part in attribute.split("."):
+        if not hasattr(value, part):
+            raise AgentError(f"the agent {name!r} cannot be loaded: {place} has no {attribute!r}")
+        value = getattr(value, part)
+    if not callable(value):
+        raise AgentError(f"the agent {name!r} is a {type(value).__name__}; expected a function or a class")
+    if not inspect.isclass(value):
+        return lambda: value
+
+    def make() -> Agent:
+        try:
+            made: Any = value()
+        except Exception as error:
+            raise AgentError(
+                f"the agent {name!r} cannot be made: {type(error).__name__}: {error}{_last_line(error)}"
+            ) from error
+        if not callable(made):
+            raise AgentError(f"the agent {name!r} has no method __call__(observation, info)")
+        agent: Agent = made
+        return agent
+
+    return make
+
+
+def _import(place: str, name: str) -> ModuleType:
+    try:
+        if place.endswith(".py"):
+            specification = importlib.util.spec_from_file_location(Path(place).stem, place)
+            assert specification is not None
+            assert specification.loader is not None  # as there is for every name that ends so
+            module = importlib.util.module_from_spec(specification)
+            sys.modules[module.__name__] = module
+            specification.loader.exec_module(module)
+            return module
+        if "" not in sys.path:
+            sys.path.insert(0, "")  # as `python -m` does
+        return importlib.import_module(place)
+    except Exception as error:
+        raise AgentError(f"the agent {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
+
+
+def _identified(call: ToolCall, place: int) -> ToolCall:
+    return call if call.id else call._replace(id=f"call_{place}")
+
+
+def _last_line(error: Exception) -> str:
+    """Return where in the agent an error was raised, as far as it is known."""
+    trace = error.__traceback__
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return f" ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})" if trace else ""

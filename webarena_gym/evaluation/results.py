@@ -1,0 +1,273 @@
+"""What came of a run: one record an episode in one file, and the figures that follow from them in another. No clock, no network.
+
+The episodes file holds one JSON object a line; the first is the header of the run. Figures are a function of both, so whoever has the
+episodes can check them.
+"""
+
+import hashlib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any, Literal, get_args
+
+from webarena_gym.errors import ResultError
+from webarena_gym.evaluation.plan import FORMAT
+from webarena_gym.evaluation.statistics import clustered, over_tasks
+
+EPISODES, RESULT = "episodes.jsonl", "result.json"
+"""The names of the two files in the folder of a run."""
+
+Ending = Literal["exited", "truncated", "too_long", "failed"]
+Result = Mapping[str, Any]
+"""The figures of a run, as JSON; `summarise` says what is in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """One episode.
+
+    One that "failed" broke through no fault of the agent's choices, and has no reward; `failure` says what broke. The step limit
+    ("truncated") is judged with an empty answer; a conversation that does not fit the model ("too_long") is lost.
+    `steps` are the replies, the address that each was given at, and what the env had to say against it.
+    """
+
+    task_id: str
+    repeat: int
+    sites: Sequence[str]
+    checks: Sequence[str]
+    ending: Ending
+    reward: float | None
+    steps: Sequence[Mapping[str, str]] = ()
+    seconds: float = 0.0
+    agent_seconds: float = 0.0  # of these, the agent's
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    cost: float | None = None
+    verdicts: Sequence[Mapping[str, Any]] = ()
+    side_effects: Sequence[str] = ()
+    failure: str = ""
+
+    @property
+    def key(self) -> tuple[str, int]:
+        """What tells it from all other episodes of a run."""
+        return self.task_id, self.repeat
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it has a reward."""
+        return self.reward is not None
+
+
+_KEYS = {item.name for item in fields(Record)}
+_REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
+
+
+def parse_record(value: Any, where: str) -> Record:
+    """Read a record. Raises ResultError that says what is wrong with it."""
+    if not isinstance(value, dict):
+        raise ResultError(f"{where}: an episode is a JSON object, got {type(value).__name__}")
+    for key in _REQUIRED:
+        if key not in value:
+            raise ResultError(f"{where}: the key {key!r} is missing")
+    for key in value:
+        if key not in _KEYS:
+            raise ResultError(f"{where}: unknown key {key!r}; expected some of {', '.join(sorted(_KEYS))}")
+    if not isinstance(value["task_id"], str) or type(value["repeat"]) is not int:
+        raise ResultError(
+            f"{where}: task_id and repeat are {value['task_id']!r} and {value['repeat']!r}; expected a text and a number"
+        )
+    if value["ending"] not in get_args(Ending):
+        raise ResultError(f"{where}: ending is {value['ending']!r}; expected one of {', '.join(get_args(Ending))}")
+    expected = (None,) if value["ending"] == "failed" else (0.0, 1.0)
+    if value["reward"] not in expected or isinstance(value["reward"], bool):
+        raise ResultError(
+            f"{where}: the reward of an episode that {value['ending']} is {value['reward']!r}; expected one of {expected}"
+        )
+    return Record(**value)
+
+
+class EpisodesFile:
+    """The episodes of a run, written as they end, so that a run that is cut off can go on.
+
+    Raises ResultError for a file of another run, which it does not touch.
+    """
+
+    def __init__(self, path: Path, header: Mapping[str, Any]) -> None:
+        self.path = path
+        self.records: dict[tuple[str, int], Record] = {}
+        if path.exists() and path.stat().st_size:
+            known, records = read_episodes(path)
+            differing = sorted(key for key in {*known, *header} if known.get(key) != header.get(key))
+            if differing:
+                key = differing[0]
+                raise ResultError(
+                    f"{path} holds another run: its {key} is {_short(known.get(key))}, and that of this one {_short(header.get(key))}; "
+                    "give another --out, or --fresh to play anew"
+                )
+            self.records = {record.key: record for record in records}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, [header, *map(asdict, self.records.values())])  # without a line that was cut off
+
+    def add(self, record: Record) -> None:
+        """Note an episode that is over; one that was noted before is replaced."""
+        self.records[record.key] = record
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+
+
+def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
+    """Return the header and the records of an episodes file, the last of each episode; a line that was cut off at the end is left out.
+
+    Raises ResultError.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ResultError(f"cannot read {path}: {error}") from error
+    values = []
+    for number, line in enumerate(lines, 1):
+        if not line:
+            continue
+        try:
+            values.append((f"{path}, line {number}", json.loads(line)))
+        except (ValueError, RecursionError) as error:
+            if number == len(lines):  # all whole lines end with a line break
+                break
+            raise ResultError(f"{path}, line {number} is no JSON: {error}") from error
+    if not values or not isinstance(values[0][1], dict) or values[0][1].get("format") != FORMAT:
+        raise ResultError(f"{path} does not begin with the header of a run, a JSON object with format={FORMAT}")
+    records = {record.key: record for record in (parse_record(value, where) for where, value in values[1:])}
+    return values[0][1], list(records.values())
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Write the figures of a run, whole or not at all."""
+    content = json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+    _write(path, content)
+
+
+def read_result(path: Path) -> dict[str, Any]:
+    """Read the figures of a run. Raises ResultError."""
+    try:
+        result = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise ResultError(f"cannot read the result file {path}: {error}") from error
+    if not isinstance(result, dict) or result.get("format") != FORMAT:
+        raise ResultError(f"{path} is no result file of format {FORMAT}")
+    return result
+
+
+def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the figures of a run: the header, and what follows from its episodes.
+
+    `success` is over all judged episodes, with an interval of 95 %; `by_site` and `by_check` are of parts of them; `pass@k` and `pass^k`
+    are means over tasks; `steps`, `seconds` and what was used are of an episode. Failed episodes are counted, listed by what broke,
+    and in no figure. Where nothing was judged, `success` is null.
+    """
+    records = sorted(records, key=lambda record: (record.repeat, record.task_id))
+    judged = [record for record in records if record.is_judged]
+    parts: dict[str, dict[str, list[Record]]] = {"by_site": defaultdict(list), "by_check": defaultdict(list)}
+    for record in judged:
+        parts["by_site"]["+".join(record.sites)].append(record)
+        parts["by_check"]["+".join(record.checks)].append(record)
+    planned = header["suite"]["tasks"] * header["repeats"]
+    failures = Counter(record.failure for record in records if not record.is_judged)
+    return {
+        **header,
+        "command": list(command),
+        "planned": planned,
+        "judged": len(judged),
+        "failed": sum(failures.values()),
+        "failures": dict(failures.most_common()),
+        "success": clustered(_rewards(judged))._asdict() if judged else None,
+        **(over_tasks(_rewards(judged)) if judged else {}),
+        **{
+            name: {part: clustered(_rewards(own))._asdict() for part, own in sorted(groups.items())}
+            for name, groups in parts.items()
+        },
+        "endings": dict(Counter(record.ending for record in judged).most_common()),
+        "steps": _spread([float(len(record.steps)) for record in judged]),
+        "seconds": _spread([record.seconds for record in judged]),
+        "agent_seconds": _spread([record.agent_seconds for record in judged]),
+        "prompt_tokens": _spread([float(record.prompt_tokens) for record in judged if record.prompt_tokens is not None]),
+        "completion_tokens": _spread(
+            [float(record.completion_tokens) for record in judged if record.completion_tokens is not None]
+        ),
+        "cost": _spread([record.cost for record in judged if record.cost is not None]),
+        "episodes_digest": episodes_digest(records),
+    }
+
+
+def episodes_digest(records: Iterable[Record]) -> str:
+    """Return the SHA-256 of the episodes, in any order."""
+    lines = sorted(json.dumps(asdict(record), sort_keys=True) for record in records)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def table(result: Result) -> str:
+    """Return the figures as lines of text, for a person."""
+    lines = []
+    if result["success"] is not None:
+        rows = [("all", result["success"]), *result["by_site"].items(), *result["by_check"].items()]
+        width = max(20, *(len(name) for name, _ in rows))
+        lines += [
+            f"{name:<{width}} {100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})   n = {score['n']}"
+            for name, score in rows
+        ]
+        if result["repeats"] > 1:
+            lines += [
+                f"{name.replace('k', k):<{width}} {100 * value:5.1f} %"
+                for name in ("pass@k", "pass^k")
+                for k, value in result[name].items()
+            ]
+        used = (("steps", "steps"), ("seconds", "s"), ("prompt_tokens", "tokens read"), ("completion_tokens", "tokens written"))
+        figures = [f"{result[name]['mean']:.4g} {unit}" for name, unit in used if result[name]]
+        cost = result["cost"]
+        lines.append(f"an episode takes {', '.join(figures)}" + (f"; all of them cost {cost['total']:.4g}" if cost else ""))
+    if result["failed"]:
+        lines.append(f"{result['failed']} of {result['planned']} episodes failed, and are in no figure:")
+        lines += [f"  {count} x {failure}" for failure, count in result["failures"].items()]
+    left = result["planned"] - result["judged"] - result["failed"]
+    if left:
+        lines.append(f"{left} of {result['planned']} episodes were not played")
+    if result["success"] is None:
+        lines.append("nothing could be judged, so there is no rate of success")
+    return "\n".join(lines)
+
+
+def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:
+    rewards: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        if record.reward is not None:
+            rewards[record.task_id].append(record.reward)
+    return rewards
+
+
+def _spread(values: Sequence[float]) -> dict[str, float] | None:
+    """Return the mean, the median and the sum of values; None where nothing is known."""
+    if not values:
+        return None
+    return {"mean": fmean(values), "median": median(values), "total": sum(values), "n": len(values)}
+
+
+def _replace(path: Path, values: Sequence[Mapping[str, Any]]) -> None:
+    _write(path, "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values))
+
+
+def _write(path: Path, content: str) -> None:
+    """Write a file, whole or not at all. Raises ResultError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(path.name + ".part")
+        part.write_text(content, encoding="utf-8")
+        part.replace(path)
+    except OSError as error:
+        raise ResultError(f"cannot write {path}: {error}") from error
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 300 else f"{text[:300]}..."

@@ -1,0 +1,132 @@
+"""An episode for adapters: begun, played by calls of tools or by replies, and judged once, however it ends. Imports no library of others."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from webarena_gym.actions import Dialect, reply_of
+from webarena_gym.actions.forms import Form, Parameter
+from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.env import WebArenaLite
+from webarena_gym.episode.history import Message
+from webarena_gym.tasks import Task
+
+TOOL_PROMPT = f"""\
+You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows, as simplified HTML.
+Call one tool at a time. A long page is shown in parts: scroll to see the others. A form takes effect when it is submitted.
+Do what the task says and change nothing else. When it is done, call the tool that ends the task, with the answer.
+
+{ANSWERS}"""
+"""The system prompt for models that call the actions as tools; for those that write them as text, `Session.system_prompt`."""
+
+_TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
+
+
+class Session:
+    """One episode after the other in an env of its own.
+
+    Args:
+        env: the keywords of `WebArenaLite`.
+
+    """
+
+    def __init__(self, env: Mapping[str, Any] | None = None) -> None:
+        self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
+        self.info: dict[str, Any] = {}
+        self.reward: float | None = None
+
+    @property
+    def dialect(self) -> Dialect:
+        """How its actions are written, and called as tools."""
+        return self.env.dialect
+
+    @property
+    def system_prompt(self) -> str:
+        """What an agent is told that writes its actions as text."""
+        return self.env.system_prompt
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The chat that leads to the next reply, with earlier pages as the env's `history` has them."""
+        messages: Sequence[Message] = self.info["messages"]
+        return messages
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it was judged."""
+        return self.reward is not None
+
+    def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:
+        """Begin a task, drawn by the seed where none is given; return the goal and the first page. Raises TaskError."""
+        self.reward = None
+        _, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
+        return f"Task: {self.info['goal']}\n\n{self.info['page']}"
+
+    def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
+        """Do what a call of a tool says, and return the page that follows, or that the episode is over."""
+        return self.say(reply_of(self.dialect, name, arguments))
+
+    def say(self, reply: str) -> str:
+        """Do what a reply says, and return the page that follows, or that the episode is over. Raises BrowserError.
+
+        What is said after the end changes nothing.
+        """
+        if not self.is_over:
+            _, reward, terminated, truncated, self.info = self.env.step(reply)
+            if terminated or truncated:
+                self.reward = float(reward)
+        return "The episode is over." if self.is_over else str(self.info["page"])
+
+    def finish(self, answer: str = "") -> float:
+        """Return the reward; an episode that is not over is judged as it stands, with this answer."""
+        if self.reward is None:
+            _, reward, _, _, self.info = self.env.conclude(answer)
+            self.reward = float(reward)
+        return self.reward
+
+    def verdict(self) -> dict[str, Any]:
+        """Return how the episode was judged, as JSON; empty as long as it is not over."""
+        return {name: self.info[name] for name in ("success", "verdicts", "side_effects") if name in self.info}
+
+    def close(self) -> None:
+        """Free the world."""
+        self.env.close()
+
+
+def methods(dialect: Dialect) -> dict[str, Callable[..., str]]:
+    """Return the actions of a dialect as methods by name, with signatures and docstrings for libraries that read these.
+
+    Each calls `self._call(name, arguments)` and returns what that does.
+    """
+    return {form.name: _method(form, dialect) for form in dialect.forms}
+
+
+def _method(form: Form, dialect: Dialect) -> Callable[..., str]:
+    parameters = [_parameter(each) for each in form.parameters]
+    signature = inspect.Signature(
+        [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD), *parameters], return_annotation=str
+    )
+
+    def method(self: Any, *positional: Any, **named: Any) -> str:
+        given = signature.bind(self, *positional, **named).arguments
+        said: str = self._call(form.name, {name: value for name, value in given.items() if name != "self"})
+        return said
+
+    method.__name__ = method.__qualname__ = form.name
+    method.__annotations__ = {each.name: each.annotation for each in parameters} | {"return": str}
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    told = "".join(f"\n    {each.name}: {_meaning(each, dialect)}" for each in form.parameters)
+    method.__doc__ = form.meaning + (f"\n\nArgs:{told}" if told else "") + "\n\nReturns:\n    The page that follows."
+    return method
+
+
+def _parameter(parameter: Parameter) -> inspect.Parameter:
+    kind = _TYPES[parameter.type]
+    default = inspect.Parameter.empty if parameter.default is None else kind(parameter.default or kind())
+    return inspect.Parameter(parameter.name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default, annotation=kind)
+
+
+def _meaning(parameter: Parameter, dialect: Dialect) -> str:
+    if parameter.type == "element":
+        return f"the {'number' if dialect.naming == 'id' else 'label'} of the element in the newest page"
+    return parameter.meaning

@@ -1,0 +1,76 @@
+"""SkyRL-gym (0.4): our tasks as one of its text envs. `register()` makes it known as `webarena_gym`.
+
+A row of a dataset names its task in `extra_info`: `dataset_rows` makes such rows. SkyRL builds the context: every page stays in it whole.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput, ConversationType
+from skyrl_gym.envs.registration import register as register_env
+
+from webarena_gym.integrations.session import Session
+from webarena_gym.tasks import load
+
+NAME = "webarena_gym"
+
+
+class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
+    """One episode. A model's reply is an action; the page that follows is the next user message.
+
+    Args:
+        env_config: SkyRL's settings of the env: keywords of `WebArenaLite`.
+        extras: the row of the dataset.
+
+    """
+
+    def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        arguments = dict(env_config or {})
+        self._task = str((extras or {}).get("extra_info", {})["task"])
+        self._session = Session({**arguments, "tasks": [self._task]})
+        self.max_turns = int(arguments.get("max_steps", 15))
+
+    def init(self, prompt: ConversationType) -> tuple[ConversationType, dict[str, Any]]:  # noqa: ARG002 - the env tells all itself
+        """Begin the task; return the system prompt, and the goal with the first page."""
+        first = self._session.begin(self._task)
+        system = {"role": "system", "content": self._session.system_prompt}
+        return [system, {"role": "user", "content": first}], {"task_id": self._task}
+
+    def step(self, action: str) -> BaseTextEnvStepOutput:
+        """Do what a reply says. Raises BrowserError for an episode that breaks through no fault of the policy."""
+        self.turns += 1
+        page = self._session.say(action)
+        done = self._session.is_over
+        return BaseTextEnvStepOutput(
+            observations=[] if done else [{"role": "user", "content": page}],
+            reward=self._session.finish() if done else 0.0,
+            done=done,
+            metadata=self._session.verdict(),
+        )
+
+    def get_metrics(self) -> dict[str, Any]:
+        """Return the steps, and whether the task was done."""
+        return {"steps": self.turns, "success": float(self._session.reward or 0.0)}
+
+    def close(self) -> None:
+        """Free the world."""
+        self._session.close()
+
+
+def register() -> None:
+    """Make the env known to SkyRL-gym, in this process."""
+    register_env(id=NAME, entry_point=f"{__name__}:{WebArenaGymEnv.__name__}")
+
+
+def dataset_rows(split: str = "train") -> Sequence[dict[str, Any]]:
+    """Return the rows of SkyRL's dataset for the tasks of a split."""
+    return [
+        {
+            "data_source": NAME,
+            "env_class": NAME,
+            "prompt": [{"role": "user", "content": task.intent}],
+            "extra_info": {"task": task.task_id},
+        }
+        for task in load(split)
+    ]

@@ -1,0 +1,108 @@
+"""TRL (1.16): environments with tools for `GRPOTrainer(environment_factory=...)`, and rollouts with our context for `rollout_func=...`.
+
+With `environment_factory`, TRL builds the context: every page stays in it whole, so an episode of some pages needs a long one, and
+nothing is compressed. With `rollout_func`, each reply is sampled in the compressed context of this package's env, and of each episode
+one step, drawn evenly from all, is trained in the very context that it was sampled in; TRL takes one sample for each episode.
+"""
+
+from collections.abc import Mapping, Sequence
+from random import Random
+from typing import Any
+
+from webarena_gym.actions import DIALECTS
+from webarena_gym.integrations.session import TOOL_PROMPT, Session, methods
+from webarena_gym.tasks import Task, load, select
+
+
+def dataset_rows(tasks: str | Sequence[str | Task] = "train") -> list[dict[str, Any]]:
+    """Return the rows of a dataset for the tasks of a split, or of a list of tasks: a prompt, and the task that is begun with it.
+
+    `datasets.Dataset.from_list` makes a dataset of them.
+    """
+    chosen = load(tasks) if isinstance(tasks, str) else select(tasks)
+    prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
+    return [{"prompt": prompt, "task": task.task_id} for task in chosen]
+
+
+def environment(env: Mapping[str, Any] | None = None) -> type:
+    """Return a class for `environment_factory`, with one tool for each action; `env` are keywords of `WebArenaLite`.
+
+    Its reward is that of the env. An episode that the model leaves without the tool that ends it is judged with an empty answer.
+    """
+    arguments = dict(env or {})
+    dialect = DIALECTS[arguments.get("dialect", "webrl")].naming_by(arguments.get("elements", "id"))
+
+    def begin(self: Any) -> None:
+        self._session = Session(arguments)
+
+    return type("WebArenaGym", (_Environment,), {"__init__": begin, "__doc__": "A task of webarena-gym.", **methods(dialect)})
+
+
+class _Environment:
+    """What all such classes have. TRL takes every other public method for a tool."""
+
+    _session: Session
+
+    def reset(self, task: str | None = None, **_: Any) -> str:
+        """Begin the task of a row of the dataset; return the goal and the first page."""
+        return self._session.begin(task)
+
+    def get_reward(self) -> float:
+        """Return the reward of the episode, judged as it stands where it is not over."""
+        return self._session.finish()
+
+    def _call(self, name: str, arguments: Mapping[str, Any]) -> str:
+        return self._session.call(name, arguments)
+
+
+class Rollouts:
+    """A `rollout_func` that plays episodes with the context of this package's env; `reward` is the reward function that goes with it.
+
+    Args:
+        env: keywords of `WebArenaLite`.
+        seed: of the steps that are drawn.
+
+    """
+
+    def __init__(self, env: Mapping[str, Any] | None = None, seed: int = 0) -> None:
+        self._arguments = dict(env or {})
+        self._random = Random(seed)
+        self._sessions: list[Session] = []
+
+    def __call__(self, prompts: Sequence[str], trainer: Any) -> dict[str, list[Any]]:
+        """Play one episode for each prompt, which is the id of its task; return one step of each, and the rewards."""
+        while len(self._sessions) < len(prompts):
+            self._sessions.append(Session(self._arguments))
+        sessions = self._sessions[: len(prompts)]
+        for session, task in zip(sessions, prompts, strict=True):
+            session.begin(task)
+        steps: list[list[tuple[list[int], list[int], list[Any]]]] = [[] for _ in sessions]
+        while under_way := [place for place, session in enumerate(sessions) if not session.is_over]:
+            asked = [
+                trainer.processing_class.apply_chat_template(
+                    list(sessions[place].messages), add_generation_prompt=True, tokenize=True, return_dict=False
+                )
+                for place in under_way
+            ]
+            said, logprobs = trainer._generate_single_turn(asked, None, {}, 1)[:2]  # noqa: SLF001 - the one way that all its backends share
+            for number, place in enumerate(under_way):
+                known = [] if logprobs is None else logprobs[number]
+                steps[place].append((asked[number], said[number], known))
+                sessions[place].say(trainer.processing_class.decode(said[number], skip_special_tokens=True))
+        chosen = [self._random.choice(own) for own in steps]
+        return {
+            "prompt_ids": [step[0] for step in chosen],
+            "completion_ids": [step[1] for step in chosen],
+            "logprobs": [step[2] for step in chosen] if all(step[2] for step in chosen) else None,  # type: ignore[dict-item]
+            "env_reward": [session.finish() for session in sessions],
+        }
+
+    @staticmethod
+    def reward(env_reward: Sequence[float], **_: Any) -> list[float]:
+        """Return the rewards of the episodes."""
+        return list(env_reward)
+
+    def close(self) -> None:
+        """Free the worlds."""
+        for session in self._sessions:
+            session.close()
