@@ -71,6 +71,7 @@ ALLOWED = {
         "env",
         "episode",
         "errors",
+        "evaluation",
         "evaluators",
         "observation",
         "pages",

@@ -21,10 +21,12 @@ WebArenaGymError
 │   ├── sites.shopping.forms.RefusedError
 │   └── sites.shopping_admin.fulfilment.OrderError
 ├── NothingToDraw      a world has nothing that a template could ask for; also a LookupError
+├── evaluation.runner.GivenUpError   an evaluation has ended early, as nothing could be judged
 └── tasks.wordings.Skip   a wording does not apply to a task
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 
 class WebArenaGymError(Exception):
@@ -104,6 +106,13 @@ class ArenaError(WebArenaGymError):
         self.at = at
         self.value = value
         self.expected = expected
+
+    def __reduce__(self) -> tuple[Any, tuple[str, dict[str, Any]]]:
+        return _arena_error, (str(self), vars(self))  # so that it can be sent from a worker process
+
+
+def _arena_error(message: str, options: dict[str, Any]) -> ArenaError:
+    return ArenaError(message, **options)
 
 
 class AgentError(WebArenaGymError):
