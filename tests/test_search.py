@@ -385,10 +385,10 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
 
 
 def test_a_run_without_a_critic_is_refused(tmp_path):
-    with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_baseline"):
+    with pytest.raises(CheckpointError, match="holds no checkpoint; expected a run of train_rl"):
         load_critic(tmp_path)
     save_checkpoint(tmp_path, 1, *tiny.tiny_model(), TrainerOf(replay={}), {}, {})
-    with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_baseline by awr, digirl or webrl"):
+    with pytest.raises(CheckpointError, match="holds no critic; expected a run of train_rl by awr, digirl or webrl"):
         load_critic(tmp_path)
 
 

@@ -70,19 +70,19 @@ def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = 
 
 
 def load_critic(run: Path) -> Value:
-    """Return the value function in the newest checkpoint of a run of `train_baseline`.
+    """Return the value function in the newest checkpoint of a run of `train_rl`.
 
     Raises CheckpointError for a run without a checkpoint or without a critic.
     """
     done = checkpoints(run)
     if not done:
-        raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_baseline")
+        raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
     trainer = _TrainerState()
     done[-1].restore(trainer)
     learned = trainer.state.get("method", {})
     name = next((name for name in ("critic", "step_critic") if name in learned), None)
     if name is None:
-        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_baseline by awr, digirl or webrl")
+        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
     model, tokenizer = load_model(run)
     critics: dict[str, Critic] = {}
     for part in (name, "reward_model"):
