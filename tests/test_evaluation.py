@@ -371,6 +371,15 @@ def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(c
     }  # fmt: skip
 
 
+def test_fields_of_requests_are_the_user_s_to_choose(capsys, tmp_path):
+    with serving_chat() as (server, address):
+        status, *_ = evaluate(
+            capsys, tmp_path, *chat(address, "--limit", "1", "--option", "seed=null", "--option", "effort=low")
+        )
+    assert status == 0
+    assert {frozenset(payload) for payload in server.asked} == {frozenset(("model", "messages", "effort"))}
+
+
 def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
     messages = [
         {"role": "system", "content": "S"},

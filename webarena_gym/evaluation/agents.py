@@ -120,7 +120,7 @@ class ChatPlayer:
 
     Args:
         model: may be shared by players.
-        options: further fields of the protocol, such as the temperature.
+        options: further fields of the protocol, such as the temperature; one that is None is not sent, as `seed` otherwise is.
         with_tools: whether the actions are given as tools. The model then sees its earlier replies as calls, and pages as their results.
 
     """
@@ -141,8 +141,9 @@ class ChatPlayer:
         more: dict[str, Any] = {}
         if self._with_tools:
             messages, more = with_calls(messages, self._said), {"tools": self._env.action_schema}
+        wanted = {"seed": self._trial.seed_of(info["step"]) >> 32, **more, **self._options}
         try:
-            said = self._model.complete(messages, seed=self._trial.seed_of(info["step"]) >> 32, **more, **self._options)
+            said = self._model.complete(messages, **{name: value for name, value in wanted.items() if value is not None})
         except RefusedError as error:
             if is_too_long(error):
                 return Reply("", too_long=True)
