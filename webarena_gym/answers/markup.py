@@ -112,7 +112,7 @@ def lines(text: str) -> list[Line]:
     >>> [line.text for line in lines("| Size | Stock |\n|---|---|\n| **S** | 5 |")]
     ['Size: S; Stock: 5']
     >>> lines("It is `5`.\nFinal answer: 5")[1]
-    Line(text='5', kind='text', answer=1, is_bold=False)
+    Line(text='5', kind='text', answer=1, is_bold=False, number=0)
     """
     text = _ARROW.sub(" > ", _STARS.sub(lambda stars: f" {stars.group().count(stars.group()[0])} stars ", text))
     text = _SQUARE.sub(r"square \1", text)
