@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+import agents
+
+ROOT = Path(agents.__file__).parent.parent
 ROOMS = {
     "settings": set(),
     "data": {"settings"},
