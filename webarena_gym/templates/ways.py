@@ -1,10 +1,10 @@
 """Ways through long lists and pages with repeated labels, as solutions of every site take them."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Sampler, click
 
 
-def on_page(world: Sampler, place: int, usual: int) -> tuple[int, int]:
+def on_page(world: t.Sampler, place: int, usual: int) -> tuple[int, int]:
     """Return the page of a long list on which the row at a place stands, and the row's place on that page, all from 0.
 
     A page has `usual` rows in the plain layout.
@@ -13,10 +13,10 @@ def on_page(world: Sampler, place: int, usual: int) -> tuple[int, int]:
 
 
 def turn_pages(
-    world: Sampler, place: int, usual: int, thought: str = "There is more on the next page.", label: str = "Next"
+    world: t.Sampler, place: int, usual: int, thought: str = "There is more on the next page.", label: str = "Next"
 ) -> list[Step]:
     """Return the steps from the first page of a list to the one on which the row at a place stands."""
-    return [click(label, thought)] * on_page(world, place, usual)[0]
+    return [t.click(label, thought)] * on_page(world, place, usual)[0]
 
 
 def nth(label: str, place: int) -> str:

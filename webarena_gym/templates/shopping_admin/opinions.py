@@ -2,23 +2,11 @@
 
 import re
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    search,
-    type_text,
-)
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 STATUSES = ("Approved", "Pending", "Not Approved")
 WORDS = (
     "soft", "size", "taste", "color", "smell", "comfortable", "durable", "packaged", "gift", "sister", "husband", "kitchen",
@@ -39,10 +27,10 @@ def stars(rating: int) -> str:
 
 def open_reviews(product: str) -> list[Step]:
     """Return the steps to all reviews of a product."""
-    return [*open_menu("Marketing", "All Reviews"), search(KEYWORD, product)]
+    return [*open_menu("Marketing", "All Reviews"), t.search(KEYWORD, product)]
 
 
-def latest_review(world: Sampler) -> Row:
+def latest_review(world: t.Sampler) -> t.Row:
     """Draw a product with several reviews, and return its newest review."""
     product = world.pick(
         _REVIEWED
@@ -55,102 +43,102 @@ def latest_review(world: Sampler) -> Row:
 
 
 @TEMPLATES.define("How many reviews with {stars} have the status {status}?")
-def reviews_counted(world: Sampler) -> Draw:
+def reviews_counted(world: t.Sampler) -> t.Draw:
     """Ask for a count that the filters of the list of reviews give; at most fifteen draws in a world."""
     row = world.pick("SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2")
     count = str(row["reviews"])
-    return Draw(
+    return t.Draw(
         slots={"stars": stars(row["rating"]), "status": row["status"]},
-        eval=answer(fuzzy_match=count),
+        eval=t.answer(fuzzy_match=count),
         solution=[
             *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            choose("Status", row["status"]),
-            choose("Rating", stars(row["rating"])),
-            click("Apply Filters"),
-            leave(count, f"{count} records were found."),
+            t.click("Filters"),
+            t.choose("Status", row["status"]),
+            t.choose("Rating", stars(row["rating"])),
+            t.click("Apply Filters"),
+            t.leave(count, f"{count} records were found."),
         ],
         wrong_answers=[str(row["reviews"] + 1)],
     )
 
 
 @TEMPLATES.define("How many reviews did the shop receive in {month}?")
-def reviews_of_month(world: Sampler) -> Draw:
+def reviews_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a count by dates."""
     month = a_month(world, "review")
     count = world.value("SELECT count(*) FROM review WHERE substr(created_at, 1, 7) = ?", month.key)
-    return Draw(
+    return t.Draw(
         slots={"month": month.name},
-        eval=answer(fuzzy_match=str(count)),
+        eval=t.answer(fuzzy_match=str(count)),
         solution=[
             *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            type_text("Created from", typed(month.first)),
-            type_text("Created to", typed(month.last)),
-            click("Apply Filters"),
-            leave(str(count), f"{count} records were found."),
+            t.click("Filters"),
+            t.type_text("Created from", typed(month.first)),
+            t.type_text("Created to", typed(month.last)),
+            t.click("Apply Filters"),
+            t.leave(str(count), f"{count} records were found."),
         ],
         wrong_answers=[str(count + 1)],
     )
 
 
 @TEMPLATES.define('How many of the reviews that we received have the word "{word}" in their text?')
-def reviews_with_word(world: Sampler) -> Draw:
+def reviews_with_word(world: t.Sampler) -> t.Draw:
     """Ask for a count by a word that is no part of longer ones."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
     found = {word: sum(word in text for text in texts) for word in WORDS}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in WORDS}
     word = world.rng.choice([word for word in WORDS if found[word] == whole[word] > 0])
     count = str(found[word])
-    return Draw(
+    return t.Draw(
         slots={"word": word},
-        eval=answer(fuzzy_match=count),
+        eval=t.answer(fuzzy_match=count),
         solution=[
             *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            type_text("Review", word),
-            click("Apply Filters"),
-            leave(count, f"{count} records were found."),
+            t.click("Filters"),
+            t.type_text("Review", word),
+            t.click("Apply Filters"),
+            t.leave(count, f"{count} records were found."),
         ],
         wrong_answers=[str(found[word] + 1)],
     )
 
 
 @TEMPLATES.define("What is the nickname of the person who wrote the latest review of the {product}?")
-def latest_reviewer(world: Sampler) -> Draw:
+def latest_reviewer(world: t.Sampler) -> t.Draw:
     """Ask who has spoken last about a product."""
     row = latest_review(world)
     other = world.pick("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", row["nickname"])
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
-        eval=answer(fuzzy_match=row["nickname"]),
+        eval=t.answer(fuzzy_match=row["nickname"]),
         solution=[
             *open_reviews(row["name"]),
-            leave(row["nickname"], f"The newest review stands first; it is by {row['nickname']}."),
+            t.leave(row["nickname"], f"The newest review stands first; it is by {row['nickname']}."),
         ],
         wrong_answers=[other["nickname"]],
     )
 
 
 @TEMPLATES.define("How many stars does the latest review of the {product} give?")
-def latest_rating(world: Sampler) -> Draw:
+def latest_rating(world: t.Sampler) -> t.Draw:
     """Ask for a rating, which only the form of the review shows."""
     row = latest_review(world)
     rating = str(row["rating"])
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
-        eval=answer(fuzzy_match=rating),
+        eval=t.answer(fuzzy_match=rating),
         solution=[
             *open_reviews(row["name"]),
-            click("Edit", "The newest review stands first."),
-            leave(rating, f"The rating is {stars(row['rating'])}."),
+            t.click("Edit", "The newest review stands first."),
+            t.leave(rating, f"The rating is {stars(row['rating'])}."),
         ],
         wrong_answers=[str(row["rating"] % 5 + 1)],
     )
 
 
 @TEMPLATES.define("Give me the nicknames of all who reviewed the {product} with {stars}.")
-def reviewers_by_rating(world: Sampler) -> Draw:
+def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     """Ask who has given a product a certain rating."""
     row = world.pick(
         _REVIEWED
@@ -164,20 +152,20 @@ def reviewers_by_rating(world: Sampler) -> Draw:
     )
     names = [found["nickname"] for found in rows if found["is_wanted"]]
     listed = ", ".join(names)
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"], "stars": stars(row["rating"])},
-        eval=answer(fuzzy_match=listed),
+        eval=t.answer(fuzzy_match=listed),
         solution=[
             *open_reviews(row["name"]),
             *open_filtered("Rating", stars(row["rating"])),
-            leave(listed, f"The reviews with {stars(row['rating'])} are by {listed}."),
+            t.leave(listed, f"The reviews with {stars(row['rating'])} are by {listed}."),
         ],
         wrong_answers=[names[0]],
     )
 
 
 @TEMPLATES.define("What is the average rating of the {product} over all its reviews, as the report about reviews shows it?")
-def average_rating(world: Sampler) -> Draw:
+def average_rating(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about reviews by products."""
     row = world.pick(
         _REVIEWED
@@ -186,16 +174,16 @@ def average_rating(world: Sampler) -> Draw:
     )
     average = str(row["average"])
     if average == "5.0":
-        raise NothingToDraw(row["name"])
-    return Draw(
+        raise t.NothingToDraw(row["name"])
+    return t.Draw(
         slots={"product": row["name"]},
-        eval=answer(fuzzy_match=average),
+        eval=t.answer(fuzzy_match=average),
         solution=[
             *open_menu("Reports", "Reviews By Products"),
-            click("Filters"),
-            type_text("Product", row["name"]),
-            click("Apply Filters"),
-            leave(average, f"The average rating is {average}."),
+            t.click("Filters"),
+            t.type_text("Product", row["name"]),
+            t.click("Apply Filters"),
+            t.leave(average, f"The average rating is {average}."),
         ],
         wrong_answers=[str(round(row["average"] - 0.5, 2))],
     )

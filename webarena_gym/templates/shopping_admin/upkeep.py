@@ -1,6 +1,6 @@
 """Changes to customers, to the shop's own pages, its theme and its settings."""
 
-from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, choose, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin.handling import CITIES, STREETS
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.templates.shopping_admin.people import GROUPS
@@ -8,7 +8,7 @@ from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
 from webarena_gym.templates.shopping_admin.routes import open_customer, open_filtered, open_menu
 from webarena_gym.templates.ways import nth
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
 TITLES = (
     "Welcome",
@@ -22,84 +22,84 @@ TITLES = (
 HOURS = ("Monday to Saturday, 9 AM to 6 PM", "Tuesday to Friday, 8 AM to 4 PM", "Daily, 11 AM to 7 PM")
 
 
-def a_customer(world: Sampler, condition: str = "1") -> Row:
+def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the customers that meet a condition."""
     return world.pick(PEOPLE + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
 
 
-def a_phone(world: Sampler) -> str:
+def a_phone(world: t.Sampler) -> str:
     """Draw a phone number."""
     return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
 
 
 @TEMPLATES.define("Change the e-mail address of the customer {customer} to {email}.")
-def change_email(world: Sampler) -> Draw:
+def change_email(world: t.Sampler) -> t.Draw:
     """Give a customer another e-mail address."""
     row = a_customer(world)
     email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
-    return Draw(
+    return t.Draw(
         slots={"customer": row["name"], "email": email},
         eval=becomes(world, CUSTOMERS, row["customer_id"], email=email),
         solution=[
             *open_customer(row["name"], "Account Information"),
-            type_text("Email", email),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
+            t.type_text("Email", email),
+            t.click("Save Customer"),
+            t.leave("", "The customer is saved."),
         ],
     )
 
 
 @TEMPLATES.define("{customer} has married. Change the customer's last name to {lastname}.")
-def change_lastname(world: Sampler) -> Draw:
+def change_lastname(world: t.Sampler) -> t.Draw:
     """Give a customer another name."""
     row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
-    return Draw(
+    return t.Draw(
         slots={"customer": row["name"], "lastname": lastname},
         eval=becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
         solution=[
             *open_customer(row["name"], "Account Information"),
-            type_text("Last Name", lastname),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
+            t.type_text("Last Name", lastname),
+            t.click("Save Customer"),
+            t.leave("", "The customer is saved."),
         ],
     )
 
 
 @TEMPLATES.define("Move the customer {customer} to the group {group}.")
-def change_group(world: Sampler) -> Draw:
+def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
     row = a_customer(world)
     group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return Draw(
+    return t.Draw(
         slots={"customer": row["name"], "group": group},
         eval=becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
         solution=[
             *open_customer(row["name"], "Account Information"),
-            choose("Group", group),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
+            t.choose("Group", group),
+            t.click("Save Customer"),
+            t.leave("", "The customer is saved."),
         ],
     )
 
 
 @TEMPLATES.define("Move {customer} to the group {group}, and then show me a list of all customers of that group.")
-def change_group_and_list(world: Sampler) -> Draw:
+def change_group_and_list(world: t.Sampler) -> t.Draw:
     """Put a customer into another group, and open a filtered list."""
     row = a_customer(world)
     group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return Draw(
+    return t.Draw(
         slots={"customer": row["name"], "group": group},
-        eval=all_of(
+        eval=t.all_of(
             becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-            at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
+            t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
         ),
         solution=[
             *open_customer(row["name"], "Account Information"),
-            choose("Group", group),
-            click("Save Customer"),
+            t.choose("Group", group),
+            t.click("Save Customer"),
             *open_menu("Customers", "All Customers"),
             *open_filtered("Group", group),
-            leave("", "The list shows the customers of the group."),
+            t.leave("", "The list shows the customers of the group."),
         ],
     )
 
@@ -107,7 +107,7 @@ def change_group_and_list(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "{customer} has moved: the only address in the account is now {street}, {city}, {region}, {postcode}. Update it."
 )
-def move_customer(world: Sampler) -> Draw:
+def move_customer(world: t.Sampler) -> t.Draw:
     """Change a customer's only address."""
     row = world.pick(
         """SELECT max(address_id) AS address_id, c.firstname || ' ' || c.lastname AS name
@@ -116,23 +116,23 @@ def move_customer(world: Sampler) -> Draw:
     )
     street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
     place = {"street": street, "city": city, "region": region, "postcode": postcode}
-    return Draw(
+    return t.Draw(
         slots={"customer": row["name"], **place},
         eval=becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
         solution=[
             *open_customer(row["name"], "Addresses"),
-            click("Edit"),
-            type_text("Street Address", street),
-            type_text("City", city),
-            type_text("State/Province", region),
-            type_text("ZIP", postcode),
-            click("Save"),
-            leave("", "The address is saved."),
+            t.click("Edit"),
+            t.type_text("Street Address", street),
+            t.type_text("City", city),
+            t.type_text("State/Province", region),
+            t.type_text("ZIP", postcode),
+            t.click("Save"),
+            t.leave("", "The address is saved."),
         ],
     )
 
 
-def page_form(world: Sampler) -> tuple[Row, str]:
+def page_form(world: t.Sampler) -> tuple[t.Row, str]:
     """Draw one of the shop's own pages, and return it with the label of its link in the list."""
     rows = world.rows("SELECT * FROM cms_page ORDER BY page_id")
     place = world.rng.randrange(len(rows))
@@ -140,58 +140,58 @@ def page_form(world: Sampler) -> tuple[Row, str]:
 
 
 @TEMPLATES.define('Change the title of the page "{page}" to "{title}".')
-def change_title(world: Sampler) -> Draw:
+def change_title(world: t.Sampler) -> t.Draw:
     """Rename one of the shop's own pages."""
     (row, label), title = page_form(world), world.rng.choice(TITLES)
-    return Draw(
+    return t.Draw(
         slots={"page": row["title"], "title": title},
         eval=becomes(world, PAGES, row["page_id"], title=title),
         solution=[
             *open_menu("Content", "Pages"),
-            click(label, f"This is the page {row['title']}."),
-            type_text("Page Title", title),
-            click("Save"),
-            leave("", f"The page is called {title} now."),
+            t.click(label, f"This is the page {row['title']}."),
+            t.type_text("Page Title", title),
+            t.click("Save"),
+            t.leave("", f"The page is called {title} now."),
         ],
     )
 
 
 @TEMPLATES.define('Put the heading "{heading}" over the content of the page "{page}".')
-def change_heading(world: Sampler) -> Draw:
+def change_heading(world: t.Sampler) -> t.Draw:
     """Give one of the shop's own pages another heading."""
     (row, label), heading = page_form(world), world.rng.choice(TITLES)
-    return Draw(
+    return t.Draw(
         slots={"heading": heading, "page": row["title"]},
         eval=becomes(world, PAGES, row["page_id"], content_heading=heading),
         solution=[
             *open_menu("Content", "Pages"),
-            click(label, f"This is the page {row['title']}."),
-            type_text("Content Heading", heading),
-            click("Save"),
-            leave("", "The page is saved."),
+            t.click(label, f"This is the page {row['title']}."),
+            t.type_text("Content Heading", heading),
+            t.click("Save"),
+            t.leave("", "The page is saved."),
         ],
     )
 
 
 @TEMPLATES.define("Apply the theme {theme} to the shop.")
-def apply_theme(world: Sampler) -> Draw:
+def apply_theme(world: t.Sampler) -> t.Draw:
     """Give the shop another look; a world has as many draws as themes but one."""
     rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
     place, row = world.rng.choice([(place, row) for place, row in enumerate(rows) if not row["is_applied"]])
-    return Draw(
+    return t.Draw(
         slots={"theme": row["title"]},
-        eval=state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
+        eval=t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
         solution=[
             *open_menu("Content", "Themes"),
-            click(nth("View", place), f"This is {row['title']}."),
-            click("Apply Theme"),
-            leave("", "The theme is applied."),
+            t.click(nth("View", place), f"This is {row['title']}."),
+            t.click("Apply Theme"),
+            t.leave("", "The theme is applied."),
         ],
     )
 
 
 @TEMPLATES.define('In the configuration of the store, set "{setting}" to {value}.')
-def change_setting(world: Sampler) -> Draw:
+def change_setting(world: t.Sampler) -> t.Draw:
     """Change one of the store's settings."""
     wanted = {
         "general/store_information/phone": a_phone(world),
@@ -203,13 +203,13 @@ def change_setting(world: Sampler) -> Draw:
     }
     path = world.rng.choice(list(wanted))
     label, value = world.value("SELECT label FROM store_config WHERE path = ? ORDER BY path", path), wanted[path]
-    return Draw(
+    return t.Draw(
         slots={"setting": label, "value": value},
         eval=becomes(world, SETTINGS, path, value=value),
         solution=[
             *open_menu("Stores", "Configuration"),
-            type_text(label, value),
-            click("Save Config"),
-            leave("", "The configuration is saved."),
+            t.type_text(label, value),
+            t.click("Save Config"),
+            t.leave("", "The configuration is saved."),
         ],
     )

@@ -1,20 +1,10 @@
 """Questions about single facts, and about facts that one article leads to in another."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    answer,
-    click,
-    leave,
-    not_achievable,
-    told,
-)
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
 
-TEMPLATES = Templates("wikipedia")
+TEMPLATES = t.Templates("wikipedia")
 
 QUESTIONS = {
     ("town", "Founded"): "in which year was {} founded?",
@@ -39,33 +29,33 @@ QUESTIONS = {
 
 
 @TEMPLATES.define("Look it up in the encyclopedia: {question} Answer with the number.")
-def fact_number(world: Sampler) -> Draw:
+def fact_number(world: t.Sampler) -> t.Draw:
     """Ask for a number in an infobox."""
     kind, label = world.rng.choice(list(QUESTIONS))
     row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
     number = str(int(row["number"]))
-    return Draw(
+    return t.Draw(
         slots={"question": QUESTIONS[kind, label].format(row["title"])},
-        eval=answer(fuzzy_match=number),
-        solution=[*open_article(row["title"]), leave(number, f"{label}: {row['text']}.")],
+        eval=t.answer(fuzzy_match=number),
+        solution=[*open_article(row["title"]), t.leave(number, f"{label}: {row['text']}.")],
         wrong_answers=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
     )
 
 
 @TEMPLATES.define("On what date was {person} born?")
-def birthday(world: Sampler) -> Draw:
+def birthday(world: t.Sampler) -> t.Draw:
     """Ask for a date of birth."""
     row = world.pick(FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id")
-    return Draw(
+    return t.Draw(
         slots={"person": row["title"]},
-        eval=answer(fuzzy_match=row["text"]),
-        solution=[*open_article(row["title"]), leave(row["text"], f"Born: {row['text']}.")],
+        eval=t.answer(fuzzy_match=row["text"]),
+        solution=[*open_article(row["title"]), t.leave(row["text"], f"Born: {row['text']}.")],
         wrong_answers=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
     )
 
 
 @TEMPLATES.define("In which town was the {maker} of the {kind} {title} born?")
-def birthplace_of_maker(world: Sampler) -> Draw:
+def birthplace_of_maker(world: t.Sampler) -> t.Draw:
     """Ask for a fact of the person whom the article of a work names."""
     label, maker, kind = world.rng.choice(
         (("Directed by", "director", "film"), ("Author", "author", "novel"), ("Artist", "musician", "album"))
@@ -77,20 +67,20 @@ def birthplace_of_maker(world: Sampler) -> Draw:
         label,
     )
     other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
-    return Draw(
+    return t.Draw(
         slots={"maker": maker, "kind": kind, "title": row["title"]},
-        eval=told(answer(fuzzy_match=row["town"]), about=[row["maker"]]),
+        eval=t.told(t.answer(fuzzy_match=row["town"]), about=[row["maker"]]),
         solution=[
             *open_article(row["title"]),
-            click(row["maker"], f"It is by {row['maker']}."),
-            leave(row["town"], f"{row['maker']} was born in {row['town']}."),
+            t.click(row["maker"], f"It is by {row['maker']}."),
+            t.leave(row["town"], f"{row['maker']} was born in {row['town']}."),
         ],
         wrong_answers=[other, row["maker"]],
     )
 
 
 @TEMPLATES.define("Who was born first, {one} or {other}?")
-def older_person(world: Sampler) -> Draw:
+def older_person(world: t.Sampler) -> t.Draw:
     """Compare two dates of birth."""
     row = world.pick(
         FACTS
@@ -99,20 +89,20 @@ def older_person(world: Sampler) -> Draw:
     )
     shown = [row["first"], row["second"]]
     world.rng.shuffle(shown)
-    return Draw(
+    return t.Draw(
         slots={"one": shown[0], "other": shown[1]},
-        eval=answer(fuzzy_match=row["first"]),
+        eval=t.answer(fuzzy_match=row["first"]),
         solution=[
             *open_article(shown[0]),
             *open_article(shown[1], "I know when this one was born, now the other."),
-            leave(row["first"], f"{row['first']} was born in {int(row['year'])}, before {row['second']}."),
+            t.leave(row["first"], f"{row['first']} was born in {int(row['year'])}, before {row['second']}."),
         ],
         wrong_answers=[row["second"]],
     )
 
 
 @TEMPLATES.define("Who won the {prize} in {year}?")
-def prize_winner(world: Sampler) -> Draw:
+def prize_winner(world: t.Sampler) -> t.Draw:
     """Ask for the winner of a prize in a year."""
     row = world.pick(
         FACTS
@@ -120,16 +110,16 @@ def prize_winner(world: Sampler) -> Draw:
         WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2"""
     )
     other = world.value("SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"])
-    return Draw(
+    return t.Draw(
         slots={"prize": row["prize"], "year": row["year"]},
-        eval=answer(fuzzy_match=row["title"]),
-        solution=[*open_article(row["prize"]), leave(row["title"], f"In {row['year']} it went to {row['title']}.")],
+        eval=t.answer(fuzzy_match=row["title"]),
+        solution=[*open_article(row["prize"]), t.leave(row["title"], f"In {row['year']} it went to {row['title']}.")],
         wrong_answers=[other],
     )
 
 
 @TEMPLATES.define("Who was given the {prize} in {year}?")
-def prize_without_winner(world: Sampler) -> Draw:
+def prize_without_winner(world: t.Sampler) -> t.Draw:
     """Ask for a winner in a year in which there was none."""
     prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
     years = [
@@ -138,13 +128,13 @@ def prize_without_winner(world: Sampler) -> Draw:
     ]
     free = [year for year in range(min(years), max(years)) if year not in years]
     if not free:
-        raise NothingToDraw("a year without a winner")
+        raise t.NothingToDraw("a year without a winner")
     year = world.rng.choice(free)
-    return Draw(
+    return t.Draw(
         slots={"prize": prize, "year": year},
         grounds={"N/A": lacks([str(number) for number in years], [])},
-        eval=not_achievable(),
-        solution=[*open_article(prize), leave("N/A", f"The table of winners has no line for {year}.")],
+        eval=t.not_achievable(),
+        solution=[*open_article(prize), t.leave("N/A", f"The table of winners has no line for {year}.")],
         wrong_answers=[
             world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
         ],
@@ -152,7 +142,7 @@ def prize_without_winner(world: Sampler) -> Draw:
 
 
 @TEMPLATES.define("At which stadium did the {team} play at home in the {decade}s?")
-def home_in_decade(world: Sampler) -> Draw:
+def home_in_decade(world: t.Sampler) -> t.Draw:
     """Ask for the home of a team in a decade of the past."""
     row = world.pick(
         FACTS
@@ -162,10 +152,10 @@ def home_in_decade(world: Sampler) -> Draw:
         WHERE until IS NOT NULL AND target != now ORDER BY title, since"""
     )
     decade = world.rng.choice(range(int(row["since"]), int(row["until"]), 10))
-    return Draw(
+    return t.Draw(
         slots={"team": row["title"], "decade": decade},
-        eval=answer(fuzzy_match=row["target"]),
-        solution=[*open_article(row["title"]), leave(row["target"], f"From {decade} on they played at {row['target']}.")],
+        eval=t.answer(fuzzy_match=row["target"]),
+        solution=[*open_article(row["title"]), t.leave(row["target"], f"From {decade} on they played at {row['target']}.")],
         wrong_answers=[row["now"]],
     )
 
@@ -173,27 +163,27 @@ def home_in_decade(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "Which user made the latest change to the article on {title}, and how many times was the article edited in all? Answer with the name and the number, separated by a comma."
 )
-def latest_editor(world: Sampler) -> Draw:
+def latest_editor(world: t.Sampler) -> t.Draw:
     """Ask for the last line of a page's history, and its length."""
     row = world.pick(
         """SELECT p.title, u.username, (SELECT count(*) FROM revision c WHERE c.article_id = p.article_id) AS edits
         FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
     )
     shown = f"{row['username']}, {row['edits']}"
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"]},
-        eval=answer(fuzzy_match=shown),
+        eval=t.answer(fuzzy_match=shown),
         solution=[
             *open_article(row["title"]),
-            click("View history"),
-            leave(shown, f"The first line is by {row['username']}, and there are {row['edits']}."),
+            t.click("View history"),
+            t.leave(shown, f"The first line is by {row['username']}, and there are {row['edits']}."),
         ],
         wrong_answers=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
     )
 
 
 @TEMPLATES.define("Which of these was opened or founded first: {places}?")
-def first_of_several(world: Sampler) -> Draw:
+def first_of_several(world: t.Sampler) -> t.Draw:
     """Compare the first years of landmarks of different kinds, each on a page of its own."""
     rows = world.rows(
         FACTS
@@ -203,14 +193,14 @@ def first_of_several(world: Sampler) -> Draw:
     chosen = world.rng.sample(rows, 3)
     first, second = sorted(chosen, key=lambda row: row["year"])[:2]
     if first["year"] == second["year"]:
-        raise NothingToDraw("one that is older than the others")
+        raise t.NothingToDraw("one that is older than the others")
     titles = [row["title"] for row in chosen]
-    return Draw(
+    return t.Draw(
         slots={"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
-        eval=answer(fuzzy_match=first["title"]),
+        eval=t.answer(fuzzy_match=first["title"]),
         solution=[
             *(step for row in chosen for step in open_article(row["title"])),
-            leave(first["title"], "It is from {year}, and the others are younger.".format(year=first["year"])),
+            t.leave(first["title"], "It is from {year}, and the others are younger.".format(year=first["year"])),
         ],
         wrong_answers=[second["title"]],
     )
@@ -219,7 +209,7 @@ def first_of_several(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "Who is the {office} of {place}, and where did this person study? Answer with the name and the university, separated by a semicolon."
 )
-def office_holder(world: Sampler) -> Draw:
+def office_holder(world: t.Sampler) -> t.Draw:
     """Ask for the holder of an office and one fact about this person."""
     row = world.pick(
         FACTS
@@ -229,20 +219,20 @@ def office_holder(world: Sampler) -> Draw:
     )
     other = world.value("SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"])
     shown = f"{row['holder']}; {row['university']}"
-    return Draw(
+    return t.Draw(
         slots={"office": row["label"].lower(), "place": row["title"]},
-        eval=answer(fuzzy_match=shown),
+        eval=t.answer(fuzzy_match=shown),
         solution=[
             *open_article(row["title"]),
-            click(row["holder"]),
-            leave(shown, f"{row['holder']} studied at {row['university']}."),
+            t.click(row["holder"]),
+            t.leave(shown, f"{row['holder']} studied at {row['university']}."),
         ],
         wrong_answers=[f"{row['holder']}; {other}", row["holder"]],
     )
 
 
 @TEMPLATES.define("How many of the {people} in the encyclopedia studied at {university}?")
-def alumni_count(world: Sampler) -> Draw:
+def alumni_count(world: t.Sampler) -> t.Draw:
     """Count people of one calling in the list of their calling, or on the page of the university."""
     row = world.pick(
         FACTS
@@ -250,9 +240,9 @@ def alumni_count(world: Sampler) -> Draw:
         GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2"""
     )
     people = f"{row['kind']}s"
-    return Draw(
+    return t.Draw(
         slots={"people": people, "university": row["university"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[*open_list(world, people), leave(str(row["found"]), f"{row['university']} stands in {row['found']} rows.")],
+        eval=t.answer(fuzzy_match=str(row["found"])),
+        solution=[*open_list(world, people), t.leave(str(row["found"]), f"{row['university']} stands in {row['found']} rows.")],
         wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
     )
