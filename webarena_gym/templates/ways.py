@@ -1,4 +1,7 @@
-"""Ways through long lists and pages with repeated labels, as solutions of every site take them."""
+"""Draws and ways that the templates of every site share: questions, instructions, long lists and repeated labels."""
+
+from collections.abc import Sequence
+from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
@@ -26,3 +29,22 @@ def nth(label: str, place: int) -> str:
     ('Edit', 'Edit [2]')
     """
     return f"{label} [{place + 1}]" if place else label
+
+
+def question(
+    slots: dict[str, Any],
+    truth: str,
+    *,
+    way: Sequence[Step],
+    seen: str,
+    wrong: Sequence[str] = (),
+    start_url: str = "",
+) -> t.Draw:
+    """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there."""
+    solution = [*way, t.leave(truth, seen)]
+    return t.Draw(slots, t.answer(fuzzy_match=truth), solution, wrong_answers=wrong, start_url=start_url)
+
+
+def instruction(slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str, start_url: str = "") -> t.Draw:
+    """Return a draw that asks for no answer. `check` tells whether the task is done, and `seen` is the thought after `way`."""
+    return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)

@@ -6,7 +6,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 
@@ -180,11 +180,12 @@ def _top(world: t.Sampler, count: int) -> list[t.Row]:
 def top_contributor(world: t.Sampler) -> t.Draw:
     """Ask for the most active contributor."""
     rows = _top(world, 1)
-    return t.Draw(
-        slots={"project": rows[0]["name"]},
-        eval=t.answer(fuzzy_match=rows[0]["author_name"]),
-        solution=[*open_project(rows[0], "Contributors"), t.leave(rows[0]["author_name"], f"{rows[0]['found']} commits.")],
-        wrong_answers=[rows[1]["author_name"]],
+    return question(
+        {"project": rows[0]["name"]},
+        rows[0]["author_name"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['found']} commits.",
+        wrong=[rows[1]["author_name"]],
     )
 
 
@@ -194,11 +195,12 @@ def top_contributors(world: t.Sampler) -> t.Draw:
     count = world.rng.choice((2, 3))
     rows = _top(world, count)
     names = [row["author_name"] for row in rows]
-    return t.Draw(
-        slots={"count": count, "project": rows[0]["name"]},
-        eval=t.answer(fuzzy_match=", ".join(names[:count])),
-        solution=[*open_project(rows[0], "Contributors"), t.leave(", ".join(names[:count]), "The list is in that order.")],
-        wrong_answers=[", ".join(names[1 : count + 1])],
+    return question(
+        {"count": count, "project": rows[0]["name"]},
+        ", ".join(names[:count]),
+        way=open_project(rows[0], "Contributors"),
+        seen="The list is in that order.",
+        wrong=[", ".join(names[1 : count + 1])],
     )
 
 
@@ -206,14 +208,12 @@ def top_contributors(world: t.Sampler) -> t.Draw:
 def top_email(world: t.Sampler) -> t.Draw:
     """Ask for the address of the most active contributor."""
     rows = _top(world, 1)
-    return t.Draw(
-        slots={"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
-        eval=t.answer(fuzzy_match=rows[0]["author_email"]),
-        solution=[
-            *open_project(rows[0], "Contributors"),
-            t.leave(rows[0]["author_email"], f"{rows[0]['author_name']} made {rows[0]['found']} commits."),
-        ],
-        wrong_answers=[rows[1]["author_email"]],
+    return question(
+        {"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
+        rows[0]["author_email"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['author_name']} made {rows[0]['found']} commits.",
+        wrong=[rows[1]["author_email"]],
     )
 
 

@@ -8,6 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.repositories import MAY_WRITE
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("gitlab")
 FILES = "SELECT path, trim(content, char(10)) FROM file JOIN branch USING (branch_id) WHERE project_id = ? AND name = ? ORDER BY path"
@@ -53,19 +54,19 @@ def file_new(world: t.Sampler) -> t.Draw:
     row = writable(world)
     path = f"{world.rng.choice(FOLDERS)}/{world.rng.choice(FILE_NAMES)}"
     text = world.rng.choice(NOTES)
-    return t.Draw(
-        slots={"project": row["name"], "path": path, "text": text},
-        eval=t.all_of(
+    return instruction(
+        {"project": row["name"], "path": path, "text": text},
+        t.all_of(
             t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['default_branch']}/{path}"),
             files_become(world, row, {path: text}),
         ),
-        solution=[
+        way=[
             *open_project(row, "New file"),
             t.type_text("File name", path, "The slash makes the folder."),
             t.type_text("File content", text),
             t.click("Commit changes"),
-            t.leave("", "The file is there."),
         ],
+        seen="The file is there.",
     )
 
 
@@ -83,10 +84,11 @@ def folder_new(world: t.Sampler) -> t.Draw:
     for path, text in changes.items():
         steps += [t.click("Project overview"), t.click("New file"), t.type_text("File name", path)]
         steps += [t.type_text("File content", text), t.click("Commit changes")]
-    return t.Draw(
-        slots={"folder": folder, "project": row["name"], "first": first, "second": second},
-        eval=files_become(world, row, changes),
-        solution=[*open_project(row), *steps, t.leave("", "Both files are there.")],
+    return instruction(
+        {"folder": folder, "project": row["name"], "first": first, "second": second},
+        files_become(world, row, changes),
+        way=[*open_project(row), *steps],
+        seen="Both files are there.",
     )
 
 
@@ -104,16 +106,16 @@ def website_title(world: t.Sampler) -> t.Draw:
     title = world.rng.choice((f"The friends of {topic}", f"Letters to {topic}", f"A room for {topic}"))
     before, _, rest = row["content"].partition("<title>")
     content = f"{before}<title>{title}</title>{rest.partition('</title>')[2]}"
-    return t.Draw(
-        slots={"project": row["name"], "title": title},
-        eval=files_become(world, row, {"index.html": content}),
-        solution=[
+    return instruction(
+        {"project": row["name"], "title": title},
+        files_become(world, row, {"index.html": content}),
+        way=[
             *open_file(row, "index.html"),
             t.click("Edit file"),
             t.type_text("File content", content, "Only the title differs."),
             t.click("Commit changes"),
-            t.leave("", "The title is changed."),
         ],
+        seen="The title is changed.",
     )
 
 
@@ -127,20 +129,20 @@ def license_change(world: t.Sampler) -> t.Draw:
     me = world.value("SELECT name FROM user WHERE user_id = ?", ME)
     year = world.value("SELECT substr(value, 1, 4) FROM world WHERE key = 'now'")
     text = licenses()[name].replace("@y@", year).replace("@a@", me)
-    return t.Draw(
-        slots={"project": row["name"], "license": name},
-        eval=t.all_of(
+    return instruction(
+        {"project": row["name"], "license": name},
+        t.all_of(
             files_become(world, row, {"LICENSE": text}),
             t.state("SELECT license FROM project WHERE project_id = ?", row["project_id"], expected=[[name]]),
         ),
-        solution=[
+        way=[
             *open_file(row, "LICENSE"),
             t.click("Edit file"),
             t.choose("License template", name),
             t.click("Apply template"),
             t.click("Commit changes"),
-            t.leave("", f"The license is the {name} now."),
         ],
+        seen=f"The license is the {name} now.",
     )
 
 
@@ -149,16 +151,11 @@ def readme_replace(world: t.Sampler) -> t.Draw:
     """Replace a README."""
     row = writable(world)
     text = world.rng.choice(NOTES)
-    return t.Draw(
-        slots={"project": row["name"], "text": text},
-        eval=files_become(world, row, {"README.md": text}),
-        solution=[
-            *open_file(row, "README.md"),
-            t.click("Edit file"),
-            t.type_text("File content", text),
-            t.click("Commit changes"),
-            t.leave("", "The README is replaced."),
-        ],
+    return instruction(
+        {"project": row["name"], "text": text},
+        files_become(world, row, {"README.md": text}),
+        way=[*open_file(row, "README.md"), t.click("Edit file"), t.type_text("File content", text), t.click("Commit changes")],
+        seen="The README is replaced.",
     )
 
 
@@ -167,8 +164,9 @@ def file_delete(world: t.Sampler) -> t.Draw:
     """Remove a file."""
     row = writable(world)
     path = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["trunk_id"])["path"]
-    return t.Draw(
-        slots={"path": path, "project": row["name"]},
-        eval=files_become(world, row, {path: None}),
-        solution=[*open_file(row, path), t.click("Delete file"), t.leave("", "The file is gone.")],
+    return instruction(
+        {"path": path, "project": row["name"]},
+        files_become(world, row, {path: None}),
+        way=[*open_file(row, path), t.click("Delete file")],
+        seen="The file is gone.",
     )

@@ -6,6 +6,7 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import VISIBILITIES, people
 from webarena_gym.templates.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
+from webarena_gym.templates.ways import instruction, question
 
 TEMPLATES = t.Templates("gitlab")
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
@@ -21,11 +22,12 @@ def group_project_count(world: t.Sampler) -> t.Draw:
         + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
         GROUP BY group_id ORDER BY group_id"""
     )
-    return t.Draw(
-        slots={"group": row["name"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[*open_group(world, row["name"]), t.leave(str(row["found"]), "All of them are listed.")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"group": row["name"]},
+        str(row["found"]),
+        way=open_group(world, row["name"]),
+        seen="All of them are listed.",
+        wrong=[str(row["found"] + 1)],
     )
 
 
@@ -38,16 +40,12 @@ def group_best_project(world: t.Sampler) -> t.Draw:
     )
     if len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE:
         raise t.NothingToDraw("a group with one best project")
-    return t.Draw(
-        slots={"group": rows[0]["namespace_name"]},
-        eval=t.answer(fuzzy_match=rows[0]["name"]),
-        solution=[
-            *open_group(world, rows[0]["namespace_name"]),
-            t.choose("Sort by", "Most stars"),
-            t.click("Apply"),
-            t.leave(rows[0]["name"], f"It has {rows[0]['stars']} stars."),
-        ],
-        wrong_answers=[rows[1]["name"]],
+    return question(
+        {"group": rows[0]["namespace_name"]},
+        rows[0]["name"],
+        way=[*open_group(world, rows[0]["namespace_name"]), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen=f"It has {rows[0]['stars']} stars.",
+        wrong=[rows[1]["name"]],
     )
 
 
@@ -59,11 +57,12 @@ def group_role_count(world: t.Sampler) -> t.Draw:
         f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role"
     )
     found = str(row["found"])
-    return t.Draw(
-        slots={"group": row["name"], "role": row["role"]},
-        eval=t.answer(fuzzy_match=found),
-        solution=[*open_group(world, row["name"]), t.click("Group members"), t.leave(found, f"{found} with that role.")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"group": row["name"], "role": row["role"]},
+        found,
+        way=[*open_group(world, row["name"]), t.click("Group members")],
+        seen=f"{found} with that role.",
+        wrong=[str(row["found"] + 1)],
     )
 
 
@@ -109,13 +108,13 @@ def group_with_members(world: t.Sampler) -> t.Draw:
     invited = people(world, world.rng.choice((2, 3, 4)))
     usernames = ", ".join(row["username"] for row in invited)
     last = world.value("SELECT max(group_id) FROM user_group")
-    return t.Draw(
-        slots={"name": name, "people": usernames, "role": role.lower()},
-        eval=t.all_of(
+    return instruction(
+        {"name": name, "people": usernames, "role": role.lower()},
+        t.all_of(
             t.state("SELECT name FROM user_group WHERE group_id > ? ORDER BY group_id", last, expected=[[name]]),
             t.state(MEMBERS_MADE, last, expected=[[ME, "Owner"], *([row["user_id"], role] for row in invited)]),
         ),
-        solution=[
+        way=[
             t.click("New group"),
             t.type_text("Group name", name),
             t.click("Create group"),
@@ -124,8 +123,8 @@ def group_with_members(world: t.Sampler) -> t.Draw:
             t.type_text("Username, name or email address", usernames),
             t.choose("Select a role", role),
             t.click("Invite"),
-            t.leave("", "All of them are in the group."),
         ],
+        seen="All of them are in the group.",
     )
 
 
@@ -140,18 +139,18 @@ def group_invite(world: t.Sampler) -> t.Draw:
     person, role = people(world, 1)[0], world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
     if any(member[0] == person["user_id"] for member in members):
         raise t.NothingToDraw("somebody who is no member")
-    return t.Draw(
-        slots={"person": person["name"], "group": group["name"], "role": role.lower()},
-        eval=t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
-        solution=[
+    return instruction(
+        {"person": person["name"], "group": group["name"], "role": role.lower()},
+        t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
+        way=[
             *open_group(world, group["name"]),
             t.click("Group members"),
             t.click("Invite members"),
             t.type_text("Username, name or email address", person["name"]),
             t.choose("Select a role", role),
             t.click("Invite"),
-            t.leave("", "The person is a member now."),
         ],
+        seen="The person is a member now.",
     )
 
 

@@ -9,7 +9,7 @@ from webarena_gym.tasks.grounds import lacks
 from webarena_gym.templates.gitlab.issues import MINE
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 
@@ -43,11 +43,12 @@ def labelled_issue_count(world: t.Sampler) -> t.Draw:
         + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
         JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id"""
     )
-    return t.Draw(
-        slots={"project": row["full_path"], "label": row["label"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[*open_project(row), t.click("Labels"), t.leave(str(row["found"]), f"{row['found']} open issues have it.")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"project": row["full_path"], "label": row["label"]},
+        str(row["found"]),
+        way=[*open_project(row), t.click("Labels")],
+        seen=f"{row['found']} open issues have it.",
+        wrong=[str(row["found"] + 1)],
     )
 
 
@@ -62,16 +63,12 @@ def busiest_author(world: t.Sampler) -> t.Draw:
     (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
     if most == second:
         raise t.NothingToDraw("somebody who opened more issues than all others")
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.answer(fuzzy_match=name),
-        solution=[
-            *open_list(ISSUE, row),
-            t.click("All"),
-            *turn_pages(world, len(authors) - 1, PER_PAGE),
-            t.leave(name, f"{name} opened {most} of them."),
-        ],
-        wrong_answers=[other],
+    return question(
+        {"project": row["full_path"]},
+        name,
+        way=[*open_list(ISSUE, row), t.click("All"), *turn_pages(world, len(authors) - 1, PER_PAGE)],
+        seen=f"{name} opened {most} of them.",
+        wrong=[other],
     )
 
 
@@ -84,11 +81,12 @@ def issue_assignee(world: t.Sampler) -> t.Draw:
         FROM problem JOIN issue_assignee a USING (issue_id) JOIN user u USING (user_id)
         GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=t.answer(fuzzy_match=row["assignee"]),
-        solution=[*open_item(world, ISSUE, row), t.leave(row["assignee"], f"{row['assignee']} is to do it.")],
-        wrong_answers=[row["author"]],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        row["assignee"],
+        way=open_item(world, ISSUE, row),
+        seen=f"{row['assignee']} is to do it.",
+        wrong=[row["author"]],
     )
 
 
@@ -102,16 +100,12 @@ def oldest_issue(world: t.Sampler) -> t.Draw:
         PLANNING + "SELECT title FROM problem WHERE state = 'opened' AND project_id = ? ORDER BY created_at, issue_id LIMIT 2",
         row["project_id"],
     )
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.answer(fuzzy_match=first["title"]),
-        solution=[
-            *open_list(ISSUE, row),
-            t.choose("Sort by", "Created date, oldest first"),
-            t.click("Apply"),
-            t.leave(first["title"], "It comes first now."),
-        ],
-        wrong_answers=[second["title"]],
+    return question(
+        {"project": row["full_path"]},
+        first["title"],
+        way=[*open_list(ISSUE, row), t.choose("Sort by", "Created date, oldest first"), t.click("Apply")],
+        seen="It comes first now.",
+        wrong=[second["title"]],
     )
 
 
@@ -128,17 +122,12 @@ def milestone_facts(world: t.Sampler) -> t.Draw:
     )
     shown = day_label(row["due_on"])
     closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
-    return t.Draw(
-        slots={"milestone": row["title"], "project": row["full_path"]},
-        eval=t.answer(fuzzy_match=f"{shown}; {row['found']}"),
-        solution=[
-            *open_project(row),
-            t.click("Milestones"),
-            *closed,
-            t.click(entry(row["title"])),
-            t.leave(f"{shown}; {row['found']}", f"{row['found']} of its issues are open."),
-        ],
-        wrong_answers=[f"{shown}; {row['found'] + 1}"],
+    return question(
+        {"milestone": row["title"], "project": row["full_path"]},
+        f"{shown}; {row['found']}",
+        way=[*open_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
+        seen=f"{row['found']} of its issues are open.",
+        wrong=[f"{shown}; {row['found'] + 1}"],
     )
 
 
@@ -151,14 +140,10 @@ def own_issue_count(world: t.Sampler) -> t.Draw:
         WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id"""
     )
     me = world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[
-            *open_list(ISSUE, row),
-            t.choose("Assignee", option(me)),
-            t.click("Apply"),
-            t.leave(str(row["found"]), f"The tab says {row['found']}."),
-        ],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"project": row["full_path"]},
+        str(row["found"]),
+        way=[*open_list(ISSUE, row), t.choose("Assignee", option(me)), t.click("Apply")],
+        seen=f"The tab says {row['found']}.",
+        wrong=[str(row["found"] + 1)],
     )

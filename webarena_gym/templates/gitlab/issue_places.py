@@ -7,7 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 ORDERS = {
@@ -63,13 +63,14 @@ def recent_issues_place(world: t.Sampler) -> t.Draw:
             FROM problem WHERE state = 'opened'
         ) USING (project_id) GROUP BY project_id HAVING count(*) > 1 ORDER BY project_id"""
     )
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.all_of(
+    return instruction(
+        {"project": row["full_path"]},
+        t.all_of(
             t.at_url(f"__GITLAB__/{row['full_path']}/-/issues"),
             t.page_shows("last", ".rows > li:first-child h2", exact_match=row["title"]),
         ),
-        solution=[*open_list(ISSUE, row), t.leave("", "The newest come first.")],
+        way=open_list(ISSUE, row),
+        seen="The newest come first.",
     )
 
 

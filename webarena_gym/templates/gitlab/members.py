@@ -6,6 +6,7 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import people
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.ways import instruction, question
 
 TEMPLATES = t.Templates("gitlab")
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"
@@ -46,11 +47,12 @@ def access_list(world: t.Sampler) -> t.Draw:
     row = world.pick(OTHERS + "SELECT * FROM others GROUP BY project_id HAVING count(*) BETWEEN 2 AND 7 ORDER BY project_id")
     names = [other["username"] for other in _others(world, row)]
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.answer(fuzzy_match=", ".join(names)),
-        solution=[*open_project(row, "Members"), t.leave(", ".join(names), f"There are {len(names)} others.")],
-        wrong_answers=[", ".join([*names, me]), "nobody"],
+    return question(
+        {"project": row["name"]},
+        ", ".join(names),
+        way=open_project(row, "Members"),
+        seen=f"There are {len(names)} others.",
+        wrong=[", ".join([*names, me]), "nobody"],
     )
 
 
@@ -62,11 +64,12 @@ def role_of(world: t.Sampler) -> t.Draw:
         + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
         WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id"""
     )
-    return t.Draw(
-        slots={"person": row["person"], "project": row["name"]},
-        eval=t.answer(fuzzy_match=row["role"]),
-        solution=[*open_project(row, "Members"), t.leave(row["role"], f"{row['person']} is a {row['role']}.")],
-        wrong_answers=["Guest" if row["role"] != "Guest" else "Reporter"],
+    return question(
+        {"person": row["person"], "project": row["name"]},
+        row["role"],
+        way=open_project(row, "Members"),
+        seen=f"{row['person']} is a {row['role']}.",
+        wrong=["Guest" if row["role"] != "Guest" else "Reporter"],
     )
 
 
@@ -95,23 +98,23 @@ def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
         raise t.NothingToDraw("people who are no members")
     role = world.rng.choice(ROLES)
     until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
-    return t.Draw(
-        slots={
+    return instruction(
+        {
             "people": " and ".join(person["name"] for person in invited),
             "project": row["name"],
             "role": role.lower(),
             "day": slashed(expires) if expires else "",
         },
-        eval=members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
-        solution=[
+        members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
+        way=[
             *open_project(row, "Members"),
             t.click("Invite members"),
             t.type_text("Username, name or email address", ", ".join(person["name"] for person in invited)),
             t.choose("Select a role", role),
             *until,
             t.click("Invite"),
-            t.leave("", "They are in the list."),
         ],
+        seen="They are in the list.",
     )
 
 
@@ -138,15 +141,11 @@ def role_change(world: t.Sampler) -> t.Draw:
     """Change somebody's role; the last day stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
     role = world.rng.choice([role for role in ROLES if role != row["role"]])
-    return t.Draw(
-        slots={"project": row["name"], "person": row["person"], "role": role.lower()},
-        eval=members_become(world, row["project_id"], {row["user_id"]: [role, row["expires_on"]]}),
-        solution=[
-            *open_project(row, "Members"),
-            t.choose(f"Role of {row['person']}", role),
-            t.click(f"Update {row['person']}"),
-            t.leave("", "The role is changed."),
-        ],
+    return instruction(
+        {"project": row["name"], "person": row["person"], "role": role.lower()},
+        members_become(world, row["project_id"], {row["user_id"]: [role, row["expires_on"]]}),
+        way=[*open_project(row, "Members"), t.choose(f"Role of {row['person']}", role), t.click(f"Update {row['person']}")],
+        seen="The role is changed.",
     )
 
 
@@ -157,15 +156,15 @@ def expiry_change(world: t.Sampler) -> t.Draw:
     expires = _day(world)
     if expires == row["expires_on"]:
         raise t.NothingToDraw("another day")
-    return t.Draw(
-        slots={"person": row["person"], "project": row["name"], "day": slashed(expires)},
-        eval=members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
-        solution=[
+    return instruction(
+        {"person": row["person"], "project": row["name"], "day": slashed(expires)},
+        members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
+        way=[
             *open_project(row, "Members"),
             t.type_text(f"Expiration date of {row['person']}", expires),
             t.click(f"Update {row['person']}"),
-            t.leave("", "The day is set."),
         ],
+        seen="The day is set.",
     )
 
 
@@ -173,10 +172,11 @@ def expiry_change(world: t.Sampler) -> t.Draw:
 def member_remove(world: t.Sampler) -> t.Draw:
     """Remove a member."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
-    return t.Draw(
-        slots={"person": row["person"], "project": row["name"]},
-        eval=members_become(world, row["project_id"], {row["user_id"]: None}),
-        solution=[*open_project(row, "Members"), t.click(f"Remove {row['person']}"), t.leave("", "The person is gone.")],
+    return instruction(
+        {"person": row["person"], "project": row["name"]},
+        members_become(world, row["project_id"], {row["user_id"]: None}),
+        way=[*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
+        seen="The person is gone.",
     )
 
 
@@ -186,8 +186,9 @@ def leave_project(world: t.Sampler) -> t.Draw:
     mine = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE owner_id != {ME} AND project_id IN ({mine}) ORDER BY project_id")
     left = [[other["project_id"]] for other in world.rows(mine) if other["project_id"] != row["project_id"]]
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.state(mine, expected=left),
-        solution=[*open_project(row, "Members"), t.click("Leave project"), t.leave("", "I am no member any more.")],
+    return instruction(
+        {"project": row["name"]},
+        t.state(mine, expected=left),
+        way=[*open_project(row, "Members"), t.click("Leave project")],
+        seen="I am no member any more.",
     )

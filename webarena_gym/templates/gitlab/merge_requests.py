@@ -5,7 +5,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 PLACES = {
@@ -87,14 +87,12 @@ def comment_count(world: t.Sampler) -> t.Draw:
             SELECT count(*) FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
         ) AS found FROM request ORDER BY merge_request_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[
-            *open_item(world, MERGE_REQUEST, row),
-            t.leave(str(row["found"]), f"There are {row['found']} under Overview."),
-        ],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        str(row["found"]),
+        way=open_item(world, MERGE_REQUEST, row),
+        seen=f"There are {row['found']} under Overview.",
+        wrong=[str(row["found"] + 1)],
     )
 
 
@@ -107,11 +105,12 @@ def request_merger(world: t.Sampler) -> t.Draw:
         FROM request JOIN note n USING (merge_request_id) JOIN user u ON u.user_id = n.author_id
         WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=t.answer(fuzzy_match=row["merger"]),
-        solution=[*open_item(world, MERGE_REQUEST, row), t.leave(row["merger"], f"{row['merger']} merged it.")],
-        wrong_answers=[row["author"]],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        row["merger"],
+        way=open_item(world, MERGE_REQUEST, row),
+        seen=f"{row['merger']} merged it.",
+        wrong=[row["author"]],
     )
 
 

@@ -6,6 +6,7 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("gitlab")
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
@@ -98,15 +99,15 @@ def project_empty(world: t.Sampler) -> t.Draw:
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
     last = world.value("SELECT max(project_id) FROM project")
-    return t.Draw(
-        slots={"visibility": visibility, "name": name},
-        eval=t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(MADE, last, expected=[[me, name, visibility, 0]])),
-        solution=[
+    return instruction(
+        {"visibility": visibility, "name": name},
+        t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(MADE, last, expected=[[me, name, visibility, 0]])),
+        way=[
             *_new_project(name, visibility),
             t.click("Initialize repository with a README", "It is ticked."),
             t.click("Create project"),
-            t.leave("", "The repository is empty."),
         ],
+        seen="The repository is empty.",
     )
 
 
@@ -133,13 +134,13 @@ def _with_members(world: t.Sampler, template: str) -> t.Draw:
     invited, role = people(world, world.rng.choice((2, 3))), world.rng.choice(("Reporter", "Developer", "Maintainer"))
     usernames = ", ".join(row["username"] for row in invited)
     last = world.value("SELECT max(project_id) FROM project")
-    return t.Draw(
-        slots={"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
-        eval=t.all_of(
+    return instruction(
+        {"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
+        t.all_of(
             t.state(MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
             t.state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
         ),
-        solution=[
+        way=[
             *_new_project(name, visibility, template),
             t.click("Create project"),
             t.click("Members"),
@@ -147,8 +148,8 @@ def _with_members(world: t.Sampler, template: str) -> t.Draw:
             t.type_text("Username, name or email address", usernames),
             t.choose("Select a role", role),
             t.click("Invite"),
-            t.leave("", "All of them are members."),
         ],
+        seen="All of them are members.",
     )
 
 
@@ -210,10 +211,11 @@ def topic_add(world: t.Sampler) -> t.Draw:
 def archive(world: t.Sampler) -> t.Draw:
     """Archive a project."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=_settings(world, row["project_id"], is_archived=1),
-        solution=[*open_project(row, "Settings"), t.click("Archive project"), t.leave("", "The project is archived.")],
+    return instruction(
+        {"project": row["name"]},
+        _settings(world, row["project_id"], is_archived=1),
+        way=[*open_project(row, "Settings"), t.click("Archive project")],
+        seen="The project is archived.",
     )
 
 
@@ -222,13 +224,9 @@ def project_delete(world: t.Sampler) -> t.Draw:
     """Delete a project, which has to be confirmed."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     rows = [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.state(STATE, expected=rows),
-        solution=[
-            *open_project(row, "Settings"),
-            t.type_text("Full path to confirm", row["full_path"]),
-            t.click("Delete project"),
-            t.leave("", "The project is deleted."),
-        ],
+    return instruction(
+        {"project": row["name"]},
+        t.state(STATE, expected=rows),
+        way=[*open_project(row, "Settings"), t.type_text("Full path to confirm", row["full_path"]), t.click("Delete project")],
+        seen="The project is deleted.",
     )

@@ -7,7 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
@@ -49,11 +49,12 @@ def branch_count(world: t.Sampler) -> t.Draw:
         HAVING found > 1 ORDER BY project_id"""
     )
     found = str(row["found"])
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.answer(fuzzy_match=found),
-        solution=[*open_project(row, "Branches"), t.leave(found, f"There are {found}.")],
-        wrong_answers=[str(row["found"] - 1)],
+    return question(
+        {"project": row["name"]},
+        found,
+        way=open_project(row, "Branches"),
+        seen=f"There are {found}.",
+        wrong=[str(row["found"] - 1)],
     )
 
 
@@ -63,11 +64,12 @@ def branch_head(world: t.Sampler) -> t.Draw:
     row = pick_branch(world, "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id"
                       " WHERE t.branch_id = s.trunk_id)")  # fmt: skip
     trunk = world.value("SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"])
-    return t.Draw(
-        slots={"branch": row["branch"], "project": row["name"]},
-        eval=t.answer(fuzzy_match=row["title"]),
-        solution=[*_open_branches(world, row), t.leave(row["title"], f"It is below {row['branch']}.")],
-        wrong_answers=[trunk],
+    return question(
+        {"branch": row["branch"], "project": row["name"]},
+        row["title"],
+        way=_open_branches(world, row),
+        seen=f"It is below {row['branch']}.",
+        wrong=[trunk],
     )
 
 
@@ -76,11 +78,8 @@ def license_name(world: t.Sampler) -> t.Draw:
     """Ask for the license."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id")
     other = world.value("SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"])
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.answer(fuzzy_match=row["license"]),
-        solution=[*open_project(row), t.leave(row["license"], "It stands above the files.")],
-        wrong_answers=[other],
+    return question(
+        {"project": row["name"]}, row["license"], way=open_project(row), seen="It stands above the files.", wrong=[other]
     )
 
 
@@ -130,16 +129,16 @@ def branch_new(world: t.Sampler) -> t.Draw:
     branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
     before = branches_of(world, row["project_id"])
     source = next(entry for entry in before if entry[0] == row["source"])
-    return t.Draw(
-        slots={"branch": branch, "project": row["name"], "source": row["source"]},
-        eval=t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
-        solution=[
+    return instruction(
+        {"branch": branch, "project": row["name"], "source": row["source"]},
+        t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
+        way=[
             *open_project(row, "Branches", "New branch"),
             t.type_text("Branch name", branch),
             t.choose("Create from", row["source"]),
             t.click("Create branch"),
-            t.leave("", "The branch is in the list."),
         ],
+        seen="The branch is in the list.",
     )
 
 
@@ -148,12 +147,9 @@ def branch_delete(world: t.Sampler) -> t.Draw:
     """Remove a branch."""
     row = pick_branch(world, MAY_WRITE)
     before = branches_of(world, row["project_id"])
-    return t.Draw(
-        slots={"branch": row["branch"], "project": row["name"]},
-        eval=t.state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
-        solution=[
-            *_open_branches(world, row),
-            t.click(f"Delete branch {row['branch']}"),
-            t.leave("", "The branch is gone."),
-        ],
+    return instruction(
+        {"branch": row["branch"], "project": row["name"]},
+        t.state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
+        way=[*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
+        seen="The branch is gone.",
     )

@@ -5,7 +5,7 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
@@ -32,11 +32,12 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
 def star_count(world: t.Sampler) -> t.Draw:
     """Ask for a number of stars."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id")
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=t.answer(fuzzy_match=str(row["stars"])),
-        solution=[*open_project(row), t.leave(str(row["stars"]), "The number is beside the button.")],
-        wrong_answers=[str(row["stars"] + 1)],
+    return question(
+        {"project": row["name"]},
+        str(row["stars"]),
+        way=open_project(row),
+        seen="The number is beside the button.",
+        wrong=[str(row["stars"] + 1)],
     )
 
 
@@ -91,17 +92,12 @@ def contributed_most_starred(world: t.Sampler) -> t.Draw:
     if len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"]:
         raise t.NothingToDraw("projects of mine with different numbers of stars")
     names = [row["name"] for row in rows]
-    return t.Draw(
-        slots={"count": count},
-        eval=t.answer(fuzzy_match=", ".join(names[:count])),
-        solution=[
-            t.click("Projects"),
-            t.click("Contributed"),
-            t.choose("Sort by", "Most stars"),
-            t.click("Apply"),
-            t.leave(", ".join(names[:count]), "They come first."),
-        ],
-        wrong_answers=[", ".join(names[1 : count + 1]), names[0]],
+    return question(
+        {"count": count},
+        ", ".join(names[:count]),
+        way=[t.click("Projects"), t.click("Contributed"), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen="They come first.",
+        wrong=[", ".join(names[1 : count + 1]), names[0]],
     )
 
 
@@ -117,10 +113,11 @@ def star_top(world: t.Sampler) -> t.Draw:
     if not missing:
         raise t.NothingToDraw("a star to give")
     steps = [step for row in missing for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
-    return t.Draw(
-        slots={"count": count},
-        eval=starred_with(world, [row["project_id"] for row in missing]),
-        solution=[*steps, t.leave("", f"The first {count} have my star.")],
+    return instruction(
+        {"count": count},
+        starred_with(world, [row["project_id"] for row in missing]),
+        way=steps,
+        seen=f"The first {count} have my star.",
     )
 
 
@@ -128,10 +125,11 @@ def star_top(world: t.Sampler) -> t.Draw:
 def star_one(world: t.Sampler) -> t.Draw:
     """Star a project."""
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id")
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=starred_with(world, [row["project_id"]]),
-        solution=[*open_project(row), t.click("Star"), t.leave("", "The button says Unstar now.")],
+    return instruction(
+        {"project": row["name"]},
+        starred_with(world, [row["project_id"]]),
+        way=[*open_project(row), t.click("Star")],
+        seen="The button says Unstar now.",
     )
 
 
@@ -176,15 +174,11 @@ def fork(world: t.Sampler) -> t.Draw:
     path, place = world.rng.choice([(me, "my own namespace"), *((g["path"], f"the group {g['name']}") for g in groups)])
     row = world.rng.choice(free_to_fork(world, path))
     last = world.value("SELECT max(project_id) FROM project")
-    return t.Draw(
-        slots={"project": row["name"], "place": place},
-        eval=t.state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
-        solution=[
-            *open_project(row, "Fork"),
-            t.choose("Project namespace", path),
-            t.click("Fork project"),
-            t.leave("", "The fork is there."),
-        ],
+    return instruction(
+        {"project": row["name"], "place": place},
+        t.state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
+        way=[*open_project(row, "Fork"), t.choose("Project namespace", path), t.click("Fork project")],
+        seen="The fork is there.",
     )
 
 
@@ -205,13 +199,9 @@ def fork_all(world: t.Sampler) -> t.Draw:
     rows = sorted(owners[username], key=lambda row: str(row["path"]))
     last = world.value("SELECT max(project_id) FROM project")
     steps = [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
-    return t.Draw(
-        slots={"person": rows[0]["namespace_name"], "username": username},
-        eval=t.state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
-        solution=[
-            t.click("Explore"),
-            t.search("Filter by name", username),
-            *steps,
-            t.leave("", f"All {len(rows)} are forked."),
-        ],
+    return instruction(
+        {"person": rows[0]["namespace_name"], "username": username},
+        t.state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
+        way=[t.click("Explore"), t.search("Filter by name", username), *steps],
+        seen=f"All {len(rows)} are forked.",
     )

@@ -6,7 +6,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, open_item
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 REASONS = {
@@ -80,14 +80,10 @@ def review_todo_count(world: t.Sampler) -> t.Draw:
     found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))
     if not found:
         raise t.NothingToDraw("a review to do")
-    return t.Draw(
-        slots={},
-        eval=t.answer(fuzzy_match=str(found)),
-        solution=[
-            t.click("To-Do List"),
-            t.choose("Reason", "Review requested"),
-            t.click("Apply"),
-            t.leave(str(found), f"The tab says {found}."),
-        ],
-        wrong_answers=[str(found + 1)],
+    return question(
+        {},
+        str(found),
+        way=[t.click("To-Do List"), t.choose("Reason", "Review requested"), t.click("Apply")],
+        seen=f"The tab says {found}.",
+        wrong=[str(found + 1)],
     )

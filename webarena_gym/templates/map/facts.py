@@ -9,6 +9,7 @@ from webarena_gym.sites.map.units import coordinates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("map")
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
@@ -17,11 +18,12 @@ TOWNS = PLACES + "SELECT * FROM towns ORDER BY town_id"
 
 def one_fact(row: t.Row, column: str, other: t.Row) -> t.Draw:
     """Return a question that one line of a place's page answers; another place's line is a wrong answer."""
-    return t.Draw(
-        slots={"place": row["name"]},
-        eval=t.answer(fuzzy_match=row[column]),
-        solution=[*open_place(row["name"]), t.leave(row[column], f"The page says {row[column]}.")],
-        wrong_answers=[other[column]],
+    return question(
+        {"place": row["name"]},
+        row[column],
+        way=open_place(row["name"]),
+        seen=f"The page says {row[column]}.",
+        wrong=[other[column]],
     )
 
 
@@ -56,11 +58,12 @@ def place_coordinates(world: t.Sampler) -> t.Draw:
     """Ask where a place is."""
     row, other = two_places(world)
     truth = coordinates(row["latitude"], row["longitude"])
-    return t.Draw(
-        slots={"place": row["name"]},
-        eval=t.answer(fuzzy_match=truth),
-        solution=[*open_place(row["name"]), t.leave(truth, f"The page says {truth}.")],
-        wrong_answers=[coordinates(other["latitude"], other["longitude"])],
+    return question(
+        {"place": row["name"]},
+        truth,
+        way=open_place(row["name"]),
+        seen=f"The page says {truth}.",
+        wrong=[coordinates(other["latitude"], other["longitude"])],
     )
 
 
@@ -98,11 +101,12 @@ def place_hours(world: t.Sampler) -> t.Draw:
     row = some_place(world, f"{column} LIKE '__:__-__:__'")
     others = [row[name] for name in DAYS if row[name] != row[column]]
     other = some_place(world, f"{column} LIKE '__:__-__:__' AND {column} != ?", row[column])[column]
-    return t.Draw(
-        slots={"place": row["name"], "day": DAYS[column]},
-        eval=t.answer(fuzzy_match=row[column]),
-        solution=[*open_place(row["name"]), t.leave(row[column], f"It is open {row[column]} {DAYS[column]}.")],
-        wrong_answers=[other, *others[:1]],
+    return question(
+        {"place": row["name"], "day": DAYS[column]},
+        row[column],
+        way=open_place(row["name"]),
+        seen=f"It is open {row[column]} {DAYS[column]}.",
+        wrong=[other, *others[:1]],
     )
 
 
@@ -112,11 +116,12 @@ def closing_time(world: t.Sampler) -> t.Draw:
     column = world.rng.choice(list(DAYS))
     row = some_place(world, f"{column} LIKE '__:__-__:__'")
     opens, _, closes = row[column].partition("-")
-    return t.Draw(
-        slots={"place": row["name"], "day": DAYS[column]},
-        eval=t.answer(fuzzy_match=closes),
-        solution=[*open_place(row["name"]), t.leave(closes, f"It is open {row[column]}.")],
-        wrong_answers=[opens],
+    return question(
+        {"place": row["name"], "day": DAYS[column]},
+        closes,
+        way=open_place(row["name"]),
+        seen=f"It is open {row[column]}.",
+        wrong=[opens],
     )
 
 
@@ -152,15 +157,12 @@ def larger_town(world: t.Sampler) -> t.Draw:
     kind = world.rng.choice(("city", "town", "village"))
     first, second = world.rng.sample([row for row in world.rows(TOWNS) if row["kind"] == kind], 2)
     larger, smaller = sorted((first, second), key=lambda row: -row["population"])
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=larger["name"]),
-        solution=[
-            *open_place(first["name"]),
-            *open_place(second["name"], f"{first['name']} has {first['population']:,}."),
-            t.leave(larger["name"], f"{second['name']} has {second['population']:,}."),
-        ],
-        wrong_answers=[smaller["name"]],
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        larger["name"],
+        way=[*open_place(first["name"]), *open_place(second["name"], f"{first['name']} has {first['population']:,}.")],
+        seen=f"{second['name']} has {second['population']:,}.",
+        wrong=[smaller["name"]],
     )
 
 
@@ -207,14 +209,12 @@ def count_in_town(world: t.Sampler) -> t.Draw:
         ORDER BY town, category"""
     )
     kinds = PLURALS[row["category"]]
-    return t.Draw(
-        slots={"kinds": kinds, "town": row["town"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[
-            t.search(SEARCH_BOX, f"{kinds} in {row['town']}"),
-            t.leave(str(row["found"]), "The list says how many there are."),
-        ],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"kinds": kinds, "town": row["town"]},
+        str(row["found"]),
+        way=[t.search(SEARCH_BOX, f"{kinds} in {row['town']}")],
+        seen="The list says how many there are.",
+        wrong=[str(row["found"] + 1)],
     )
 
 
@@ -228,11 +228,12 @@ def place_at_point(world: t.Sampler) -> t.Draw:
     first, second = by_distance(roads(world), everything, centre)[:2]
     if first.label != row["name"] or (second.metres or 0) < 1.5 * (first.metres or 0) + 10:
         raise t.NothingToDraw("a place that stands alone")
-    return t.Draw(
-        slots={"point": coordinates(*here)},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[t.search(SEARCH_BOX, coordinates(*here)), t.leave(row["name"], "It is the nearest place.")],
-        wrong_answers=[second.label],
+    return question(
+        {"point": coordinates(*here)},
+        row["name"],
+        way=[t.search(SEARCH_BOX, coordinates(*here))],
+        seen="It is the nearest place.",
+        wrong=[second.label],
     )
 
 
@@ -252,14 +253,12 @@ def street_at_point(world: t.Sampler) -> t.Draw:
     other = world.pick(
         PLACES + "SELECT * FROM streets WHERE town = ? AND name != ? ORDER BY street_id", row["town"], row["name"]
     )
-    return t.Draw(
-        slots={"point": coordinates(*here)},
-        eval=t.answer(fuzzy_match=f"{row['name']}, {row['town']}"),
-        solution=[
-            t.search(SEARCH_BOX, coordinates(*here)),
-            t.leave(f"{row['name']}, {row['town']}", "It is in the nearest address."),
-        ],
-        wrong_answers=[f"{other['name']}, {other['town']}"],
+    return question(
+        {"point": coordinates(*here)},
+        f"{row['name']}, {row['town']}",
+        way=[t.search(SEARCH_BOX, coordinates(*here))],
+        seen="It is in the nearest address.",
+        wrong=[f"{other['name']}, {other['town']}"],
     )
 
 

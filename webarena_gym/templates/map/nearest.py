@@ -22,7 +22,7 @@ from webarena_gym.templates.map.ways import (
     some_place,
     stated,
 )
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("map")
 KINDS = (
@@ -66,11 +66,12 @@ def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[
 def nearest_name(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind."""
     centre, kind, best, found = nearest_of_a_kind(world)
-    return t.Draw(
-        slots={"kind": kind, "place": centre["name"]},
-        eval=t.answer(fuzzy_match=best.row["name"]),
-        solution=[*open_nearby(centre, kind), t.leave(best.row["name"], "It comes first.")],
-        wrong_answers=[found[1].row["name"]],
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best.row["name"],
+        way=open_nearby(centre, kind),
+        seen="It comes first.",
+        wrong=[found[1].row["name"]],
     )
 
 
@@ -219,15 +220,15 @@ def all_within_drive(world: t.Sampler) -> t.Draw:
     if not limit:
         raise t.NothingToDraw("a distance between the near and the far")
     addresses = "; ".join(row["address"] for _, row in ways[:count])
-    return t.Draw(
-        slots={"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
-        eval=t.answer(fuzzy_match=addresses),
-        solution=[
+    return question(
+        {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
+        addresses,
+        way=[
             *open_routes(centre["name"], [row["name"] for _, row in ways[: count + 1]], CAR),
             t.search("Search the map", PLURALS[kind]),
-            t.leave(addresses, f"The next one is {distance(outer)} away."),
         ],
-        wrong_answers=["; ".join(row["address"] for _, row in ways[: count + 1])],
+        seen=f"The next one is {distance(outer)} away.",
+        wrong=["; ".join(row["address"] for _, row in ways[: count + 1])],
     )
 
 
@@ -296,15 +297,15 @@ def quickest_landmark(world: t.Sampler) -> t.Draw:
     if ways[1][0] <= 1.1 * ways[0][0] + 1:
         raise t.NothingToDraw("one that is clearly the quickest to reach")
     best = ways[0][1]
-    return t.Draw(
-        slots={"kind": kind, "place": centre["name"]},
-        eval=t.answer(fuzzy_match=best["name"]),
-        solution=[
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best["name"],
+        way=[
             t.search("Search the map", f"{PLURALS[kind]} near {centre['name']}"),
             *open_routes(centre["name"], [row["name"] for _, row in ways], CAR),
-            t.leave(best["name"], f"It takes {duration(ways[0][0])}."),
         ],
-        wrong_answers=[ways[1][1]["name"]],
+        seen=f"It takes {duration(ways[0][0])}.",
+        wrong=[ways[1][1]["name"]],
     )
 
 

@@ -23,7 +23,7 @@ from webarena_gym.templates.map.ways import (
     route,
     some_place,
 )
-from webarena_gym.templates.ways import on_page, turn_pages
+from webarena_gym.templates.ways import instruction, on_page, turn_pages
 
 TEMPLATES = t.Templates("map")
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
@@ -107,14 +107,11 @@ def way_back(world: t.Sampler) -> t.Draw:
 def walk_to_nearest(world: t.Sampler) -> t.Draw:
     """Show the walk to a place that must be found first."""
     centre, kind, best, _ = nearest_of_a_kind(world)
-    return t.Draw(
-        slots={"place": centre["name"], "kind": kind},
-        eval=shows_route(centre["name"], best.row["name"], FOOT),
-        solution=[
-            *open_nearby(centre, kind),
-            *open_route(centre["name"], best.row["name"], FOOT),
-            t.leave("", f"{best.row['name']} is the closest."),
-        ],
+    return instruction(
+        {"place": centre["name"], "kind": kind},
+        shows_route(centre["name"], best.row["name"], FOOT),
+        way=[*open_nearby(centre, kind), *open_route(centre["name"], best.row["name"], FOOT)],
+        seen=f"{best.row['name']} is the closest.",
     )
 
 

@@ -23,6 +23,7 @@ from webarena_gym.templates.map.ways import (
     stated,
     travel_by,
 )
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("map")
 YES_NO = ("No", "Yes")
@@ -227,17 +228,17 @@ def best_order(world: t.Sampler) -> t.Draw:
     if total(orders[1]) < MARGIN * total(orders[0]):
         raise t.NothingToDraw("an order that is clearly the best")
     written = [" > ".join(row["name"] for row in (first, *order)) for order in orders]
-    return t.Draw(
-        slots={"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
-        eval=t.answer(fuzzy_match=written[0]),
-        solution=[
+    return question(
+        {"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
+        written[0],
+        way=[
             *open_routes(first["name"], [row["name"] for row in stops], CAR),
             *change_route("From", stops[0]["name"]),
             *change_route("From", stops[1]["name"]),
             *change_route("To", stops[0]["name"]),
-            t.leave(written[0], f"That takes {duration(total(orders[0]))} of driving."),
         ],
-        wrong_answers=[written[1], written[-1]],
+        seen=f"That takes {duration(total(orders[0]))} of driving.",
+        wrong=[written[1], written[-1]],
     )
 
 
@@ -283,12 +284,10 @@ def longest_street(world: t.Sampler) -> t.Draw:
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
     if not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names):
         raise t.NothingToDraw("a way with one long street")
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=names[0]),
-        solution=[
-            *open_route(first["name"], second["name"], FOOT),
-            t.leave(names[0], f"{steps[0].text}: {steps[0].metres} m."),
-        ],
-        wrong_answers=[names[1]],
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        names[0],
+        way=open_route(first["name"], second["name"], FOOT),
+        seen=f"{steps[0].text}: {steps[0].metres} m.",
+        wrong=[names[1]],
     )

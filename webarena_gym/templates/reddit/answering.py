@@ -4,6 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("reddit")
 OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
@@ -58,16 +59,16 @@ def comment_in_forum(world: t.Sampler) -> t.Draw:
     )
     text = remark(world)
     slots = {"place": place, "forum": row["forum"], "text": text}
-    return t.Draw(
-        slots=slots,
-        eval=answered(world, row, None, text),
-        solution=[
+    return instruction(
+        slots,
+        answered(world, row, None, text),
+        way=[
             *open_forum(row["forum"], *orders),
             t.click(row["title"], "It stands first."),
             t.type_text("Comment", text),
             t.click("Post"),
-            t.leave("", "The comment is there."),
         ],
+        seen="The comment is there.",
     )
 
 
@@ -108,19 +109,19 @@ def open_and_subscribe(world: t.Sampler) -> t.Draw:
         ORDER BY submission_id"""
     )
     mine = [item[0] for item in world.rows(f"SELECT forum_id FROM subscription WHERE user_id = {ME}")]
-    return t.Draw(
-        slots={"forum": row["forum"]},
-        eval=t.all_of(
+    return instruction(
+        {"forum": row["forum"]},
+        t.all_of(
             t.at_url(thread_url(row)),
             t.state(
                 f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id",
                 expected=[[forum_id] for forum_id in sorted([*mine, row["forum_id"]])],
             ),
         ),
-        solution=[
+        way=[
             *open_best(row["forum"]),
             t.click(row["title"], f"{row['score']} points are the most."),
             t.click(f"Subscribe to {row['forum']}"),
-            t.leave("", "This is the thread."),
         ],
+        seen="This is the thread.",
     )

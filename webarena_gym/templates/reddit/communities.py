@@ -4,6 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("reddit")
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
@@ -34,23 +35,23 @@ def create_forum(world: t.Sampler) -> t.Draw:
     name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
     description = world.rng.choice(DESCRIPTIONS).format(word=subject)
     conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
-    return t.Draw(
-        slots={"name": name, "title": title, "description": description, "topics": comma_list(topics)},
-        eval=t.state(
+    return instruction(
+        {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
+        t.state(
             f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
             *(f"%{topic}%" for topic in topics),
             world.value("SELECT max(forum_id) FROM forum"),
             expected=[[name, title, description, 1]],
         ),
-        solution=[
+        way=[
             t.click("Create forum"),
             t.type_text("Name", name),
             t.type_text("Title", title),
             t.type_text("Description", description),
             t.type_text("Sidebar", "\n".join(topics)),
             t.click("Create forum"),
-            t.leave("", "The forum is there."),
         ],
+        seen="The forum is there.",
     )
 
 
@@ -62,14 +63,11 @@ def subscription(world: t.Sampler) -> t.Draw:
     )
     change = "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"
     changes = {"removed" if row["is_mine"] else "added": (row["forum_id"],)}
-    return t.Draw(
-        slots={"change": change, "forum": row["name"]},
-        eval=subscribed_to(world, **changes),
-        solution=[
-            *open_forum(row["name"]),
-            t.click(f"{change.replace(' me', '')} {row['name']}"),
-            t.leave("", "That is done."),
-        ],
+    return instruction(
+        {"change": change, "forum": row["name"]},
+        subscribed_to(world, **changes),
+        way=[*open_forum(row["name"]), t.click(f"{change.replace(' me', '')} {row['name']}")],
+        seen="That is done.",
     )
 
 
@@ -84,15 +82,11 @@ def subscribe_to_tag(world: t.Sampler) -> t.Draw:
     missing = [forum for forum in forums if forum["forum_id"] not in mine]
     if not missing:
         raise t.NothingToDraw(row["tag"])
-    return t.Draw(
-        slots={"tag": row["tag"]},
-        eval=subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
-        solution=[
-            t.click("Tags"),
-            t.click(row["tag"]),
-            *(t.click(f"Subscribe to {forum['name']}") for forum in missing),
-            t.leave("", f"These are all {len(forums)}."),
-        ],
+    return instruction(
+        {"tag": row["tag"]},
+        subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
+        way=[t.click("Tags"), t.click(row["tag"]), *(t.click(f"Subscribe to {forum['name']}") for forum in missing)],
+        seen=f"These are all {len(forums)}.",
     )
 
 
@@ -104,16 +98,11 @@ def edit_forum(world: t.Sampler) -> t.Draw:
     text = world.rng.choice(DESCRIPTIONS).format(word=word(world))
     query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
     old = dict(world.rows(query, row["forum_id"])[0])
-    return t.Draw(
-        slots={"part": part, "text": text},
-        eval=t.state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
-        solution=[
-            *open_forum(row["name"]),
-            t.click("Edit forum"),
-            t.type_text(part.capitalize(), text),
-            t.click("Save changes"),
-            t.leave("", "The forum has changed."),
-        ],
+    return instruction(
+        {"part": part, "text": text},
+        t.state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
+        way=[*open_forum(row["name"]), t.click("Edit forum"), t.type_text(part.capitalize(), text), t.click("Save changes")],
+        seen="The forum has changed.",
     )
 
 
@@ -125,16 +114,16 @@ def add_moderator(world: t.Sampler) -> t.Draw:
     present = [item[0] for item in world.rows(query, row["forum_id"])]
     users = world.rows("SELECT user_id, username FROM user WHERE user_id IN (SELECT user_id FROM submission) ORDER BY user_id")
     user = world.rng.choice([user for user in users if user["user_id"] not in present])
-    return t.Draw(
-        slots={"user": user["username"]},
-        eval=t.state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
-        solution=[
+    return instruction(
+        {"user": user["username"]},
+        t.state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
+        way=[
             *open_forum(row["name"]),
             t.click("Moderators"),
             t.type_text("Username", user["username"]),
             t.click("Add moderator"),
-            t.leave("", "There is one more moderator."),
         ],
+        seen="There is one more moderator.",
     )
 
 
@@ -158,8 +147,9 @@ def moderate(world: t.Sampler) -> t.Draw:
         list({**dict(post), column: value}.values()) if post["submission_id"] == row["submission_id"] else list(post)
         for post in world.rows(query, forum["forum_id"])
     ]
-    return t.Draw(
-        slots={"change": change, "title": row["title"]},
-        eval=t.all_of(t.state(query, forum["forum_id"], expected=expected)),
-        solution=[*open_post(row["title"]), t.click(label), t.leave("", "That is done.")],
+    return instruction(
+        {"change": change, "title": row["title"]},
+        t.all_of(t.state(query, forum["forum_id"], expected=expected)),
+        way=[*open_post(row["title"]), t.click(label)],
+        seen="That is done.",
     )

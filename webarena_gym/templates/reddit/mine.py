@@ -2,6 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("reddit")
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
@@ -28,16 +29,11 @@ def biography(world: t.Sampler) -> t.Draw:
     """Say something new about me."""
     text, name = world.rng.choice(BIOGRAPHIES).format(word=word(world)), my_name(world)
     old = dict(world.rows(USER, ME)[0])
-    return t.Draw(
-        slots={"text": text},
-        eval=t.state(USER, ME, expected=[list({**old, "biography": text}.values())]),
-        solution=[
-            t.click(name),
-            t.click("Edit biography"),
-            t.type_text("Biography", text),
-            t.click("Save"),
-            t.leave("", "The profile shows it."),
-        ],
+    return instruction(
+        {"text": text},
+        t.state(USER, ME, expected=[list({**old, "biography": text}.values())]),
+        way=[t.click(name), t.click("Edit biography"), t.type_text("Biography", text), t.click("Save")],
+        seen="The profile shows it.",
     )
 
 
@@ -59,16 +55,11 @@ def settings(world: t.Sampler) -> t.Draw:
             ),
         )
     )
-    return t.Draw(
-        slots={"wish": wish},
-        eval=t.state(USER, ME, expected=[list({**old, **change}.values())]),
-        solution=[
-            t.click(my_name(world)),
-            t.click("Account settings"),
-            step,
-            t.click("Save changes"),
-            t.leave("", "The settings are saved."),
-        ],
+    return instruction(
+        {"wish": wish},
+        t.state(USER, ME, expected=[list({**old, **change}.values())]),
+        way=[t.click(my_name(world)), t.click("Account settings"), step, t.click("Save changes")],
+        seen="The settings are saved.",
     )
 
 
@@ -79,19 +70,19 @@ def add_line(world: t.Sampler) -> t.Draw:
     row, line = world.rng.choice(posts), world.rng.choice(LINES).format(word=word(world))
     bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
     bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
-    return t.Draw(
-        slots={"title": row["title"], "line": line},
-        eval=t.state(
+    return instruction(
+        {"title": row["title"], "line": line},
+        t.state(
             f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id",
             expected=[list(item) for item in sorted(bodies.items())],
         ),
-        solution=[
+        way=[
             *open_post(row["title"]),
             t.click("Edit"),
             t.type_text("Body", f"{row['body']}\n{line}".strip(), "The old text stays."),
             t.click("Save"),
-            t.leave("", "The line is added."),
         ],
+        seen="The line is added.",
     )
 
 
@@ -106,15 +97,11 @@ def delete_comment(world: t.Sampler) -> t.Draw:
         PER_PAGE,
     )
     query = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
-        solution=[
-            *open_post(row["title"]),
-            *turn_thread(world, row, row["comment_id"]),
-            t.click("Delete comment"),
-            t.leave("", "The comment is gone."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
+        way=[*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
+        seen="The comment is gone.",
     )
 
 
@@ -123,10 +110,11 @@ def delete_post(world: t.Sampler) -> t.Draw:
     """Take back what I posted."""
     query = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
     row = world.pick(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        solution=[*open_post(row["title"]), t.click("Delete"), t.leave("", "The post is gone.")],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
+        way=[*open_post(row["title"]), t.click("Delete")],
+        seen="The post is gone.",
     )
 
 
@@ -136,10 +124,11 @@ def hide(world: t.Sampler) -> t.Draw:
     row = world.pick(POSTS + f"SELECT * FROM posts WHERE user_id != {ME} AND newest <= 10 ORDER BY submission_id")
     query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
     hidden = [item[0] for item in world.rows(query)]
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.state(query, expected=[[post] for post in sorted([*hidden, row["submission_id"]])]),
-        solution=[*open_post(row["title"]), t.click("Hide"), t.leave("", "It is hidden.")],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[[post] for post in sorted([*hidden, row["submission_id"]])]),
+        way=[*open_post(row["title"]), t.click("Hide")],
+        seen="It is hidden.",
     )
 
 
@@ -151,13 +140,9 @@ def unhide(world: t.Sampler) -> t.Draw:
         f"""SELECT s.* FROM submission s JOIN hidden_submission h USING (submission_id)
         WHERE h.user_id = {ME} AND s.state = 'visible' ORDER BY submission_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        solution=[
-            t.click(my_name(world)),
-            t.click("Hidden submissions"),
-            t.click(f"Unhide {row['title']}"),
-            t.leave("", "It is back."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
+        way=[t.click(my_name(world)), t.click("Hidden submissions"), t.click(f"Unhide {row['title']}")],
+        seen="It is back.",
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, POSTS, my_name, open_post, open_user, word
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("reddit")
 BLOCKED = f"SELECT blocked_id FROM user_block WHERE user_id = {ME} ORDER BY blocked_id"
@@ -36,15 +37,11 @@ def sent(world: t.Sampler, other_id: int, text: str) -> dict[str, Any]:
 def block(world: t.Sampler) -> t.Draw:
     """Block somebody by what they posted."""
     row = world.pick(POSTS + f"SELECT * FROM posts WHERE user_id != {ME} ORDER BY submission_id")
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=blocked(world, row["user_id"], is_added=True),
-        solution=[
-            *open_post(row["title"]),
-            t.click(row["author"]),
-            t.click(f"Block {row['author']}"),
-            t.leave("", f"{row['author']} is blocked."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        blocked(world, row["user_id"], is_added=True),
+        way=[*open_post(row["title"]), t.click(row["author"]), t.click(f"Block {row['author']}")],
+        seen=f"{row['author']} is blocked.",
     )
 
 
@@ -52,15 +49,11 @@ def block(world: t.Sampler) -> t.Draw:
 def unblock(world: t.Sampler) -> t.Draw:
     """Let somebody be seen again."""
     row = world.pick(f"SELECT u.* FROM user u JOIN user_block b ON b.blocked_id = u.user_id WHERE b.user_id = {ME} ORDER BY 1")
-    return t.Draw(
-        slots={"user": row["username"]},
-        eval=blocked(world, row["user_id"], is_added=False),
-        solution=[
-            t.click(my_name(world)),
-            t.click("Block list"),
-            t.click(f"Unblock {row['username']}"),
-            t.leave("", "They are off the list."),
-        ],
+    return instruction(
+        {"user": row["username"]},
+        blocked(world, row["user_id"], is_added=False),
+        way=[t.click(my_name(world)), t.click("Block list"), t.click(f"Unblock {row['username']}")],
+        seen="They are off the list.",
     )
 
 
@@ -71,16 +64,11 @@ def message(world: t.Sampler) -> t.Draw:
         f"SELECT * FROM user WHERE user_id != {ME} AND user_id IN (SELECT user_id FROM submission) ORDER BY user_id"
     )
     text = world.rng.choice(MESSAGES).format(word=word(world))
-    return t.Draw(
-        slots={"user": row["username"], "text": text},
-        eval=sent(world, row["user_id"], text),
-        solution=[
-            *open_user(row["username"]),
-            t.click("Send message"),
-            t.type_text("Message", text),
-            t.click("Send message"),
-            t.leave("", "The message is sent."),
-        ],
+    return instruction(
+        {"user": row["username"], "text": text},
+        sent(world, row["user_id"], text),
+        way=[*open_user(row["username"]), t.click("Send message"), t.type_text("Message", text), t.click("Send message")],
+        seen="The message is sent.",
     )
 
 
@@ -97,14 +85,14 @@ def answer_message(world: t.Sampler) -> t.Draw:
         WHERE {ME} IN (t.sender_id, t.receiver_id) AND m.sender_id != {ME} AND NOT m.is_read"""
     )
     text = world.rng.choice(MESSAGES).format(word=word(world))
-    return t.Draw(
-        slots={"text": text},
-        eval=sent(world, row["user_id"], text),
-        solution=[
+    return instruction(
+        {"text": text},
+        sent(world, row["user_id"], text),
+        way=[
             t.click(f"Messages ({unread})"),
             t.click(f"Conversation with {row['username']}"),
             t.type_text("Message", text),
             t.click("Reply"),
-            t.leave("", "The answer is sent."),
         ],
+        seen="The answer is sent.",
     )

@@ -3,7 +3,7 @@
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 TEMPLATES = t.Templates("reddit")
 WISHES = {
@@ -19,10 +19,11 @@ def forum_list(world: t.Sampler) -> t.Draw:
     """Open a forum's list in some order."""
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
     sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
-    return t.Draw(
-        slots={"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
-        eval=t.at_url(f"__REDDIT__/f/{forum}/{sort}?t={period}"),
-        solution=[*open_forum(forum, SORTS[sort], PERIODS[period]), t.leave("", "This is the list.")],
+    return instruction(
+        {"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
+        t.at_url(f"__REDDIT__/f/{forum}/{sort}?t={period}"),
+        way=open_forum(forum, SORTS[sort], PERIODS[period]),
+        seen="This is the list.",
     )
 
 
@@ -35,10 +36,11 @@ def newest_of_user(world: t.Sampler) -> t.Draw:
         (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
         ORDER BY submission_id"""
     )
-    return t.Draw(
-        slots={"user": row["author"]},
-        eval=t.at_url(thread_url(row)),
-        solution=[*open_user(row["author"]), t.click(row["title"], "It stands first."), t.leave("", "This is the thread.")],
+    return instruction(
+        {"user": row["author"]},
+        t.at_url(thread_url(row)),
+        way=[*open_user(row["author"]), t.click(row["title"], "It stands first.")],
+        seen="This is the thread.",
     )
 
 
@@ -53,15 +55,15 @@ def extreme_post(world: t.Sampler) -> t.Draw:
         ORDER BY submission_id""",
         is_best,
     )
-    return t.Draw(
-        slots={"place": "most" if is_best else "fewest", "forum": row["forum"]},
-        eval=t.at_url(thread_url(row)),
-        solution=[
+    return instruction(
+        {"place": "most" if is_best else "fewest", "forum": row["forum"]},
+        t.at_url(thread_url(row)),
+        way=[
             *open_best(row["forum"]),
             *turn_pages(world, row["best"] - 1, PER_PAGE, "The list goes on."),
             t.click(row["title"], f"{row['score']} points."),
-            t.leave("", "This is the post."),
         ],
+        seen="This is the post.",
     )
 
 
@@ -77,8 +79,6 @@ def own_page(world: t.Sampler) -> t.Draw:
             ("profile", f"user/{name}", ()),
         )
     )
-    return t.Draw(
-        slots={"place": place},
-        eval=t.at_url(f"__REDDIT__/{path}"),
-        solution=[t.click(name), *map(t.click, steps), t.leave("", "Here it is.")],
+    return instruction(
+        {"place": place}, t.at_url(f"__REDDIT__/{path}"), way=[t.click(name), *map(t.click, steps)], seen="Here it is."
     )

@@ -8,6 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import POSTS, open_forum, open_post, word
 from webarena_gym.templates.reddit.subjects import DISCUSSIONS, FIELDS, ISSUES, MONTHS, PRODUCTS, QUESTIONS, REMARKS, TOPICS
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("reddit")
 
@@ -225,17 +226,17 @@ def share_link(world: t.Sampler) -> t.Draw:
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
     name = word(world)
     url, title = f"https://{name.lower()}.example/news/{world.rng.randint(100, 999)}", f"A good read about {name}"
-    return t.Draw(
-        slots={"url": url, "forum": forum, "title": title},
-        eval=posted(world, [forum], title, url=url),
-        solution=[
+    return instruction(
+        {"url": url, "forum": forum, "title": title},
+        posted(world, [forum], title, url=url),
+        way=[
             *open_forum(forum),
             t.click("Submit"),
             t.type_text("URL", url),
             t.type_text("Title", title),
             t.click("Create submission"),
-            t.leave("", "The link is shared."),
         ],
+        seen="The link is shared.",
     )
 
 
@@ -246,16 +247,16 @@ def share_again(world: t.Sampler) -> t.Draw:
     """Post a link once more, elsewhere."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE url IS NOT NULL ORDER BY submission_id")
     forum = world.pick("SELECT name FROM forum WHERE forum_id != ? ORDER BY name", row["forum_id"])["name"]
-    return t.Draw(
-        slots={"title": row["title"], "forum": forum},
-        eval=posted(world, [forum], row["title"], url=row["url"]),
-        solution=[
+    return instruction(
+        {"title": row["title"], "forum": forum},
+        posted(world, [forum], row["title"], url=row["url"]),
+        way=[
             *open_post(row["title"]),
             t.click("Submit", f"The link is {row['url']}."),
             t.type_text("URL", row["url"]),
             t.type_text("Title", row["title"]),
             t.choose("Forum", forum),
             t.click("Create submission"),
-            t.leave("", f"The link is in {forum}."),
         ],
+        seen=f"The link is in {forum}.",
     )

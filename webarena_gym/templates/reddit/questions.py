@@ -4,7 +4,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("reddit")
 TEN = 10
@@ -64,15 +64,12 @@ def mention(world: t.Sampler) -> t.Draw:
     if not found:
         raise t.NothingToDraw(forum["name"])
     row, name = world.rng.choice(found)
-    return t.Draw(
-        slots={"forum": forum["name"], "name": name},
-        eval=t.answer(fuzzy_match=row["author"]),
-        solution=[
-            *open_best(forum["name"]),
-            *_reading(rows, rows.index(row)),
-            t.leave(row["author"], f"{row['author']} mentions {name}."),
-        ],
-        wrong_answers=[next(other["author"] for other in rows if other["author"] != row["author"])],
+    return question(
+        {"forum": forum["name"], "name": name},
+        row["author"],
+        way=[*open_best(forum["name"]), *_reading(rows, rows.index(row))],
+        seen=f"{row['author']} mentions {name}.",
+        wrong=[next(other["author"] for other in rows if other["author"] != row["author"])],
     )
 
 
@@ -125,11 +122,12 @@ def poster(world: t.Sampler) -> t.Draw:
     """Ask for the author of a post."""
     row = world.pick(POSTS + "SELECT * FROM posts ORDER BY submission_id")
     other = world.pick(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", row["author"])
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.answer(fuzzy_match=row["author"]),
-        solution=[*open_post(row["title"]), t.leave(row["author"], f"It is by {row['author']}.")],
-        wrong_answers=[other["author"]],
+    return question(
+        {"title": row["title"]},
+        row["author"],
+        way=open_post(row["title"]),
+        seen=f"It is by {row['author']}.",
+        wrong=[other["author"]],
     )
 
 
@@ -137,11 +135,12 @@ def poster(world: t.Sampler) -> t.Draw:
 def points(world: t.Sampler) -> t.Draw:
     """Ask for the score of one of the best posts."""
     row = world.pick(POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id")
-    return t.Draw(
-        slots={"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
-        eval=t.answer(fuzzy_match=str(row["score"])),
-        solution=[*open_best(row["forum"]), t.leave(str(row["score"]), f"Number {row['best']} has {row['score']} points.")],
-        wrong_answers=[str(row["score"] + 1)],
+    return question(
+        {"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
+        str(row["score"]),
+        way=open_best(row["forum"]),
+        seen=f"Number {row['best']} has {row['score']} points.",
+        wrong=[str(row["score"] + 1)],
     )
 
 
@@ -159,14 +158,12 @@ def most_commented(world: t.Sampler) -> t.Draw:
         row["forum_id"],
         row["submission_id"],
     )
-    return t.Draw(
-        slots={"forum": row["forum"]},
-        eval=t.answer(fuzzy_match=row["title"]),
-        solution=[
-            *open_forum(row["forum"], "Most commented", "All time"),
-            t.leave(row["title"], f"It has {row['comments']} comments."),
-        ],
-        wrong_answers=[other["title"]],
+    return question(
+        {"forum": row["forum"]},
+        row["title"],
+        way=open_forum(row["forum"], "Most commented", "All time"),
+        seen=f"It has {row['comments']} comments.",
+        wrong=[other["title"]],
     )
 
 
@@ -177,11 +174,12 @@ def submission_count(world: t.Sampler) -> t.Draw:
         """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
         WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id"""
     )
-    return t.Draw(
-        slots={"user": row["username"]},
-        eval=t.answer(fuzzy_match=str(row["posts"])),
-        solution=[*open_user(row["username"]), t.leave(str(row["posts"]), f"The profile counts {row['posts']} submissions.")],
-        wrong_answers=[str(row["posts"] + 1)],
+    return question(
+        {"user": row["username"]},
+        str(row["posts"]),
+        way=open_user(row["username"]),
+        seen=f"The profile counts {row['posts']} submissions.",
+        wrong=[str(row["posts"] + 1)],
     )
 
 
@@ -199,16 +197,16 @@ def favourite_forum(world: t.Sampler) -> t.Draw:
     )
     if len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"]:
         raise t.NothingToDraw(user["username"])
-    return t.Draw(
-        slots={"user": user["username"]},
-        eval=t.answer(fuzzy_match=rows[0]["name"]),
-        solution=[
+    return question(
+        {"user": user["username"]},
+        rows[0]["name"],
+        way=[
             *open_user(user["username"]),
             t.click(f"Submissions ({user['posts']})"),
             *turn_pages(world, user["posts"] - 1, PER_PAGE, "I count by forum."),
-            t.leave(rows[0]["name"], f"{rows[0]['posts']} of {user['posts']} are in {rows[0]['name']}."),
         ],
-        wrong_answers=[rows[1]["name"]],
+        seen=f"{rows[0]['posts']} of {user['posts']} are in {rows[0]['name']}.",
+        wrong=[rows[1]["name"]],
     )
 
 
@@ -232,15 +230,12 @@ def largest_of_tag(world: t.Sampler) -> t.Draw:
     )
     if rows[0]["subscribers"] == rows[1]["subscribers"]:
         raise t.NothingToDraw(tag)
-    return t.Draw(
-        slots={"tag": tag},
-        eval=t.answer(fuzzy_match=rows[0]["name"]),
-        solution=[
-            t.click("Tags"),
-            t.click(tag),
-            t.leave(rows[0]["name"], f"{rows[0]['name']} has {rows[0]['subscribers']} subscribers."),
-        ],
-        wrong_answers=[rows[1]["name"]],
+    return question(
+        {"tag": tag},
+        rows[0]["name"],
+        way=[t.click("Tags"), t.click(tag)],
+        seen=f"{rows[0]['name']} has {rows[0]['subscribers']} subscribers.",
+        wrong=[rows[1]["name"]],
     )
 
 
@@ -260,11 +255,12 @@ def moderators(world: t.Sampler) -> t.Draw:
         "SELECT username FROM user WHERE user_id NOT IN (SELECT user_id FROM moderator WHERE forum_id = ?) ORDER BY user_id",
         forum["forum_id"],
     )
-    return t.Draw(
-        slots={"forum": forum["name"]},
-        eval=t.answer(fuzzy_match=", ".join(names)),
-        solution=[*open_forum(forum["name"]), t.leave(", ".join(names), "They are named beside the posts.")],
-        wrong_answers=[names[0], ", ".join([*names, other["username"]])],
+    return question(
+        {"forum": forum["name"]},
+        ", ".join(names),
+        way=open_forum(forum["name"]),
+        seen="They are named beside the posts.",
+        wrong=[names[0], ", ".join([*names, other["username"]])],
     )
 
 
@@ -280,13 +276,10 @@ def best_comment(world: t.Sampler) -> t.Draw:
     others = [other["username"] for other in rows if other["username"] != rows[0]["username"]]
     if rows[0]["score"] == rows[1]["score"] or not others:
         raise t.NothingToDraw(row["title"])
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.answer(fuzzy_match=rows[0]["username"]),
-        solution=[
-            *open_post(row["title"]),
-            *turn_thread(world, row),
-            t.leave(rows[0]["username"], f"It has {rows[0]['score']} points."),
-        ],
-        wrong_answers=others[:1],
+    return question(
+        {"title": row["title"]},
+        rows[0]["username"],
+        way=[*open_post(row["title"]), *turn_thread(world, row)],
+        seen=f"It has {rows[0]['score']} points.",
+        wrong=others[:1],
     )

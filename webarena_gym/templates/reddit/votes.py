@@ -5,7 +5,7 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 TEMPLATES = t.Templates("reddit")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
@@ -36,14 +36,11 @@ def vote_newest(world: t.Sampler) -> t.Draw:
     """Vote on the latest post of a forum."""
     choice = world.rng.choice(list(CHOICES))
     row = world.pick(POSTS + f"SELECT * FROM posts WHERE newest = 1 AND {UNVOTED} ORDER BY submission_id")
-    return t.Draw(
-        slots={"choice": CHOICES[choice], "forum": row["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice}),
-        solution=[
-            *open_forum(row["forum"], "New"),
-            t.click(f"{CHOICES[choice]} {row['title']}", "It stands first."),
-            t.leave("", "The vote is counted."),
-        ],
+    return instruction(
+        {"choice": CHOICES[choice], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_forum(row["forum"], "New"), t.click(f"{CHOICES[choice]} {row['title']}", "It stands first.")],
+        seen="The vote is counted.",
     )
 
 
@@ -57,14 +54,11 @@ def vote_best(world: t.Sampler) -> t.Draw:
         AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
         ORDER BY submission_id"""
     )
-    return t.Draw(
-        slots={"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice}),
-        solution=[
-            *open_best(row["forum"]),
-            t.click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}."),
-            t.leave("", "The vote is counted."),
-        ],
+    return instruction(
+        {"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_best(row["forum"]), t.click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}.")],
+        seen="The vote is counted.",
     )
 
 
@@ -85,15 +79,11 @@ def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
     rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
     if len(rows) < 2:
         raise t.NothingToDraw(picked["author"])
-    return t.Draw(
-        slots={"author": picked["author"], "forum": picked["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice for row in rows}),
-        solution=[
-            *open_user(picked["author"]),
-            t.click(f"Submissions ({len(written)})"),
-            *_votes(world, rows, CHOICES[choice]),
-            t.leave("", f"These are all {len(rows)}."),
-        ],
+    return instruction(
+        {"author": picked["author"], "forum": picked["forum"]},
+        votes_are(world, {row["submission_id"]: choice for row in rows}),
+        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *_votes(world, rows, CHOICES[choice])],
+        seen=f"These are all {len(rows)}.",
     )
 
 
@@ -128,12 +118,9 @@ def retract(world: t.Sampler) -> t.Draw:
         + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
         WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=votes_are(world, {row["submission_id"]: 0}),
-        solution=[
-            *open_post(row["title"]),
-            t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}"),
-            t.leave("", "The vote is gone."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        votes_are(world, {row["submission_id"]: 0}),
+        way=[*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
+        seen="The vote is gone.",
     )

@@ -5,7 +5,7 @@ from typing import Any
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping.goods import two_of_a_category
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping")
 
@@ -69,10 +69,11 @@ def wish_list_add(world: t.Sampler) -> t.Draw:
     present = wishes(world)
     rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
     row = world.rng.choice([row for row in rows if row["sku"] not in present])
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=wish_list_holds({**present, row["sku"]: 1}),
-        solution=[*open_product(row["name"]), t.click("Add to Wish List"), t.leave("", "It is on the wish list.")],
+    return instruction(
+        {"product": row["name"]},
+        wish_list_holds({**present, row["sku"]: 1}),
+        way=[*open_product(row["name"]), t.click("Add to Wish List")],
+        seen="It is on the wish list.",
     )
 
 
@@ -83,15 +84,11 @@ def wish_list_only(world: t.Sampler) -> t.Draw:
     rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
     row = world.rng.choice([row for row in rows if row["sku"] not in present])
     removals = [t.click("Remove", f"{count} to take off.") for count in range(len(present), 0, -1)]
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=wish_list_holds({row["sku"]: 1}),
-        solution=[
-            *open_product(row["name"]),
-            t.click("Add to Wish List"),
-            *removals,
-            t.leave("", f"Only the {row['name']} is left."),
-        ],
+    return instruction(
+        {"product": row["name"]},
+        wish_list_holds({row["sku"]: 1}),
+        way=[*open_product(row["name"]), t.click("Add to Wish List"), *removals],
+        seen=f"Only the {row['name']} is left.",
     )
 
 
@@ -99,16 +96,11 @@ def wish_list_only(world: t.Sampler) -> t.Draw:
 def compare_two(world: t.Sampler) -> t.Draw:
     """Put two products side by side."""
     first, second = two_of_a_category(world)
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.state(COMPARED, expected=sorted([row["sku"]] for row in (first, second))),
-        solution=[
-            *open_product(first["name"]),
-            t.click("Add to Compare"),
-            *open_product(second["name"]),
-            t.click("Add to Compare"),
-            t.leave("", "They stand side by side."),
-        ],
+    return instruction(
+        {"first": first["name"], "second": second["name"]},
+        t.state(COMPARED, expected=sorted([row["sku"]] for row in (first, second))),
+        way=[*open_product(first["name"]), t.click("Add to Compare"), *open_product(second["name"]), t.click("Add to Compare")],
+        seen="They stand side by side.",
     )
 
 
@@ -118,15 +110,15 @@ def newsletter_switch(world: t.Sampler) -> t.Draw:
     subscribed = f"SELECT email FROM newsletter_subscriber WHERE customer_id = {ME} AND status = 'Subscribed'"
     email = world.value(f"SELECT email FROM customer WHERE customer_id = {ME}")
     is_on = bool(world.rows(subscribed))
-    return t.Draw(
-        slots={"action": "unsubscribe me from" if is_on else "subscribe me to"},
-        eval=t.state(subscribed, expected=[] if is_on else [[email]]),
-        solution=[
+    return instruction(
+        {"action": "unsubscribe me from" if is_on else "subscribe me to"},
+        t.state(subscribed, expected=[] if is_on else [[email]]),
+        way=[
             *open_account("Newsletter Subscriptions"),
             t.click("General Subscription", "The box is ticked." if is_on else "The box is not ticked."),
             t.click("Save"),
-            t.leave("", "The subscription is saved."),
         ],
+        seen="The subscription is saved.",
     )
 
 
@@ -137,18 +129,15 @@ def newsletter_subscribe(world: t.Sampler) -> t.Draw:
     email = f"{row['firstname']}.{row['lastname']}@example.net".lower()
     subscribed = "SELECT count(*) FROM newsletter_subscriber WHERE status = 'Subscribed'"
     total = world.value(subscribed)
-    return t.Draw(
-        slots={"email": email},
-        eval=t.state(
+    return instruction(
+        {"email": email},
+        t.state(
             f"SELECT status, ({subscribed}) FROM newsletter_subscriber WHERE email = ?",
             email,
             expected=[["Subscribed", total + 1]],
         ),
-        solution=[
-            t.type_text("Email for our newsletter", email),
-            t.click("Subscribe"),
-            t.leave("", "The shop thanks for the subscription."),
-        ],
+        way=[t.type_text("Email for our newsletter", email), t.click("Subscribe")],
+        seen="The shop thanks for the subscription.",
     )
 
 
@@ -159,18 +148,14 @@ def rename(world: t.Sampler) -> t.Draw:
     part = world.rng.choice(("firstname", "lastname"))
     name = world.pick(f"SELECT DISTINCT {part} AS name FROM customer WHERE {part} != ? ORDER BY 1", me[part])["name"]
     label = {"firstname": "First Name", "lastname": "Last Name"}[part]
-    return t.Draw(
-        slots={"part": label.lower(), "name": name},
-        eval=t.state(
+    return instruction(
+        {"part": label.lower(), "name": name},
+        t.state(
             f"SELECT firstname, lastname, email FROM customer WHERE customer_id = {ME}",
             expected=[list({**dict(me), part: name}.values())],
         ),
-        solution=[
-            *open_account("Account Information"),
-            t.type_text(label, name),
-            t.click("Save"),
-            t.leave("", "The account page shows the new name."),
-        ],
+        way=[*open_account("Account Information"), t.type_text(label, name), t.click("Save")],
+        seen="The account page shows the new name.",
     )
 
 
@@ -182,16 +167,16 @@ def address_change(world: t.Sampler) -> t.Draw:
     part, label = world.rng.choice((("street", "Street Address"), ("telephone", "Phone Number")))
     value = world.pick(f"SELECT {part} AS value FROM customer_address WHERE customer_id != {ME} ORDER BY address_id")["value"]
     addresses[place][part] = value
-    return t.Draw(
-        slots={"part": label.lower(), "value": value},
-        eval=book_holds(addresses),
-        solution=[
+    return instruction(
+        {"part": label.lower(), "value": value},
+        book_holds(addresses),
+        way=[
             *open_account("Address Book"),
             t.click(nth("Edit", place), "This is the default address."),
             t.type_text(label, value),
             t.click("Save Address"),
-            t.leave("", "The address is saved."),
         ],
+        seen="The address is saved.",
     )
 
 
@@ -213,15 +198,15 @@ def address_add(world: t.Sampler) -> t.Draw:
     values = {name: other[name] for name in typed.values()}
     me = dict(world.rows(f"SELECT firstname, lastname FROM customer WHERE customer_id = {ME}")[0])
     added = {**me, "company": "", "country": other["country"], "is_default_billing": 0, "is_default_shipping": 0, **values}
-    return t.Draw(
-        slots=values,
-        eval=book_holds([*addresses, added]),
-        solution=[
+    return instruction(
+        values,
+        book_holds([*addresses, added]),
+        way=[
             *open_account("Address Book", "Add New Address"),
             *(t.type_text(label, values[name]) for label, name in typed.items()),
             t.click("Save Address"),
-            t.leave("", "The address is in the book."),
         ],
+        seen="The address is in the book.",
     )
 
 
@@ -231,19 +216,15 @@ def contact_message(world: t.Sampler) -> t.Draw:
     number = world.pick(f"SELECT increment_id FROM sales_order WHERE customer_id = {ME} ORDER BY order_id")["increment_id"]
     message = world.rng.choice(MESSAGES).format(number)
     me = world.rows(f"SELECT firstname || ' ' || lastname AS name, email FROM customer WHERE customer_id = {ME}")[0]
-    return t.Draw(
-        slots={"message": message},
-        eval=t.state(
+    return instruction(
+        {"message": message},
+        t.state(
             "SELECT name, email, comment FROM contact_message ORDER BY message_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM contact_message"),
             expected=[[me["name"], me["email"], message]],
         ),
-        solution=[
-            t.click("Contact Us"),
-            t.type_text("What's on your mind?", message),
-            t.click("Submit"),
-            t.leave("", "The message was sent."),
-        ],
+        way=[t.click("Contact Us"), t.type_text("What's on your mind?", message), t.click("Submit")],
+        seen="The message was sent.",
     )
 
 
@@ -254,19 +235,19 @@ def review_write(world: t.Sampler) -> t.Draw:
     number = world.rng.randint(1, 5)
     nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
     stars, (summary, text) = f"{number} star{'s' if number > 1 else ''}", OPINIONS[number]
-    return t.Draw(
-        slots={"product": row["name"], "stars": stars, "summary": summary, "text": text},
-        eval=t.state(
+    return instruction(
+        {"product": row["name"], "stars": stars, "summary": summary, "text": text},
+        t.state(
             "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM review"),
             expected=[[row["product_id"], ME, nickname, summary, text, number]],
         ),
-        solution=[
+        way=[
             *open_reviews(row),
             t.click(stars),
             t.type_text("Summary", summary),
             t.type_text("Review", text),
             t.click("Submit Review"),
-            t.leave("", "The review waits for approval."),
         ],
+        seen="The review waits for approval.",
     )

@@ -20,7 +20,7 @@ from webarena_gym.templates.shopping.routes import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.shelves import ONE_PAGE
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import instruction, nth, on_page, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 
@@ -54,10 +54,8 @@ def plain_product(world: t.Sampler) -> t.Row:
 def cart_add(world: t.Sampler) -> t.Draw:
     """Add a product that has no options to the cart."""
     row = plain_product(world)
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=cart_holds((row["sku"], {}, 1)),
-        solution=[*buy(row["name"]), t.leave("", "It is in the cart.")],
+    return instruction(
+        {"product": row["name"]}, cart_holds((row["sku"], {}, 1)), way=buy(row["name"]), seen="It is in the cart."
     )
 
 
@@ -66,15 +64,11 @@ def cart_add_several(world: t.Sampler) -> t.Draw:
     """Add several pieces of a product to the cart."""
     row = world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain AND quantity > 5 ORDER BY product_id")
     quantity = world.rng.randint(2, 5)
-    return t.Draw(
-        slots={"quantity": quantity, "product": row["name"]},
-        eval=cart_holds((row["sku"], {}, quantity)),
-        solution=[
-            *open_product(row["name"]),
-            t.type_text("Qty", str(quantity)),
-            t.click("Add to Cart"),
-            t.leave("", f"There are {quantity} in the cart."),
-        ],
+    return instruction(
+        {"quantity": quantity, "product": row["name"]},
+        cart_holds((row["sku"], {}, quantity)),
+        way=[*open_product(row["name"]), t.type_text("Qty", str(quantity)), t.click("Add to Cart")],
+        seen=f"There are {quantity} in the cart.",
     )
 
 
@@ -93,10 +87,11 @@ def cart_add_option(world: t.Sampler) -> t.Draw:
         chosen[option["title"]] = value["label"]
         extra = f" +{money(value['price_delta_cents'])}" if value["price_delta_cents"] else ""
         steps.append(t.choose(option["title"], value["label"] + extra))
-    return t.Draw(
-        slots={"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
-        eval=cart_holds((row["sku"], chosen, 1)),
-        solution=[*open_product(row["name"]), *steps, t.click("Add to Cart"), t.leave("", "It is in the cart.")],
+    return instruction(
+        {"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
+        cart_holds((row["sku"], chosen, 1)),
+        way=[*open_product(row["name"]), *steps, t.click("Add to Cart")],
+        seen="It is in the cart.",
     )
 
 
@@ -106,10 +101,11 @@ def cart_add_two(world: t.Sampler) -> t.Draw:
     first, second = plain_product(world), plain_product(world)
     if first["sku"] == second["sku"]:
         raise t.NothingToDraw("two different products")
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=cart_holds((first["sku"], {}, 1), (second["sku"], {}, 1)),
-        solution=[*buy(first["name"]), *buy(second["name"]), t.leave("", "Both are in the cart.")],
+    return instruction(
+        {"first": first["name"], "second": second["name"]},
+        cart_holds((first["sku"], {}, 1), (second["sku"], {}, 1)),
+        way=[*buy(first["name"]), *buy(second["name"])],
+        seen="Both are in the cart.",
     )
 
 
@@ -117,10 +113,11 @@ def cart_add_two(world: t.Sampler) -> t.Draw:
 def cart_show(world: t.Sampler) -> t.Draw:
     """Add a product and end at the cart."""
     row = plain_product(world)
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
-        solution=[*buy(row["name"]), t.click("My Cart"), t.leave("", "The cart shows it.")],
+    return instruction(
+        {"product": row["name"]},
+        t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
+        way=[*buy(row["name"]), t.click("My Cart")],
+        seen="The cart shows it.",
     )
 
 
@@ -138,17 +135,17 @@ def cart_add_affordable(world: t.Sampler) -> t.Draw:
         WHERE is_plain AND is_salable AND before < cents AND budget < after AND place < ? ORDER BY product_id""",
         ONE_PAGE,
     )
-    return t.Draw(
-        slots={"budget": money(row["budget"]), "category": row["category"]},
-        eval=cart_holds((row["sku"], {}, 1)),
-        solution=[
+    return instruction(
+        {"budget": money(row["budget"]), "category": row["category"]},
+        cart_holds((row["sku"], {}, 1)),
+        way=[
             *open_category(row),
             *sort_by_price(),
             *turn_pages(world, row["place"] - 1, ONE_PAGE, f"All on this page cost less than {money(row['budget'])}."),
             t.click(row["name"], f"It costs {money(row['cents'])}, the next one {money(row['after'])}."),
             t.click("Add to Cart"),
-            t.leave("", "It is in the cart."),
         ],
+        seen="It is in the cart.",
     )
 
 
@@ -173,16 +170,11 @@ def coupon_apply(world: t.Sampler) -> t.Draw:
         WHERE is_active AND coupon_code != '' AND from_date <= date(value) AND coalesce(to_date, date(value)) >= date(value)
         ORDER BY rule_id"""
     )["coupon_code"]
-    return t.Draw(
-        slots={"product": row["name"], "code": code},
-        eval=cart_holds((row["sku"], {}, 1), coupon=code),
-        solution=[
-            *buy(row["name"]),
-            t.click("My Cart"),
-            t.type_text("Discount Code", code),
-            t.click("Apply Discount"),
-            t.leave("", f"The shop took the coupon {code}."),
-        ],
+    return instruction(
+        {"product": row["name"], "code": code},
+        cart_holds((row["sku"], {}, 1), coupon=code),
+        way=[*buy(row["name"]), t.click("My Cart"), t.type_text("Discount Code", code), t.click("Apply Discount")],
+        seen=f"The shop took the coupon {code}.",
     )
 
 
@@ -195,14 +187,14 @@ def reorder(world: t.Sampler) -> t.Draw:
         GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id"""
     )
     items = world.rows("SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
-        solution=[
+    return instruction(
+        {"number": row["increment_id"]},
+        cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
+        way=[
             *open_orders(world, row),
             t.click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
-            t.leave("", "The cart holds the same again."),
         ],
+        seen="The cart holds the same again.",
     )
 
 
@@ -220,14 +212,14 @@ def checkout(world: t.Sampler) -> t.Draw:
     address = world.pick(f"SELECT * FROM customer_address WHERE customer_id = {ME} ORDER BY address_id")
     number = world.value("SELECT max(increment_id) FROM sales_order")
     shown = "{lastname}, {street}, {city}".format(**address)
-    return t.Draw(
-        slots={"product": row["name"], "street": address["street"], "method": method, "payment": payment},
-        eval=t.state(
+    return instruction(
+        {"product": row["name"], "street": address["street"], "method": method, "payment": payment},
+        t.state(
             NEW_ORDERS,
             number,
             expected=[[ME, "pending", None, cents, payment, address["street"], row["sku"], "{}", 1]],
         ),
-        solution=[
+        way=[
             *buy(row["name"]),
             t.click("My Cart"),
             t.click("Proceed to Checkout"),
@@ -236,6 +228,6 @@ def checkout(world: t.Sampler) -> t.Draw:
             t.click("Next"),
             *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
             t.click("Place Order"),
-            t.leave("", "The shop thanks for the purchase."),
         ],
+        seen="The shop thanks for the purchase.",
     )

@@ -6,6 +6,7 @@ from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping")
 YES_NO = ("No", "Yes")
@@ -17,11 +18,12 @@ def product_price(world: t.Sampler) -> t.Draw:
     row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods ORDER BY product_id")
     price = money(row["cents"])
     other = row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=price),
-        solution=[t.search(SEARCH_BOX, row["name"]), t.leave(price, f"It costs {price}.")],
-        wrong_answers=[money(other)],
+    return question(
+        {"product": row["name"]},
+        price,
+        way=[t.search(SEARCH_BOX, row["name"])],
+        seen=f"It costs {price}.",
+        wrong=[money(other)],
     )
 
 
@@ -29,11 +31,12 @@ def product_price(world: t.Sampler) -> t.Draw:
 def product_sku(world: t.Sampler) -> t.Draw:
     """Ask for an article number."""
     row, other = world.rng.sample(world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id"), 2)
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=row["sku"]),
-        solution=[*open_product(row["name"]), t.leave(row["sku"], f"The page says SKU: {row['sku']}.")],
-        wrong_answers=[other["sku"]],
+    return question(
+        {"product": row["name"]},
+        row["sku"],
+        way=open_product(row["name"]),
+        seen=f"The page says SKU: {row['sku']}.",
+        wrong=[other["sku"]],
     )
 
 
@@ -86,14 +89,12 @@ def product_options(world: t.Sampler) -> t.Draw:
     )
     values = world.rows("SELECT label FROM product_option_value WHERE option_id = ? ORDER BY position", row["option_id"])
     labels = [value["label"] for value in values]
-    return t.Draw(
-        slots={"product": row["name"], "option": row["title"]},
-        eval=t.answer(fuzzy_match=", ".join(labels)),
-        solution=[
-            *open_product(row["name"]),
-            t.leave(", ".join(labels), f"The list of {row['title']} has {len(labels)} entries."),
-        ],
-        wrong_answers=[", ".join(labels[1:])],
+    return question(
+        {"product": row["name"], "option": row["title"]},
+        ", ".join(labels),
+        way=open_product(row["name"]),
+        seen=f"The list of {row['title']} has {len(labels)} entries.",
+        wrong=[", ".join(labels[1:])],
     )
 
 
@@ -116,15 +117,15 @@ def cheaper_of_two(world: t.Sampler) -> t.Draw:
     """Compare two products of one category."""
     first, second = two_of_a_category(world)
     cheap, dear = sorted((first, second), key=lambda row: int(row["cents"]))
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=t.answer(fuzzy_match=cheap["name"]),
-        solution=[
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        cheap["name"],
+        way=[
             t.search(SEARCH_BOX, first["name"]),
             t.search(SEARCH_BOX, second["name"], f"The first costs {money(first['cents'])}."),
-            t.leave(cheap["name"], f"The second costs {money(second['cents'])}, so the {cheap['name']} is cheaper."),
         ],
-        wrong_answers=[dear["name"]],
+        seen=f"The second costs {money(second['cents'])}, so the {cheap['name']} is cheaper.",
+        wrong=[dear["name"]],
     )
 
 
@@ -176,11 +177,12 @@ def brand_phone(world: t.Sampler) -> t.Draw:
 def store_phone(world: t.Sampler) -> t.Draw:
     """Ask for the telephone number; there is one draw in a world."""
     phone = world.value("SELECT value FROM store_config WHERE path = 'general/store_information/phone'")
-    return t.Draw(
-        slots={},
-        eval=t.answer(fuzzy_match=phone),
-        solution=[t.click("Customer Service"), t.leave(phone, f"They can be called at {phone}.")],
-        wrong_answers=[phone[:-1] + str((int(phone[-1]) + 1) % 10)],
+    return question(
+        {},
+        phone,
+        way=[t.click("Customer Service")],
+        seen=f"They can be called at {phone}.",
+        wrong=[phone[:-1] + str((int(phone[-1]) + 1) % 10)],
     )
 
 
@@ -188,9 +190,10 @@ def store_phone(world: t.Sampler) -> t.Draw:
 def return_window(world: t.Sampler) -> t.Draw:
     """Ask for the term of returns; there is one draw in a world."""
     days = world.value("SELECT value FROM store_config WHERE path = 'catalog/returns_days'")
-    return t.Draw(
-        slots={},
-        eval=t.answer(fuzzy_match=days),
-        solution=[t.click("Customer Service"), t.click("Returns"), t.leave(days, f"Returns are possible within {days} days.")],
-        wrong_answers=[str(int(days) + 15)],
+    return question(
+        {},
+        days,
+        way=[t.click("Customer Service"), t.click("Returns")],
+        seen=f"Returns are possible within {days} days.",
+        wrong=[str(int(days) + 15)],
     )

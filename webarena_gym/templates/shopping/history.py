@@ -8,7 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping.routes import MINE, PER_PAGE, open_account
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import nth, on_page, question, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 RECENT = 5  # orders that the account page shows
@@ -56,11 +56,12 @@ def latest_number(world: t.Sampler) -> t.Draw:
     row = latest_in_status(world)
     other = world.pick(MINE + "SELECT increment_id FROM mine WHERE order_id != ? ORDER BY order_id", row["order_id"])
     status, number = STATUS_LABELS[row["status"]], row["increment_id"]
-    return t.Draw(
-        slots={"status": status},
-        eval=t.answer(fuzzy_match=number),
-        solution=[*look_for(world, row, status), t.leave(number, f"The first one that is {status} is {number}.")],
-        wrong_answers=[other["increment_id"]],
+    return question(
+        {"status": status},
+        number,
+        way=look_for(world, row, status),
+        seen=f"The first one that is {status} is {number}.",
+        wrong=[other["increment_id"]],
     )
 
 
@@ -69,11 +70,12 @@ def latest_total(world: t.Sampler) -> t.Draw:
     """Ask for the total of the newest order in a status; there are as many draws as statuses."""
     row = latest_in_status(world)
     status, total = STATUS_LABELS[row["status"]], money(row["grand_total_cents"])
-    return t.Draw(
-        slots={"status": status},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*look_for(world, row, status), t.leave(total, f"The first one that is {status} comes to {total}.")],
-        wrong_answers=[money(row["grand_total_cents"] + 500)],
+    return question(
+        {"status": status},
+        total,
+        way=look_for(world, row, status),
+        seen=f"The first one that is {status} comes to {total}.",
+        wrong=[money(row["grand_total_cents"] + 500)],
     )
 
 
@@ -141,11 +143,12 @@ def date_by_rank(world: t.Sampler) -> t.Draw:
     others = [long_date(row["created_at"]) for row in rows if long_date(row["created_at"]) != day]
     is_first = place == len(rows) - 1
     steps = [*open_account("My Orders"), *turn_pages(world, place, PER_PAGE, "The oldest order is on the last page.")]
-    return t.Draw(
-        slots={"rank": "very first" if is_first else RANKS[place]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*(steps if is_first else open_account()), t.leave(day, f"That is {rows[place]['increment_id']}, of {day}.")],
-        wrong_answers=[world.rng.choice(others)],
+    return question(
+        {"rank": "very first" if is_first else RANKS[place]},
+        day,
+        way=steps if is_first else open_account(),
+        seen=f"That is {rows[place]['increment_id']}, of {day}.",
+        wrong=[world.rng.choice(others)],
     )
 
 
@@ -165,9 +168,10 @@ def last_ordered(world: t.Sampler) -> t.Draw:
     looks: list[Step] = []
     for place in range(row["place"]):
         looks += [t.click(nth("View Order", place)), t.back("It is not in this order.")]
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*open_account(), *looks, t.click(nth("View Order", row["place"])), t.leave(day, f"Here it is: {day}.")],
-        wrong_answers=[long_date(others[0]["created_at"])],
+    return question(
+        {"product": row["name"]},
+        day,
+        way=[*open_account(), *looks, t.click(nth("View Order", row["place"]))],
+        seen=f"Here it is: {day}.",
+        wrong=[long_date(others[0]["created_at"])],
     )

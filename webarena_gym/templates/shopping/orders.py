@@ -5,7 +5,7 @@ from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.templates.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
-from webarena_gym.templates.ways import on_page, turn_pages
+from webarena_gym.templates.ways import on_page, question, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 
@@ -20,11 +20,12 @@ def order_status(world: t.Sampler) -> t.Draw:
     """Ask for the status of an order by its number."""
     row = any_order(world)
     status = STATUS_LABELS[row["status"]]
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=status),
-        solution=[*open_orders(world, row), t.leave(status, f"The row of {row['increment_id']} says {status}.")],
-        wrong_answers=[world.rng.choice([label for label in STATUS_LABELS.values() if label != status])],
+    return question(
+        {"number": row["increment_id"]},
+        status,
+        way=open_orders(world, row),
+        seen=f"The row of {row['increment_id']} says {status}.",
+        wrong=[world.rng.choice([label for label in STATUS_LABELS.values() if label != status])],
     )
 
 
@@ -33,11 +34,12 @@ def order_total(world: t.Sampler) -> t.Draw:
     """Ask for the total of an order by its number."""
     row = any_order(world)
     total = money(row["grand_total_cents"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*open_orders(world, row), t.leave(total, f"The total of {row['increment_id']} is {total}.")],
-        wrong_answers=[money(row["grand_total_cents"] + 500)],
+    return question(
+        {"number": row["increment_id"]},
+        total,
+        way=open_orders(world, row),
+        seen=f"The total of {row['increment_id']} is {total}.",
+        wrong=[money(row["grand_total_cents"] + 500)],
     )
 
 
@@ -49,11 +51,12 @@ def order_date(world: t.Sampler) -> t.Draw:
     others = world.rows(
         MINE + "SELECT created_at FROM mine WHERE date(created_at) != date(?) ORDER BY order_id", row["created_at"]
     )
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*open_orders(world, row), t.leave(day, f"Order {row['increment_id']} is of {day}.")],
-        wrong_answers=[long_date(world.rng.choice(others)["created_at"])],
+    return question(
+        {"number": row["increment_id"]},
+        day,
+        way=open_orders(world, row),
+        seen=f"Order {row['increment_id']} is of {day}.",
+        wrong=[long_date(world.rng.choice(others)["created_at"])],
     )
 
 
@@ -64,11 +67,12 @@ def order_payment(world: t.Sampler) -> t.Draw:
     others = world.rows(
         MINE + "SELECT DISTINCT payment_method FROM mine WHERE payment_method != ? ORDER BY 1", row["payment_method"]
     )
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=row["payment_method"]),
-        solution=[*open_order(world, row), t.leave(row["payment_method"], f"Payment Method: {row['payment_method']}.")],
-        wrong_answers=[other["payment_method"] for other in others],
+    return question(
+        {"number": row["increment_id"]},
+        row["payment_method"],
+        way=open_order(world, row),
+        seen=f"Payment Method: {row['payment_method']}.",
+        wrong=[other["payment_method"] for other in others],
     )
 
 
@@ -81,11 +85,12 @@ def order_city(world: t.Sampler) -> t.Draw:
         ORDER BY order_id"""
     )
     others = world.rows("SELECT DISTINCT city FROM order_address WHERE city != ? ORDER BY city", row["city"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=row["city"]),
-        solution=[*open_order(world, row), t.leave(row["city"], f"The shipping address is in {row['city']}.")],
-        wrong_answers=[world.rng.choice(others)["city"]],
+    return question(
+        {"number": row["increment_id"]},
+        row["city"],
+        way=open_order(world, row),
+        seen=f"The shipping address is in {row['city']}.",
+        wrong=[world.rng.choice(others)["city"]],
     )
 
 
@@ -99,11 +104,12 @@ def order_content(world: t.Sampler) -> t.Draw:
     )
     items = world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
     names = "; ".join(item["name"] for item in items)
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=names),
-        solution=[*open_order(world, row), t.leave(names, f"The order has {len(items)} lines.")],
-        wrong_answers=[items[0]["name"]],
+    return question(
+        {"number": row["increment_id"]},
+        names,
+        way=open_order(world, row),
+        seen=f"The order has {len(items)} lines.",
+        wrong=[items[0]["name"]],
     )
 
 
@@ -117,11 +123,12 @@ def order_quantity(world: t.Sampler) -> t.Draw:
         WHERE i.qty_ordered {condition} ORDER BY item_id"""
     )
     quantity = str(row["quantity"])
-    return t.Draw(
-        slots={"number": row["increment_id"], "product": row["name"]},
-        eval=t.answer(fuzzy_match=quantity),
-        solution=[*open_order(world, row), t.leave(quantity, f"Ordered: {quantity}.")],
-        wrong_answers=[str(row["quantity"] + 1)],
+    return question(
+        {"number": row["increment_id"], "product": row["name"]},
+        quantity,
+        way=open_order(world, row),
+        seen=f"Ordered: {quantity}.",
+        wrong=[str(row["quantity"] + 1)],
     )
 
 
@@ -132,11 +139,12 @@ def order_discount(world: t.Sampler) -> t.Draw:
     row = world.pick(MINE + f"SELECT * FROM mine WHERE discount_cents {condition} ORDER BY order_id")
     discount = money(row["discount_cents"])
     seen = f"The discount was {discount}." if row["discount_cents"] else "There is no line for a discount."
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=discount),
-        solution=[*open_order(world, row), t.leave(discount, seen)],
-        wrong_answers=[money(row["discount_cents"] + 500)],
+    return question(
+        {"number": row["increment_id"]},
+        discount,
+        way=open_order(world, row),
+        seen=seen,
+        wrong=[money(row["discount_cents"] + 500)],
     )
 
 
@@ -148,11 +156,12 @@ def order_tracking(world: t.Sampler) -> t.Draw:
         + """SELECT m.*, t.number FROM mine m JOIN shipment USING (order_id) JOIN shipment_track t USING (shipment_id)
         GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
     )
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=row["number"]),
-        solution=[*open_order(world, row), t.click("Order Shipments"), t.leave(row["number"], f"It is {row['number']}.")],
-        wrong_answers=[row["increment_id"], row["number"][:-1]],
+    return question(
+        {"number": row["increment_id"]},
+        row["number"],
+        way=[*open_order(world, row), t.click("Order Shipments")],
+        seen=f"It is {row['number']}.",
+        wrong=[row["increment_id"], row["number"][:-1]],
     )
 
 

@@ -16,6 +16,7 @@ from webarena_gym.templates.shopping.routes import (
     open_reviews,
 )
 from webarena_gym.templates.shopping.shelves import draw_extreme
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("shopping")
 ROOMS = {
@@ -100,13 +101,14 @@ def sorted_place(world: t.Sampler) -> t.Draw:
     """Open a category sorted by price."""
     end = draw_extreme(world)
     arguments = f"?product_list_order=price&product_list_dir={'desc' if end.is_dearest else 'asc'}"
-    return t.Draw(
-        slots={"category": end.row["category"], "extreme": end.word},
-        eval=t.all_of(
+    return instruction(
+        {"category": end.row["category"], "extreme": end.word},
+        t.all_of(
             t.at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
             t.page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
         ),
-        solution=[*end.way, t.leave("", f"The {end.row['name']} comes first now.")],
+        way=end.way,
+        seen=f"The {end.row['name']} comes first now.",
     )
 
 
@@ -119,10 +121,11 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     if found == len(goods):
         raise t.NothingToDraw("a range that leaves something out")
     label = range_label(low, high)
-    return t.Draw(
-        slots={"category": row["category"], "range": label},
-        eval=t.at_url(f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}"),
-        solution=[*open_category(row), t.click(label), t.leave("", f"These are the {found} from {label}.")],
+    return instruction(
+        {"category": row["category"], "range": label},
+        t.at_url(f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}"),
+        way=[*open_category(row), t.click(label)],
+        seen=f"These are the {found} from {label}.",
     )
 
 

@@ -8,7 +8,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping.goods import kind_of
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_category, sort_by_price
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 ONE_PAGE = 12  # products on one page of a list, in the plain layout
@@ -48,11 +48,12 @@ def category_extreme(world: t.Sampler) -> t.Draw:
     """Ask for the product at either end of a category's prices."""
     end = draw_extreme(world)
     name = end.row["name"]
-    return t.Draw(
-        slots={"extreme": end.word, "category": end.row["category"]},
-        eval=t.answer(fuzzy_match=name),
-        solution=[*end.way, t.leave(name, f"The first is the {name} for {money(end.row['cents'])}.")],
-        wrong_answers=[end.next_row["name"]],
+    return question(
+        {"extreme": end.word, "category": end.row["category"]},
+        name,
+        way=end.way,
+        seen=f"The first is the {name} for {money(end.row['cents'])}.",
+        wrong=[end.next_row["name"]],
     )
 
 
@@ -96,11 +97,12 @@ def cheapest_found(world: t.Sampler) -> t.Draw:
     if len({row["cents"] for row in rows}) < 3:
         raise t.NothingToDraw(f"several prices for {word}")
     price = money(rows[0]["cents"])
-    return t.Draw(
-        slots={"word": word},
-        eval=t.answer(fuzzy_match=price),
-        solution=[t.search(SEARCH_BOX, word), *sort_by_price(), t.leave(price, f"The {rows[0]['name']} is the cheapest.")],
-        wrong_answers=[money(next(row["cents"] for row in rows if row["cents"] != rows[0]["cents"]))],
+    return question(
+        {"word": word},
+        price,
+        way=[t.search(SEARCH_BOX, word), *sort_by_price()],
+        seen=f"The {rows[0]['name']} is the cheapest.",
+        wrong=[money(next(row["cents"] for row in rows if row["cents"] != rows[0]["cents"]))],
     )
 
 
@@ -111,9 +113,10 @@ def brand_count(world: t.Sampler) -> t.Draw:
         GOODS
         + "SELECT brand, category, department, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand"
     )
-    return t.Draw(
-        slots={"brand": row["brand"], "category": row["category"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[*open_category(row), t.leave(str(row["found"]), f"The filter says {row['brand']} ({row['found']}).")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"brand": row["brand"], "category": row["category"]},
+        str(row["found"]),
+        way=open_category(row),
+        seen=f"The filter says {row['brand']} ({row['found']}).",
+        wrong=[str(row["found"] + 1)],
     )

@@ -4,6 +4,7 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
 
@@ -13,11 +14,12 @@ def product_quantity(world: t.Sampler) -> t.Draw:
     """Ask for the stock of a product."""
     row = world.pick("SELECT name, quantity FROM product ORDER BY product_id")
     quantity = str(row["quantity"])
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=quantity),
-        solution=[*open_product(row["name"]), t.leave(quantity, f"The field Quantity holds {quantity}.")],
-        wrong_answers=[str(row["quantity"] + 1)],
+    return question(
+        {"product": row["name"]},
+        quantity,
+        way=open_product(row["name"]),
+        seen=f"The field Quantity holds {quantity}.",
+        wrong=[str(row["quantity"] + 1)],
     )
 
 
@@ -43,15 +45,12 @@ def price_of_sku(world: t.Sampler) -> t.Draw:
     """Ask for a price by article number."""
     row = world.pick("SELECT sku, price_cents FROM product ORDER BY product_id")
     price = money(row["price_cents"])
-    return t.Draw(
-        slots={"sku": row["sku"]},
-        eval=t.answer(fuzzy_match=price),
-        solution=[
-            *open_menu("Catalog", "Products"),
-            t.search(KEYWORD, row["sku"]),
-            t.leave(price, f"The price of {row['sku']} is {price}."),
-        ],
-        wrong_answers=[money(row["price_cents"] + 100)],
+    return question(
+        {"sku": row["sku"]},
+        price,
+        way=[*open_menu("Catalog", "Products"), t.search(KEYWORD, row["sku"])],
+        seen=f"The price of {row['sku']} is {price}.",
+        wrong=[money(row["price_cents"] + 100)],
     )
 
 
@@ -59,11 +58,12 @@ def price_of_sku(world: t.Sampler) -> t.Draw:
 def name_of_sku(world: t.Sampler) -> t.Draw:
     """Ask for a name by article number."""
     row, other = world.rng.sample(world.rows("SELECT sku, name FROM product ORDER BY product_id"), 2)
-    return t.Draw(
-        slots={"sku": row["sku"]},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[t.search(EVERYTHING, row["sku"]), t.leave(row["name"], f"The product found is {row['name']}.")],
-        wrong_answers=[other["name"]],
+    return question(
+        {"sku": row["sku"]},
+        row["name"],
+        way=[t.search(EVERYTHING, row["sku"])],
+        seen=f"The product found is {row['name']}.",
+        wrong=[other["name"]],
     )
 
 
@@ -76,15 +76,12 @@ def products_of_brand(world: t.Sampler) -> t.Draw:
            AND products > 1 ORDER BY brand"""
     )
     count = str(row["products"])
-    return t.Draw(
-        slots={"brand": row["brand"]},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
-            *open_menu("Catalog", "Products"),
-            t.search(KEYWORD, row["brand"]),
-            t.leave(count, f"{count} records were found, all by {row['brand']}."),
-        ],
-        wrong_answers=[str(row["products"] + 1)],
+    return question(
+        {"brand": row["brand"]},
+        count,
+        way=[*open_menu("Catalog", "Products"), t.search(KEYWORD, row["brand"])],
+        seen=f"{count} records were found, all by {row['brand']}.",
+        wrong=[str(row["products"] + 1)],
     )
 
 
@@ -98,16 +95,16 @@ def products_by_stock(world: t.Sampler) -> t.Draw:
     skus = [found["sku"] for found in world.rows("SELECT sku FROM product WHERE quantity = ? ORDER BY sku", quantity)]
     other = world.value("SELECT sku FROM product WHERE quantity > ? ORDER BY quantity", quantity)
     listed = ", ".join(skus)
-    return t.Draw(
-        slots={"quantity": quantity},
-        eval=t.answer(fuzzy_match=listed),
-        solution=[
+    return question(
+        {"quantity": quantity},
+        listed,
+        way=[
             *open_menu("Catalog", "Products"),
             t.click("Filters"),
             t.type_text("Quantity from", str(quantity)),
             t.type_text("Quantity to", str(quantity)),
             t.click("Apply Filters"),
-            t.leave(listed, f"The products with a quantity of {quantity} have the SKUs {listed}."),
         ],
-        wrong_answers=[", ".join([*skus[1:], other])],
+        seen=f"The products with a quantity of {quantity} have the SKUs {listed}.",
+        wrong=[", ".join([*skus[1:], other])],
     )

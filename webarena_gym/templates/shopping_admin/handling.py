@@ -7,7 +7,7 @@ from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
 from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping_admin")
 NOTES = (
@@ -71,10 +71,11 @@ def track_is(order: t.Row, carrier: str, number: str) -> dict[str, object]:
 def cancel_order(world: t.Sampler) -> t.Draw:
     """Cancel an order of which nothing was invoiced or shipped."""
     row = an_order(world, _UNTOUCHED)
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=becomes(world, ORDERS, row["increment_id"], status="canceled"),
-        solution=[*open_order(row), t.click("Cancel"), t.leave("", "The order is canceled.")],
+    return instruction(
+        {"number": row["increment_id"]},
+        becomes(world, ORDERS, row["increment_id"], status="canceled"),
+        way=[*open_order(row), t.click("Cancel")],
+        seen="The order is canceled.",
     )
 
 
@@ -82,10 +83,11 @@ def cancel_order(world: t.Sampler) -> t.Draw:
 def hold_order(world: t.Sampler) -> t.Draw:
     """Stop work on an order."""
     row = an_order(world, "status IN ('pending', 'processing')")
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=becomes(world, ORDERS, row["increment_id"], status="holded"),
-        solution=[*open_order(row), t.click("Hold"), t.leave("", "The order is on hold.")],
+    return instruction(
+        {"number": row["increment_id"]},
+        becomes(world, ORDERS, row["increment_id"], status="holded"),
+        way=[*open_order(row), t.click("Hold")],
+        seen="The order is on hold.",
     )
 
 
@@ -93,19 +95,14 @@ def hold_order(world: t.Sampler) -> t.Draw:
 def hold_and_list(world: t.Sampler) -> t.Draw:
     """Stop work on an order, and open a filtered list."""
     row = an_order(world, "status IN ('pending', 'processing')")
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.all_of(
+    return instruction(
+        {"number": row["increment_id"]},
+        t.all_of(
             becomes(world, ORDERS, row["increment_id"], status="holded"),
             t.at_url("__SHOPPING_ADMIN__/sales/order/?status=holded"),
         ),
-        solution=[
-            *open_order(row),
-            t.click("Hold"),
-            *open_menu("Sales", "Orders"),
-            *open_filtered("Status", STATUSES["holded"]),
-            t.leave("", "The list shows the orders on hold."),
-        ],
+        way=[*open_order(row), t.click("Hold"), *open_menu("Sales", "Orders"), *open_filtered("Status", STATUSES["holded"])],
+        seen="The list shows the orders on hold.",
     )
 
 
@@ -114,10 +111,11 @@ def unhold_order(world: t.Sampler) -> t.Draw:
     """Let work on an order go on; a world has only a few orders on hold."""
     row = an_order(world, "status = 'holded'")
     has_begun = world.value("SELECT max(qty_invoiced + qty_shipped) > 0 FROM order_item WHERE order_id = ?", row["order_id"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=becomes(world, ORDERS, row["increment_id"], status="processing" if has_begun else "pending"),
-        solution=[*open_order(row), t.click("Unhold"), t.leave("", "The order is not on hold any more.")],
+    return instruction(
+        {"number": row["increment_id"]},
+        becomes(world, ORDERS, row["increment_id"], status="processing" if has_begun else "pending"),
+        way=[*open_order(row), t.click("Unhold")],
+        seen="The order is not on hold any more.",
     )
 
 
@@ -125,15 +123,11 @@ def unhold_order(world: t.Sampler) -> t.Draw:
 def comment_order(world: t.Sampler) -> t.Draw:
     """Write a note on an order."""
     row, note = an_order(world), world.rng.choice(NOTES)
-    return t.Draw(
-        slots={"note": note, "number": row["increment_id"]},
-        eval=last_comment(world, row, note, is_notified=False),
-        solution=[
-            *open_order(row),
-            t.type_text("Comment", note),
-            t.click("Submit Comment"),
-            t.leave("", "The comment stands among the notes."),
-        ],
+    return instruction(
+        {"note": note, "number": row["increment_id"]},
+        last_comment(world, row, note, is_notified=False),
+        way=[*open_order(row), t.type_text("Comment", note), t.click("Submit Comment")],
+        seen="The comment stands among the notes.",
     )
 
 
@@ -146,17 +140,17 @@ def notify_customer(world: t.Sampler) -> t.Draw:
     )
     place = next(place for place, row in enumerate(rows) if row["status"] == "pending")
     row, note = rows[place], world.rng.choice(NOTES)
-    return t.Draw(
-        slots={"customer": row["customer_name"], "note": note},
-        eval=last_comment(world, row, note, is_notified=True),
-        solution=[
+    return instruction(
+        {"customer": row["customer_name"], "note": note},
+        last_comment(world, row, note, is_notified=True),
+        way=[
             *open_customer(row["customer_name"], "Orders"),
             t.click(nth("View", place), f"The first pending order in the list is {row['increment_id']}."),
             t.type_text("Comment", note),
             t.click("Notify Customer by Email"),
             t.click("Submit Comment"),
-            t.leave("", "The comment stands among the notes, and the customer was notified."),
         ],
+        seen="The comment stands among the notes, and the customer was notified.",
     )
 
 
@@ -183,9 +177,9 @@ def notify_nobody(world: t.Sampler) -> t.Draw:
 def invoice_order(world: t.Sampler) -> t.Draw:
     """Invoice all of an order of which nothing is invoiced."""
     row = an_order(world, _UNTOUCHED)
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.all_of(
+    return instruction(
+        {"number": row["increment_id"]},
+        t.all_of(
             becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1),
             t.state(
                 "SELECT grand_total_cents FROM invoice WHERE order_id = ?",
@@ -193,12 +187,8 @@ def invoice_order(world: t.Sampler) -> t.Draw:
                 expected=[[row["grand_total_cents"]]],
             ),
         ),
-        solution=[
-            *open_order(row),
-            t.click("Invoice"),
-            t.click("Submit Invoice", "All that is left is filled in already."),
-            t.leave("", "The invoice has been created."),
-        ],
+        way=[*open_order(row), t.click("Invoice"), t.click("Submit Invoice", "All that is left is filled in already.")],
+        seen="The invoice has been created.",
     )
 
 
@@ -206,19 +196,19 @@ def invoice_order(world: t.Sampler) -> t.Draw:
 def ship_order(world: t.Sampler) -> t.Draw:
     """Ship an order that is paid, with a tracking number."""
     row, (carrier, number) = an_order(world, _PAID), track(world)
-    return t.Draw(
-        slots={"number": row["increment_id"], "carrier": carrier, "track": number},
-        eval=t.all_of(
+    return instruction(
+        {"number": row["increment_id"], "carrier": carrier, "track": number},
+        t.all_of(
             becomes(world, ORDERS, row["increment_id"], status="complete", shipments=1, tracks=1),
             track_is(row, carrier, number),
         ),
-        solution=[
+        way=[
             *open_order(row),
             t.click("Ship"),
             *enter_track(carrier, number),
             t.click("Submit Shipment", "All quantities are filled in already."),
-            t.leave("", "The shipment has been created."),
         ],
+        seen="The shipment has been created.",
     )
 
 
@@ -231,16 +221,16 @@ def add_track(world: t.Sampler) -> t.Draw:
            ORDER BY order_id"""
     )
     carrier, number = track(world)
-    return t.Draw(
-        slots={"carrier": carrier, "track": number, "number": row["increment_id"]},
-        eval=t.all_of(becomes(world, ORDERS, row["increment_id"], tracks=1), track_is(row, carrier, number)),
-        solution=[
+    return instruction(
+        {"carrier": carrier, "track": number, "number": row["increment_id"]},
+        t.all_of(becomes(world, ORDERS, row["increment_id"], tracks=1), track_is(row, carrier, number)),
+        way=[
             *open_order(row),
             t.click(f"Shipment #{row['shipment']}"),
             *enter_track(carrier, number),
             t.click("Add Tracking Number"),
-            t.leave("", "The tracking number is in the list."),
         ],
+        seen="The tracking number is in the list.",
     )
 
 
@@ -251,9 +241,9 @@ def refund_order(world: t.Sampler) -> t.Draw:
     paid = world.value("SELECT sum(grand_total_cents) FROM invoice WHERE order_id = ?", row["order_id"])
     if paid != row["grand_total_cents"]:
         raise t.NothingToDraw(row["increment_id"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.all_of(
+    return instruction(
+        {"number": row["increment_id"]},
+        t.all_of(
             becomes(world, ORDERS, row["increment_id"], status="closed", refunds=1),
             t.state(
                 "SELECT grand_total_cents FROM creditmemo WHERE order_id = ?",
@@ -261,12 +251,12 @@ def refund_order(world: t.Sampler) -> t.Draw:
                 expected=[[row["grand_total_cents"]]],
             ),
         ),
-        solution=[
+        way=[
             *open_order(row),
             t.click("Credit Memo"),
             t.click("Refund Offline", "All quantities and the shipping are filled in already."),
-            t.leave("", f"The total refunded is {money(row['grand_total_cents'])}."),
         ],
+        seen=f"The total refunded is {money(row['grand_total_cents'])}.",
     )
 
 
@@ -276,10 +266,10 @@ def order_address(world: t.Sampler) -> t.Draw:
     row = an_order(world, "status IN ('pending', 'processing', 'holded')")
     street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
     place = {"street": street, "city": city, "region": region, "postcode": postcode}
-    return t.Draw(
-        slots={"number": row["increment_id"], **place},
-        eval=becomes(world, ORDER_ADDRESSES, f"{row['increment_id']} shipping", **place),
-        solution=[
+    return instruction(
+        {"number": row["increment_id"], **place},
+        becomes(world, ORDER_ADDRESSES, f"{row['increment_id']} shipping", **place),
+        way=[
             *open_order(row),
             t.click("Edit Shipping Address"),
             t.type_text("Street Address", street),
@@ -287,6 +277,6 @@ def order_address(world: t.Sampler) -> t.Draw:
             t.type_text("State/Province", region),
             t.type_text("ZIP", postcode),
             t.click("Save"),
-            t.leave("", "The order has the new shipping address."),
         ],
+        seen="The order has the new shipping address.",
     )

@@ -15,7 +15,7 @@ from webarena_gym.templates.shopping_admin.ledgers import (
     vanish,
 )
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu
-from webarena_gym.templates.ways import nth, turn_pages
+from webarena_gym.templates.ways import instruction, nth, turn_pages
 
 TEMPLATES = t.Templates("shopping_admin")
 OCCASIONS = ("Spring", "Summer", "Autumn", "Winter", "Birthday", "Weekend", "Launch", "Farewell")
@@ -37,10 +37,11 @@ def tick(rows: list[t.Row], key: str, action: str) -> list[Step]:
 def moderate(world: t.Sampler, status: str, seen: str) -> t.Draw:
     """Return a draw in which the status of a pending review is set."""
     row = world.pick(_PENDING)
-    return t.Draw(
-        slots={"nickname": row["nickname"], "product": row["name"]},
-        eval=becomes(world, REVIEWS, row["review_id"], status=status),
-        solution=[*open_pending(row), t.choose("Status", status), t.click("Save Review"), t.leave("", seen)],
+    return instruction(
+        {"nickname": row["nickname"], "product": row["name"]},
+        becomes(world, REVIEWS, row["review_id"], status=status),
+        way=[*open_pending(row), t.choose("Status", status), t.click("Save Review")],
+        seen=seen,
     )
 
 
@@ -60,10 +61,11 @@ def reject_review(world: t.Sampler) -> t.Draw:
 def delete_review(world: t.Sampler) -> t.Draw:
     """Delete a review."""
     row = world.pick(_PENDING)
-    return t.Draw(
-        slots={"nickname": row["nickname"], "product": row["name"]},
-        eval=vanish(world, REVIEWS, row["review_id"]),
-        solution=[*open_pending(row), t.click("Delete Review"), t.leave("", "The review has been deleted.")],
+    return instruction(
+        {"nickname": row["nickname"], "product": row["name"]},
+        vanish(world, REVIEWS, row["review_id"]),
+        way=[*open_pending(row), t.click("Delete Review")],
+        seen="The review has been deleted.",
     )
 
 
@@ -75,17 +77,17 @@ def delete_reviews_of(world: t.Sampler) -> t.Draw:
            AND count(*) = (SELECT count(*) FROM review s WHERE instr(lower(s.nickname), lower(r.nickname))) ORDER BY nickname"""
     )["nickname"]
     rows = world.rows("SELECT review_id FROM review WHERE nickname = ? ORDER BY created_at DESC", nickname)
-    return t.Draw(
-        slots={"nickname": nickname},
-        eval=vanish(world, REVIEWS, *[row["review_id"] for row in rows]),
-        solution=[
+    return instruction(
+        {"nickname": nickname},
+        vanish(world, REVIEWS, *[row["review_id"] for row in rows]),
+        way=[
             *open_menu("Marketing", "All Reviews"),
             t.click("Filters"),
             t.type_text("Nickname", nickname),
             t.click("Apply Filters"),
             *tick(rows, "review_id", "Delete"),
-            t.leave("", f"The {len(rows)} reviews are deleted."),
         ],
+        seen=f"The {len(rows)} reviews are deleted.",
     )
 
 
@@ -101,17 +103,17 @@ def judge_reviews_of(world: t.Sampler) -> t.Draw:
     rows = world.rows(
         "SELECT review_id FROM review WHERE status = 'Pending' AND nickname = ? ORDER BY created_at DESC", nickname
     )
-    return t.Draw(
-        slots={"verb": verb, "nickname": nickname},
-        eval=becomes(world, REVIEWS, *[row["review_id"] for row in rows], status=status),
-        solution=[
+    return instruction(
+        {"verb": verb, "nickname": nickname},
+        becomes(world, REVIEWS, *[row["review_id"] for row in rows], status=status),
+        way=[
             *open_menu("Marketing", "Pending Reviews"),
             t.click("Filters"),
             t.type_text("Nickname", nickname),
             t.click("Apply Filters"),
             *tick(rows, "review_id", f"Update Status to {status}"),
-            t.leave("", f"Reviews updated: {len(rows)}."),
         ],
+        seen=f"Reviews updated: {len(rows)}.",
     )
 
 
@@ -131,13 +133,13 @@ def create_rule(world: t.Sampler) -> t.Draw:
     kind = [] if is_percent else [t.choose("Apply", APPLY["cart_fixed"])]
     if world.rows("SELECT 1 FROM cart_rule WHERE name = ? OR coupon_code = ? ORDER BY 1", name, code):
         raise t.NothingToDraw(name)
-    return t.Draw(
-        slots={
+    return instruction(
+        {
             "name": name,
             "discount": f"{number} percent off" if is_percent else f"{money(amount)} off the whole cart",
             "code": code,
         },
-        eval=t.all_of(
+        t.all_of(
             t.state(
                 "SELECT coupon_code, action, amount, is_active, to_date FROM cart_rule WHERE name = ?",
                 name,
@@ -145,7 +147,7 @@ def create_rule(world: t.Sampler) -> t.Draw:
             ),
             others_stay(world, RULES, name),
         ),
-        solution=[
+        way=[
             *open_menu("Marketing", "Cart Price Rules"),
             t.click("Add New Rule"),
             t.type_text("Rule Name", name),
@@ -153,8 +155,8 @@ def create_rule(world: t.Sampler) -> t.Draw:
             *kind,
             t.type_text("Discount Amount", str(number) if is_percent else written_cents(amount)),
             t.click("Save", "The rule is active from the start."),
-            t.leave("", "The rule is in the list."),
         ],
+        seen="The rule is in the list.",
     )
 
 
@@ -162,15 +164,15 @@ def create_rule(world: t.Sampler) -> t.Draw:
 def switch_rule(world: t.Sampler) -> t.Draw:
     """Activate a rule that is not active, or the other way round; a world has eight rules."""
     row = world.pick("SELECT * FROM cart_rule ORDER BY rule_id")
-    return t.Draw(
-        slots={"verb": "Deactivate" if row["is_active"] else "Activate", "name": row["name"]},
-        eval=becomes(world, RULES, row["name"], is_active=1 - row["is_active"]),
-        solution=[
+    return instruction(
+        {"verb": "Deactivate" if row["is_active"] else "Activate", "name": row["name"]},
+        becomes(world, RULES, row["name"], is_active=1 - row["is_active"]),
+        way=[
             *rule_form(world, row),
             t.click("Active", "It is active." if row["is_active"] else "It is not active."),
             t.click("Save"),
-            t.leave("", "The status has changed."),
         ],
+        seen="The status has changed.",
     )
 
 
@@ -182,15 +184,15 @@ def change_discount(world: t.Sampler) -> t.Draw:
     amount = number if is_percent else number * 100
     if amount == row["amount"]:
         raise t.NothingToDraw(row["name"])
-    return t.Draw(
-        slots={"name": row["name"], "discount": f"{number} percent" if is_percent else money(amount)},
-        eval=becomes(world, RULES, row["name"], amount=amount),
-        solution=[
+    return instruction(
+        {"name": row["name"], "discount": f"{number} percent" if is_percent else money(amount)},
+        becomes(world, RULES, row["name"], amount=amount),
+        way=[
             *rule_form(world, row),
             t.type_text("Discount Amount", str(number) if is_percent else written_cents(amount)),
             t.click("Save"),
-            t.leave("", "The rule is saved."),
         ],
+        seen="The rule is saved.",
     )
 
 
@@ -200,15 +202,15 @@ def delete_term(world: t.Sampler) -> t.Draw:
     rows = world.rows("SELECT * FROM search_term ORDER BY query_text COLLATE NOCASE, query_id")
     place = world.rng.randrange(len(rows))
     row = rows[place]
-    return t.Draw(
-        slots={"term": row["query_text"]},
-        eval=vanish(world, TERMS, row["query_text"]),
-        solution=[
+    return instruction(
+        {"term": row["query_text"]},
+        vanish(world, TERMS, row["query_text"]),
+        way=[
             *open_menu("Marketing", "Search Terms"),
             *turn_pages(world, place, PER_PAGE, "The terms stand in the order of the alphabet.", "Next page"),
             *tick([row], "query_id", "Delete"),
-            t.leave("", "The search term is deleted."),
         ],
+        seen="The search term is deleted.",
     )
 
 
@@ -221,15 +223,15 @@ def unsubscribe(world: t.Sampler) -> t.Draw:
         """SELECT email, firstname || ' ' || lastname AS name FROM newsletter_subscriber JOIN customer USING (email)
            WHERE status = 'Subscribed' ORDER BY email"""
     )
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=becomes(world, SUBSCRIBERS, row["email"], status="Unsubscribed"),
-        solution=[
+    return instruction(
+        {"customer": row["name"]},
+        becomes(world, SUBSCRIBERS, row["email"], status="Unsubscribed"),
+        way=[
             *open_menu("Marketing", "Newsletter Subscribers"),
             t.search(KEYWORD, row["name"].split()[-1]),
             *tick([row], "email", "Unsubscribe"),
-            t.leave("", "The status is Unsubscribed."),
         ],
+        seen="The status is Unsubscribed.",
     )
 
 
@@ -240,13 +242,13 @@ def delete_subscriber(world: t.Sampler) -> t.Draw:
         """SELECT email FROM newsletter_subscriber s
            WHERE (SELECT count(*) FROM newsletter_subscriber q WHERE instr(q.email, s.email)) = 1 ORDER BY email"""
     )
-    return t.Draw(
-        slots={"email": row["email"]},
-        eval=vanish(world, SUBSCRIBERS, row["email"]),
-        solution=[
+    return instruction(
+        {"email": row["email"]},
+        vanish(world, SUBSCRIBERS, row["email"]),
+        way=[
             *open_menu("Marketing", "Newsletter Subscribers"),
             t.search(KEYWORD, row["email"]),
             *tick([row], "email", "Delete"),
-            t.leave("", "The address is not in the list any more."),
         ],
+        seen="The address is not in the list any more.",
     )

@@ -5,6 +5,7 @@ import re
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
 STATUSES = ("Approved", "Pending", "Not Approved")
@@ -47,18 +48,18 @@ def reviews_counted(world: t.Sampler) -> t.Draw:
     """Ask for a count that the filters of the list of reviews give; at most fifteen draws in a world."""
     row = world.pick("SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2")
     count = str(row["reviews"])
-    return t.Draw(
-        slots={"stars": stars(row["rating"]), "status": row["status"]},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
+    return question(
+        {"stars": stars(row["rating"]), "status": row["status"]},
+        count,
+        way=[
             *open_menu("Marketing", "All Reviews"),
             t.click("Filters"),
             t.choose("Status", row["status"]),
             t.choose("Rating", stars(row["rating"])),
             t.click("Apply Filters"),
-            t.leave(count, f"{count} records were found."),
         ],
-        wrong_answers=[str(row["reviews"] + 1)],
+        seen=f"{count} records were found.",
+        wrong=[str(row["reviews"] + 1)],
     )
 
 
@@ -67,18 +68,18 @@ def reviews_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a count by dates."""
     month = a_month(world, "review")
     count = world.value("SELECT count(*) FROM review WHERE substr(created_at, 1, 7) = ?", month.key)
-    return t.Draw(
-        slots={"month": month.name},
-        eval=t.answer(fuzzy_match=str(count)),
-        solution=[
+    return question(
+        {"month": month.name},
+        str(count),
+        way=[
             *open_menu("Marketing", "All Reviews"),
             t.click("Filters"),
             t.type_text("Created from", typed(month.first)),
             t.type_text("Created to", typed(month.last)),
             t.click("Apply Filters"),
-            t.leave(str(count), f"{count} records were found."),
         ],
-        wrong_answers=[str(count + 1)],
+        seen=f"{count} records were found.",
+        wrong=[str(count + 1)],
     )
 
 
@@ -90,17 +91,12 @@ def reviews_with_word(world: t.Sampler) -> t.Draw:
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in WORDS}
     word = world.rng.choice([word for word in WORDS if found[word] == whole[word] > 0])
     count = str(found[word])
-    return t.Draw(
-        slots={"word": word},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
-            *open_menu("Marketing", "All Reviews"),
-            t.click("Filters"),
-            t.type_text("Review", word),
-            t.click("Apply Filters"),
-            t.leave(count, f"{count} records were found."),
-        ],
-        wrong_answers=[str(found[word] + 1)],
+    return question(
+        {"word": word},
+        count,
+        way=[*open_menu("Marketing", "All Reviews"), t.click("Filters"), t.type_text("Review", word), t.click("Apply Filters")],
+        seen=f"{count} records were found.",
+        wrong=[str(found[word] + 1)],
     )
 
 
@@ -109,14 +105,12 @@ def latest_reviewer(world: t.Sampler) -> t.Draw:
     """Ask who has spoken last about a product."""
     row = latest_review(world)
     other = world.pick("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", row["nickname"])
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=row["nickname"]),
-        solution=[
-            *open_reviews(row["name"]),
-            t.leave(row["nickname"], f"The newest review stands first; it is by {row['nickname']}."),
-        ],
-        wrong_answers=[other["nickname"]],
+    return question(
+        {"product": row["name"]},
+        row["nickname"],
+        way=open_reviews(row["name"]),
+        seen=f"The newest review stands first; it is by {row['nickname']}.",
+        wrong=[other["nickname"]],
     )
 
 
@@ -125,15 +119,12 @@ def latest_rating(world: t.Sampler) -> t.Draw:
     """Ask for a rating, which only the form of the review shows."""
     row = latest_review(world)
     rating = str(row["rating"])
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=rating),
-        solution=[
-            *open_reviews(row["name"]),
-            t.click("Edit", "The newest review stands first."),
-            t.leave(rating, f"The rating is {stars(row['rating'])}."),
-        ],
-        wrong_answers=[str(row["rating"] % 5 + 1)],
+    return question(
+        {"product": row["name"]},
+        rating,
+        way=[*open_reviews(row["name"]), t.click("Edit", "The newest review stands first.")],
+        seen=f"The rating is {stars(row['rating'])}.",
+        wrong=[str(row["rating"] % 5 + 1)],
     )
 
 
@@ -152,15 +143,12 @@ def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     )
     names = [found["nickname"] for found in rows if found["is_wanted"]]
     listed = ", ".join(names)
-    return t.Draw(
-        slots={"product": row["name"], "stars": stars(row["rating"])},
-        eval=t.answer(fuzzy_match=listed),
-        solution=[
-            *open_reviews(row["name"]),
-            *open_filtered("Rating", stars(row["rating"])),
-            t.leave(listed, f"The reviews with {stars(row['rating'])} are by {listed}."),
-        ],
-        wrong_answers=[names[0]],
+    return question(
+        {"product": row["name"], "stars": stars(row["rating"])},
+        listed,
+        way=[*open_reviews(row["name"]), *open_filtered("Rating", stars(row["rating"]))],
+        seen=f"The reviews with {stars(row['rating'])} are by {listed}.",
+        wrong=[names[0]],
     )
 
 
@@ -175,15 +163,15 @@ def average_rating(world: t.Sampler) -> t.Draw:
     average = str(row["average"])
     if average == "5.0":
         raise t.NothingToDraw(row["name"])
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.answer(fuzzy_match=average),
-        solution=[
+    return question(
+        {"product": row["name"]},
+        average,
+        way=[
             *open_menu("Reports", "Reviews By Products"),
             t.click("Filters"),
             t.type_text("Product", row["name"]),
             t.click("Apply Filters"),
-            t.leave(average, f"The average rating is {average}."),
         ],
-        wrong_answers=[str(round(row["average"] - 0.5, 2))],
+        seen=f"The average rating is {average}.",
+        wrong=[str(round(row["average"] - 0.5, 2))],
     )

@@ -4,6 +4,7 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
 
@@ -20,11 +21,8 @@ def order_status(world: t.Sampler) -> t.Draw:
     status = world.rng.choice(list(STATUSES))
     row = an_order(world, f"status = '{status}'")
     label, wrong = STATUSES[status], world.rng.choice([text for key, text in STATUSES.items() if key != status])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=label),
-        solution=[*open_order(row), t.leave(label, f"The order status is {label}.")],
-        wrong_answers=[wrong],
+    return question(
+        {"number": row["increment_id"]}, label, way=open_order(row), seen=f"The order status is {label}.", wrong=[wrong]
     )
 
 
@@ -33,11 +31,12 @@ def order_total(world: t.Sampler) -> t.Draw:
     """Ask for what an order comes to."""
     row = an_order(world)
     total = money(row["grand_total_cents"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*open_order(row), t.leave(total, f"Under Order Totals, the grand total is {total}.")],
-        wrong_answers=[money(row["grand_total_cents"] + 1000)],
+    return question(
+        {"number": row["increment_id"]},
+        total,
+        way=open_order(row),
+        seen=f"Under Order Totals, the grand total is {total}.",
+        wrong=[money(row["grand_total_cents"] + 1000)],
     )
 
 
@@ -47,11 +46,12 @@ def order_date(world: t.Sampler) -> t.Draw:
     row = an_order(world)
     other = an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")
     day = long_date(row["created_at"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*open_order(row), t.leave(day, f"The order date is {day}.")],
-        wrong_answers=[long_date(other["created_at"])],
+    return question(
+        {"number": row["increment_id"]},
+        day,
+        way=open_order(row),
+        seen=f"The order date is {day}.",
+        wrong=[long_date(other["created_at"])],
     )
 
 
@@ -60,17 +60,12 @@ def order_customer(world: t.Sampler) -> t.Draw:
     """Ask who has bought."""
     row = an_order(world)
     other = an_order(world, f"customer_email != '{row['customer_email']}'")
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=f"{row['customer_name']}, {row['customer_email']}"),
-        solution=[
-            *open_order(row),
-            t.leave(
-                f"{row['customer_name']}, {row['customer_email']}",
-                f"The account information names {row['customer_name']} with {row['customer_email']}.",
-            ),
-        ],
-        wrong_answers=[f"{row['customer_name']}, {other['customer_email']}"],
+    return question(
+        {"number": row["increment_id"]},
+        f"{row['customer_name']}, {row['customer_email']}",
+        way=open_order(row),
+        seen=f"The account information names {row['customer_name']} with {row['customer_email']}.",
+        wrong=[f"{row['customer_name']}, {other['customer_email']}"],
     )
 
 
@@ -83,15 +78,12 @@ def invoice_total(world: t.Sampler) -> t.Draw:
            WHERE i.grand_total_cents != o.grand_total_cents ORDER BY invoice_id"""
     )
     total = money(row["grand_total_cents"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=total),
-        solution=[
-            *open_menu("Sales", "Invoices"),
-            t.search(KEYWORD, row["increment_id"]),
-            t.leave(total, f"The amount of invoice {row['increment_id']} is {total}."),
-        ],
-        wrong_answers=[money(row["other_cents"])],
+    return question(
+        {"number": row["increment_id"]},
+        total,
+        way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, row["increment_id"])],
+        seen=f"The amount of invoice {row['increment_id']} is {total}.",
+        wrong=[money(row["other_cents"])],
     )
 
 
@@ -133,11 +125,12 @@ def order_pieces(world: t.Sampler) -> t.Draw:
            GROUP BY order_id HAVING lines > 1 AND pieces > lines ORDER BY order_id"""
     )
     pieces = str(row["pieces"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=pieces),
-        solution=[*open_order(row), t.leave(pieces, f"The quantities of the {row['lines']} lines add up to {pieces}.")],
-        wrong_answers=[str(row["lines"])],
+    return question(
+        {"number": row["increment_id"]},
+        pieces,
+        way=open_order(row),
+        seen=f"The quantities of the {row['lines']} lines add up to {pieces}.",
+        wrong=[str(row["lines"])],
     )
 
 
@@ -149,11 +142,12 @@ def order_refunded(world: t.Sampler) -> t.Draw:
            GROUP BY order_id ORDER BY order_id"""
     )
     refunded = money(row["refunded"])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=refunded),
-        solution=[*open_order(row), t.leave(refunded, f"The total refunded is {refunded}.")],
-        wrong_answers=[money(row["refunded"] + 500)],
+    return question(
+        {"number": row["increment_id"]},
+        refunded,
+        way=open_order(row),
+        seen=f"The total refunded is {refunded}.",
+        wrong=[money(row["refunded"] + 500)],
     )
 
 
@@ -165,11 +159,12 @@ def order_tracking(world: t.Sampler) -> t.Draw:
            JOIN shipment_track USING (shipment_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
     )
     row, other = world.rng.sample(rows, 2)
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=row["number"]),
-        solution=[*open_order(row), t.leave(row["number"], f"The shipment has the tracking number {row['number']}.")],
-        wrong_answers=[other["number"]],
+    return question(
+        {"number": row["increment_id"]},
+        row["number"],
+        way=open_order(row),
+        seen=f"The shipment has the tracking number {row['number']}.",
+        wrong=[other["number"]],
     )
 
 
@@ -183,12 +178,10 @@ def days_to_invoice(world: t.Sampler) -> t.Draw:
     )
     days = world.rng.choice(sorted({row["days"] for row in rows}))
     row = world.rng.choice([row for row in rows if row["days"] == days])
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.answer(fuzzy_match=str(days)),
-        solution=[
-            *open_order(row),
-            t.leave(str(days), f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}."),
-        ],
-        wrong_answers=[str(days + 1)],
+    return question(
+        {"number": row["increment_id"]},
+        str(days),
+        way=open_order(row),
+        seen=f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}.",
+        wrong=[str(days + 1)],
     )

@@ -4,6 +4,7 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, KEYWORD, open_customer, open_menu
+from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
 GROUPS = ("General", "Wholesale", "Retailer")
@@ -13,11 +14,12 @@ GROUPS = ("General", "Wholesale", "Retailer")
 def customer_email(world: t.Sampler) -> t.Draw:
     """Ask for an e-mail address."""
     row, other = world.rng.sample(world.rows(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id"), 2)
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.answer(fuzzy_match=row["email"]),
-        solution=[*open_customer(row["name"]), t.leave(row["email"], f"The customer's e-mail address is {row['email']}.")],
-        wrong_answers=[other["email"]],
+    return question(
+        {"customer": row["name"]},
+        row["email"],
+        way=open_customer(row["name"]),
+        seen=f"The customer's e-mail address is {row['email']}.",
+        wrong=[other["email"]],
     )
 
 
@@ -26,17 +28,12 @@ def customer_by_phone(world: t.Sampler) -> t.Draw:
     """Ask who has a phone number, which stands in the list of customers."""
     rows = world.rows(CUSTOMERS + "SELECT * FROM people WHERE telephone IS NOT NULL ORDER BY customer_id")
     row, other = world.rng.sample(rows, 2)
-    return t.Draw(
-        slots={"phone": row["telephone"]},
-        eval=t.answer(fuzzy_match=f"{row['name']}, {row['email']}"),
-        solution=[
-            *open_menu("Customers", "All Customers"),
-            t.search(KEYWORD, row["telephone"]),
-            t.leave(
-                f"{row['name']}, {row['email']}", f"The only one with {row['telephone']} is {row['name']}, {row['email']}."
-            ),
-        ],
-        wrong_answers=[f"{other['name']}, {other['email']}"],
+    return question(
+        {"phone": row["telephone"]},
+        f"{row['name']}, {row['email']}",
+        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, row["telephone"])],
+        seen=f"The only one with {row['telephone']} is {row['name']}, {row['email']}.",
+        wrong=[f"{other['name']}, {other['email']}"],
     )
 
 
@@ -45,15 +42,12 @@ def customer_group(world: t.Sampler) -> t.Draw:
     """Ask for a customer's group; each group that there is is as likely."""
     group = world.pick("SELECT DISTINCT group_name FROM customer ORDER BY group_name")["group_name"]
     row = world.pick(CUSTOMERS + "SELECT * FROM people WHERE group_name = ? ORDER BY customer_id", group)
-    return t.Draw(
-        slots={"email": row["email"]},
-        eval=t.answer(fuzzy_match=group),
-        solution=[
-            *open_menu("Customers", "All Customers"),
-            t.search(KEYWORD, row["email"]),
-            t.leave(group, f"{row['name']} is in the group {group}."),
-        ],
-        wrong_answers=[next(other for other in GROUPS if other != group)],
+    return question(
+        {"email": row["email"]},
+        group,
+        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, row["email"])],
+        seen=f"{row['name']} is in the group {group}.",
+        wrong=[next(other for other in GROUPS if other != group)],
     )
 
 
@@ -62,11 +56,12 @@ def customer_since(world: t.Sampler) -> t.Draw:
     """Ask for the day on which an account was opened."""
     row, other = world.rng.sample(world.rows(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id"), 2)
     day = long_date(row["created_at"])
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*open_customer(row["name"]), t.leave(day, f"The page says Customer Since {day}.")],
-        wrong_answers=[long_date(other["created_at"]) if long_date(other["created_at"]) != day else "January 1, 1999"],
+    return question(
+        {"customer": row["name"]},
+        day,
+        way=open_customer(row["name"]),
+        seen=f"The page says Customer Since {day}.",
+        wrong=[long_date(other["created_at"]) if long_date(other["created_at"]) != day else "January 1, 1999"],
     )
 
 
@@ -100,11 +95,12 @@ def customer_sales(world: t.Sampler) -> t.Draw:
            GROUP BY customer_id ORDER BY customer_id"""
     )
     total = money(row["cents"])
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*open_customer(row["name"]), t.leave(total, f"The page shows lifetime sales of {total}.")],
-        wrong_answers=[money(row["cents"] + 5000)],
+    return question(
+        {"customer": row["name"]},
+        total,
+        way=open_customer(row["name"]),
+        seen=f"The page shows lifetime sales of {total}.",
+        wrong=[money(row["cents"] + 5000)],
     )
 
 
@@ -118,11 +114,12 @@ def customer_last_order(world: t.Sampler) -> t.Draw:
     )
     row = world.rng.choice(rows)
     day = long_date(row["latest"])
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.answer(fuzzy_match=day),
-        solution=[*open_customer(row["name"]), t.leave(day, f"The last order is of {day}.")],
-        wrong_answers=[next(other for other in (long_date(row["latest"]) for row in rows) if other != day)],
+    return question(
+        {"customer": row["name"]},
+        day,
+        way=open_customer(row["name"]),
+        seen=f"The last order is of {day}.",
+        wrong=[next(other for other in (long_date(row["latest"]) for row in rows) if other != day)],
     )
 
 
@@ -135,17 +132,17 @@ def customers_of_region(world: t.Sampler) -> t.Draw:
         HAVING customers = (SELECT count(*) FROM people q WHERE instr(q.region, p.region)) ORDER BY region"""
     )
     count = str(row["customers"])
-    return t.Draw(
-        slots={"region": row["region"]},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
+    return question(
+        {"region": row["region"]},
+        count,
+        way=[
             *open_menu("Customers", "All Customers"),
             t.click("Filters"),
             t.type_text("State/Province", row["region"]),
             t.click("Apply Filters"),
-            t.leave(count, f"Records found: {count}."),
         ],
-        wrong_answers=[str(row["customers"] + 1)],
+        seen=f"Records found: {count}.",
+        wrong=[str(row["customers"] + 1)],
     )
 
 

@@ -18,7 +18,7 @@ from webarena_gym.templates.shopping_admin.routes import (
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {
@@ -66,10 +66,11 @@ def list_page(world: t.Sampler) -> t.Draw:
     """Open a page of the menu."""
     listed = world.rng.choice(list(LISTS))
     section, label, *paths = LISTS[listed]
-    return t.Draw(
-        slots={"listed": listed},
-        eval=t.at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
-        solution=[*open_menu(section, label), t.leave("", f"This is {listed}.")],
+    return instruction(
+        {"listed": listed},
+        t.at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
+        way=open_menu(section, label),
+        seen=f"This is {listed}.",
     )
 
 
@@ -77,10 +78,11 @@ def list_page(world: t.Sampler) -> t.Draw:
 def product_form(world: t.Sampler) -> t.Draw:
     """Open a product's form."""
     row = world.pick("SELECT product_id, name FROM product ORDER BY product_id")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"),
-        solution=[*open_product(row["name"]), t.leave("", "This is the product's form.")],
+    return instruction(
+        {"product": row["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"),
+        way=open_product(row["name"]),
+        seen="This is the product's form.",
     )
 
 
@@ -88,10 +90,11 @@ def product_form(world: t.Sampler) -> t.Draw:
 def customer_addresses(world: t.Sampler) -> t.Draw:
     """Open a tab of a customer's page."""
     row = world.pick("SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id")
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses"),
-        solution=[*open_customer(row["name"], "Addresses"), t.leave("", "These are the addresses.")],
+    return instruction(
+        {"customer": row["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses"),
+        way=open_customer(row["name"], "Addresses"),
+        seen="These are the addresses.",
     )
 
 
@@ -99,10 +102,11 @@ def customer_addresses(world: t.Sampler) -> t.Draw:
 def orders_in_status(world: t.Sampler) -> t.Draw:
     """Filter the list of orders; there are as many draws as statuses."""
     status, label = world.rng.choice(list(STATUSES.items()))
-    return t.Draw(
-        slots={"status": label.lower()},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
-        solution=[*open_menu("Sales", "Orders"), *open_filtered("Status", label), t.leave("", "The list is filtered.")],
+    return instruction(
+        {"status": label.lower()},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
+        way=[*open_menu("Sales", "Orders"), *open_filtered("Status", label)],
+        seen="The list is filtered.",
     )
 
 
@@ -112,17 +116,17 @@ def large_orders(world: t.Sampler) -> t.Draw:
     status, label = world.rng.choice(list(STATUSES.items()))
     amount = str(world.rng.randrange(50, 400, 25))
     query = {"status": status, "grand_total_from": f"{amount}.00"}
-    return t.Draw(
-        slots={"status": label, "amount": amount},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
-        solution=[
+    return instruction(
+        {"status": label, "amount": amount},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
+        way=[
             *open_menu("Sales", "Orders"),
             t.click("Filters"),
             t.type_text("Grand Total from", amount),
             t.choose("Status", label),
             t.click("Apply Filters"),
-            t.leave("", "Both filters are active."),
         ],
+        seen="Both filters are active.",
     )
 
 
@@ -133,10 +137,11 @@ def invoice_page(world: t.Sampler) -> t.Draw:
         """SELECT o.*, max(i.invoice_id) AS invoice_id, max(i.increment_id) AS invoice
            FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
     )
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{row['invoice_id']}/"),
-        solution=[*open_order(row), t.click(f"Invoice #{row['invoice']}"), t.leave("", "This is the invoice.")],
+    return instruction(
+        {"number": row["increment_id"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{row['invoice_id']}/"),
+        way=[*open_order(row), t.click(f"Invoice #{row['invoice']}")],
+        seen="This is the invoice.",
     )
 
 
@@ -152,14 +157,14 @@ def customer_order(world: t.Sampler) -> t.Draw:
     order = world.rows(
         "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", customer["customer_id"]
     )[place]
-    return t.Draw(
-        slots={"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/"),
-        solution=[
+    return instruction(
+        {"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/"),
+        way=[
             *open_customer(customer["name"], "Orders"),
             t.click(nth("View", place), f"The newest stand first; number {place + 1} is {order['increment_id']}."),
-            t.leave("", "This is the order."),
         ],
+        seen="This is the order.",
     )
 
 
@@ -174,16 +179,16 @@ def order_of_shipment(world: t.Sampler) -> t.Draw:
         row["increment_id"],
         row["created_at"],
     )
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
-        solution=[
+    return instruction(
+        {"number": row["increment_id"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
+        way=[
             *open_menu("Sales", "Shipments"),
             t.search(KEYWORD, row["increment_id"]),
             t.click(nth("View", place), f"This is shipment {row['increment_id']}."),
             t.click(f"#{order['increment_id']}"),
-            t.leave("", "This is the order."),
         ],
+        seen="This is the order.",
     )
 
 
@@ -194,10 +199,11 @@ def report_for_days(world: t.Sampler) -> t.Draw:
     first = a_month(world).first + timedelta(days=world.rng.randrange(28))
     last = first + timedelta(days=world.rng.randint(20, 200))
     label, path = REPORTS[report]
-    return t.Draw(
-        slots={"report": report, "period": period.lower(), "start": typed(first), "end": typed(last)},
-        eval=t.at_url(report_at(path, first, last, period)),
-        solution=[*show_report(label, first, last, period), t.leave("", "The report is shown.")],
+    return instruction(
+        {"report": report, "period": period.lower(), "start": typed(first), "end": typed(last)},
+        t.at_url(report_at(path, first, last, period)),
+        way=show_report(label, first, last, period),
+        seen="The report is shown.",
     )
 
 
@@ -208,8 +214,9 @@ def report_for_last_month(world: t.Sampler) -> t.Draw:
     today = month.last + timedelta(days=world.rng.randint(1, 28))
     label, path = REPORTS[report]
     steps = show_report(label, month.first, month.last, "Day")
-    return t.Draw(
-        slots={"today": long_date(str(today)), "report": report},
-        eval=t.at_url(report_at(path, month.first, month.last, "Day")),
-        solution=[*steps, t.leave("", f"The report about {month.name} is shown.")],
+    return instruction(
+        {"today": long_date(str(today)), "report": report},
+        t.at_url(report_at(path, month.first, month.last, "Day")),
+        way=steps,
+        seen=f"The report about {month.name} is shown.",
     )

@@ -5,7 +5,7 @@ from itertools import groupby
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin.routes import STATUSES, Month, a_month, open_menu, show_report
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import nth, question
 
 TEMPLATES = t.Templates("shopping_admin")
 ORDINALS = ("", "second", "third", "fourth", "fifth")
@@ -40,14 +40,12 @@ def orders_of_month(world: t.Sampler) -> t.Draw:
     if 0 not in counts:
         raise t.NothingToDraw(month.name)
     count = str(counts[0])
-    return t.Draw(
-        slots={"month": month.name},
-        eval=t.answer(fuzzy_match=count),
-        solution=[
-            *show_report("Orders", month.first, month.last),
-            t.leave(count, f"The report shows {count} orders for {month.name}."),
-        ],
-        wrong_answers=[str(counts[0] + counts.get(1, 1))],
+    return question(
+        {"month": month.name},
+        count,
+        way=show_report("Orders", month.first, month.last),
+        seen=f"The report shows {count} orders for {month.name}.",
+        wrong=[str(counts[0] + counts.get(1, 1))],
     )
 
 
@@ -59,16 +57,12 @@ def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
     if not count:
         raise t.NothingToDraw(status)
     label, steps = STATUSES[status], show_report("Orders", month.first, month.last)
-    return t.Draw(
-        slots={"month": month.name, "status": label},
-        eval=t.answer(fuzzy_match=str(count)),
-        solution=[
-            *steps[:-1],
-            t.choose("Order Status", label),
-            steps[-1],
-            t.leave(str(count), f"The report counts {count} orders."),
-        ],
-        wrong_answers=[str(count + 1)],
+    return question(
+        {"month": month.name, "status": label},
+        str(count),
+        way=[*steps[:-1], t.choose("Order Status", label), steps[-1]],
+        seen=f"The report counts {count} orders.",
+        wrong=[str(count + 1)],
     )
 
 
@@ -81,11 +75,12 @@ def sales_of_month(world: t.Sampler) -> t.Draw:
     if not cents:
         raise t.NothingToDraw(month.name)
     total = money(cents)
-    return t.Draw(
-        slots={"month": month.name},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*show_report("Orders", month.first, month.last), t.leave(total, f"The sales total is {total}.")],
-        wrong_answers=[money(cents + 10000)],
+    return question(
+        {"month": month.name},
+        total,
+        way=show_report("Orders", month.first, month.last),
+        seen=f"The sales total is {total}.",
+        wrong=[money(cents + 10000)],
     )
 
 
@@ -99,11 +94,12 @@ def refunds_of_month(world: t.Sampler) -> t.Draw:
         month.key,
     )
     total = money(cents)
-    return t.Draw(
-        slots={"month": month.name},
-        eval=t.answer(fuzzy_match=total),
-        solution=[*show_report("Refunds", month.first, month.last), t.leave(total, f"The total refunded is {total}.")],
-        wrong_answers=[money(cents + 2500)],
+    return question(
+        {"month": month.name},
+        total,
+        way=show_report("Refunds", month.first, month.last),
+        seen=f"The total refunded is {total}.",
+        wrong=[money(cents + 2500)],
     )
 
 
@@ -112,14 +108,12 @@ def accounts_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about new accounts."""
     month = a_month(world, "customer")
     count = world.value("SELECT count(*) FROM customer WHERE substr(created_at, 1, 7) = ?", month.key)
-    return t.Draw(
-        slots={"month": month.name},
-        eval=t.answer(fuzzy_match=str(count)),
-        solution=[
-            *show_report("New Accounts", month.first, month.last),
-            t.leave(str(count), f"The report shows {count} for {month.name}."),
-        ],
-        wrong_answers=[str(count + 1)],
+    return question(
+        {"month": month.name},
+        str(count),
+        way=show_report("New Accounts", month.first, month.last),
+        seen=f"The report shows {count} for {month.name}.",
+        wrong=[str(count + 1)],
     )
 
 
@@ -158,14 +152,12 @@ def bestseller_of_month(world: t.Sampler) -> t.Draw:
         month.key,
     )
     row = ranked(rows, place, "pieces")
-    return t.Draw(
-        slots={"rank": best(place, "best-selling"), "month": month.name},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[
-            *show_report("Bestsellers", month.first, month.last),
-            t.leave(row["name"], f"Place {place + 1} has {row['pieces']} pieces of {row['name']}."),
-        ],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "best-selling"), "month": month.name},
+        row["name"],
+        way=show_report("Bestsellers", month.first, month.last),
+        seen=f"Place {place + 1} has {row['pieces']} pieces of {row['name']}.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
@@ -175,11 +167,12 @@ def bestseller(world: t.Sampler) -> t.Draw:
     place = world.rng.randrange(len(ORDINALS))
     rows = world.rows(f"{_SOLD} WHERE status != 'canceled' GROUP BY product_id ORDER BY pieces DESC")
     row = ranked(rows, place, "pieces")
-    return t.Draw(
-        slots={"rank": best(place, "best-selling")},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[t.leave(row["name"], f"Place {place + 1} of the bestsellers is {row['name']} with {row['pieces']}.")],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "best-selling")},
+        row["name"],
+        way=[],
+        seen=f"Place {place + 1} of the bestsellers is {row['name']} with {row['pieces']}.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
@@ -192,14 +185,12 @@ def busiest_customer(world: t.Sampler) -> t.Draw:
            WHERE status != 'canceled' GROUP BY customer_id ORDER BY orders DESC"""
     )
     row = ranked(rows, place, "orders")
-    return t.Draw(
-        slots={"rank": best(place, "most")},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[
-            t.click(nth("Customers", 1)),
-            t.leave(row["name"], f"Place {place + 1} is {row['name']} with {row['orders']} orders."),
-        ],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "most")},
+        row["name"],
+        way=[t.click(nth("Customers", 1))],
+        seen=f"Place {place + 1} is {row['name']} with {row['orders']} orders.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
@@ -211,11 +202,12 @@ def top_terms(world: t.Sampler) -> t.Draw:
     ranked(rows, count - 1, "uses")
     texts = [row["query_text"] for row in rows]
     top = ", ".join(texts[:count])
-    return t.Draw(
-        slots={"count": count},
-        eval=t.answer(fuzzy_match=top),
-        solution=[t.leave(top, f"The table of top search terms begins with {top}.")],
-        wrong_answers=[", ".join(texts[1 : count + 1])],
+    return question(
+        {"count": count},
+        top,
+        way=[],
+        seen=f"The table of top search terms begins with {top}.",
+        wrong=[", ".join(texts[1 : count + 1])],
     )
 
 
@@ -225,11 +217,12 @@ def term_uses(world: t.Sampler) -> t.Draw:
     place = world.rng.randrange(20)
     row = ranked(world.rows(_TERMS), place, "uses")
     uses = str(row["uses"])
-    return t.Draw(
-        slots={"term": f'"{row["query_text"]}"'},
-        eval=t.answer(fuzzy_match=uses),
-        solution=[*open_menu("Reports", "Search Terms"), t.leave(uses, f"The report shows {uses} hits for it.")],
-        wrong_answers=[str(row["uses"] + 1)],
+    return question(
+        {"term": f'"{row["query_text"]}"'},
+        uses,
+        way=open_menu("Reports", "Search Terms"),
+        seen=f"The report shows {uses} hits for it.",
+        wrong=[str(row["uses"] + 1)],
     )
 
 
@@ -240,18 +233,18 @@ def terms_by_results(world: t.Sampler) -> t.Draw:
     groups = {count: [row["query_text"] for row in group] for count, group in groupby(rows, lambda row: row["results"])}
     count = world.rng.choice([count for count, texts in groups.items() if 2 <= len(texts) <= 6])
     texts = ", ".join(groups[count])
-    return t.Draw(
-        slots={"count": count},
-        eval=t.answer(fuzzy_match=texts),
-        solution=[
+    return question(
+        {"count": count},
+        texts,
+        way=[
             *open_menu("Reports", "Search Terms"),
             t.click("Filters"),
             t.type_text("Results from", str(count)),
             t.type_text("Results to", str(count)),
             t.click("Apply Filters"),
-            t.leave(texts, f"These have {count} results: {texts}."),
         ],
-        wrong_answers=[", ".join(groups[count][1:])],
+        seen=f"These have {count} results: {texts}.",
+        wrong=[", ".join(groups[count][1:])],
     )
 
 
@@ -259,11 +252,12 @@ def terms_by_results(world: t.Sampler) -> t.Draw:
 def rule_of_coupon(world: t.Sampler) -> t.Draw:
     """Ask for the rule of a coupon; a world has a handful."""
     row, other = world.rng.sample(world.rows("SELECT * FROM cart_rule WHERE coupon_code IS NOT NULL ORDER BY rule_id"), 2)
-    return t.Draw(
-        slots={"code": row["coupon_code"]},
-        eval=t.answer(fuzzy_match=row["name"]),
-        solution=[*open_menu("Marketing", "Cart Price Rules"), t.leave(row["name"], f"The rule is called {row['name']}.")],
-        wrong_answers=[other["name"]],
+    return question(
+        {"code": row["coupon_code"]},
+        row["name"],
+        way=open_menu("Marketing", "Cart Price Rules"),
+        seen=f"The rule is called {row['name']}.",
+        wrong=[other["name"]],
     )
 
 
@@ -278,12 +272,10 @@ def coupon_uses(world: t.Sampler) -> t.Draw:
         other.key,
     )
     uses = str(row["uses"])
-    return t.Draw(
-        slots={"start": one.name, "end": other.name, "code": row["code"]},
-        eval=t.answer(fuzzy_match=uses),
-        solution=[
-            *show_report("Coupons", one.first, other.last, "Year"),
-            t.leave(uses, f"The lines of {row['code']} add up to {uses} uses."),
-        ],
-        wrong_answers=[str(row["uses"] + 1)],
+    return question(
+        {"start": one.name, "end": other.name, "code": row["code"]},
+        uses,
+        way=show_report("Coupons", one.first, other.last, "Year"),
+        seen=f"The lines of {row['code']} add up to {uses} uses.",
+        wrong=[str(row["uses"] + 1)],
     )

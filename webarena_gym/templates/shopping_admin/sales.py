@@ -4,7 +4,7 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, sum_of
 from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import nth, question
 
 TEMPLATES = t.Templates("shopping_admin")
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")
@@ -32,15 +32,12 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
     row, label = rows[place], STATUSES[status]
     day = long_date(row["created_at"])
     other = an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")
-    return t.Draw(
-        slots={"rank": RANKS[place], "status": label},
-        eval=t.answer(fuzzy_match=day),
-        solution=[
-            *open_menu("Sales", "Orders"),
-            *open_filtered("Status", label),
-            t.leave(day, f"The newest stand first; number {place + 1} is {row['increment_id']} of {day}."),
-        ],
-        wrong_answers=[long_date(other["created_at"])],
+    return question(
+        {"rank": RANKS[place], "status": label},
+        day,
+        way=[*open_menu("Sales", "Orders"), *open_filtered("Status", label)],
+        seen=f"The newest stand first; number {place + 1} is {row['increment_id']} of {day}.",
+        wrong=[long_date(other["created_at"])],
     )
 
 
@@ -119,14 +116,12 @@ def customer_canceled(world: t.Sampler) -> t.Draw:
            GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id"""
     )
     canceled = str(row["canceled"])
-    return t.Draw(
-        slots={"customer": row["name"]},
-        eval=t.answer(fuzzy_match=canceled),
-        solution=[
-            *open_customer(row["name"], "Orders"),
-            t.leave(canceled, f"{canceled} of the {row['orders']} orders are marked Canceled."),
-        ],
-        wrong_answers=[str(row["canceled"] + 1)],
+    return question(
+        {"customer": row["name"]},
+        canceled,
+        way=open_customer(row["name"], "Orders"),
+        seen=f"{canceled} of the {row['orders']} orders are marked Canceled.",
+        wrong=[str(row["canceled"] + 1)],
     )
 
 

@@ -6,6 +6,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("shopping_admin")
 SENTENCES = (
@@ -56,16 +57,16 @@ def set_quantity(world: t.Sampler) -> t.Draw:
     """Change how many the shop has of a product."""
     row = a_product(world, "is_in_stock")
     quantity = row["quantity"] + world.rng.randint(5, 60)
-    return t.Draw(
-        slots={"sku": row["sku"], "quantity": quantity},
-        eval=becomes(world, PRODUCTS, row["sku"], quantity=quantity),
-        solution=[
+    return instruction(
+        {"sku": row["sku"], "quantity": quantity},
+        becomes(world, PRODUCTS, row["sku"], quantity=quantity),
+        way=[
             t.search(EVERYTHING, row["sku"]),
             t.click(f"Product {row['name']}", "This is the one with that SKU."),
             t.type_text("Quantity", str(quantity), f"The quantity is {row['quantity']} so far."),
             t.click("Save"),
-            t.leave("", f"The quantity is {quantity} now."),
         ],
+        seen=f"The quantity is {quantity} now.",
     )
 
 
@@ -170,16 +171,16 @@ def add_option_value(world: t.Sampler) -> t.Draw:
            ORDER BY product_id, o.title, v.label"""
     )
     options = world.value(f"SELECT options FROM {PRODUCTS.table} WHERE sku = ?", row["sku"])
-    return t.Draw(
-        slots={"product": row["name"], "value": row["label"], "option": row["title"]},
-        eval=becomes(world, PRODUCTS, row["sku"], options=f"{options}; {row['title']}: {row['label']} +0"),
-        solution=[
+    return instruction(
+        {"product": row["name"], "value": row["label"], "option": row["title"]},
+        becomes(world, PRODUCTS, row["sku"], options=f"{options}; {row['title']}: {row['label']} +0"),
+        way=[
             *open_product(row["name"]),
             t.type_text("Option", row["title"]),
             t.type_text("Value", row["label"]),
             t.click("Add Value"),
-            t.leave("", f"The option {row['title']} has the value {row['label']}."),
         ],
+        seen=f"The option {row['title']} has the value {row['label']}.",
     )
 
 
@@ -192,13 +193,11 @@ def disable_brand(world: t.Sampler) -> t.Draw:
            AND sum(is_enabled) AND count(*) BETWEEN 2 AND 5 ORDER BY brand"""
     )["brand"]
     rows = world.rows("SELECT * FROM product WHERE brand = ? ORDER BY product_id", brand)
-    return t.Draw(
-        slots={"brand": brand},
-        eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
-        solution=[
-            *tick_all(brand, rows, "Change status to Disable"),
-            t.leave("", f"No product of {rows[0]['brand']} is enabled any more."),
-        ],
+    return instruction(
+        {"brand": brand},
+        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
+        way=tick_all(brand, rows, "Change status to Disable"),
+        seen=f"No product of {rows[0]['brand']} is enabled any more.",
     )
 
 
@@ -212,15 +211,11 @@ def variants_out_of_stock(world: t.Sampler) -> t.Draw:
            ORDER BY model"""
     )["model"]
     rows = world.rows("SELECT * FROM product WHERE instr(name, ?) ORDER BY product_id", name)
-    return t.Draw(
-        slots={"product": name},
-        eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
-        solution=[
-            *tick_all(name, rows, "Update attributes"),
-            t.choose("Stock Status", "Out of Stock"),
-            t.click("Save"),
-            t.leave("", f"All {len(rows)} products were updated."),
-        ],
+    return instruction(
+        {"product": name},
+        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
+        way=[*tick_all(name, rows, "Update attributes"), t.choose("Stock Status", "Out of Stock"), t.click("Save")],
+        seen=f"All {len(rows)} products were updated.",
     )
 
 
@@ -228,19 +223,17 @@ def variants_out_of_stock(world: t.Sampler) -> t.Draw:
 def disable_and_list(world: t.Sampler) -> t.Draw:
     """Take a product out of the shop, and open a filtered list."""
     row = a_product(world, "is_enabled")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.all_of(
-            becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")
-        ),
-        solution=[
+    return instruction(
+        {"product": row["name"]},
+        t.all_of(becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")),
+        way=[
             *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
             *open_menu("Catalog", "Products"),
             t.click("Filters"),
             t.choose("Status", "Disabled"),
             t.click("Apply Filters"),
-            t.leave("", "The list shows the disabled products."),
         ],
+        seen="The list shows the disabled products.",
     )
 
 
@@ -251,9 +244,9 @@ def add_product(world: t.Sampler) -> t.Draw:
     sku, cents, quantity = f"NEW-{number}", world.rng.randrange(500, 9000, 25), world.rng.randint(5, 90)
     if world.rows("SELECT 1 FROM product WHERE name = ? ORDER BY 1", name):
         raise t.NothingToDraw(name)
-    return t.Draw(
-        slots={"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
-        eval=t.all_of(
+    return instruction(
+        {"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
+        t.all_of(
             t.state(
                 "SELECT name, price_cents, special_price_cents, quantity, is_enabled FROM product WHERE sku = ?",
                 sku,
@@ -261,7 +254,7 @@ def add_product(world: t.Sampler) -> t.Draw:
             ),
             others_stay(world, PRODUCTS, sku),
         ),
-        solution=[
+        way=[
             *open_menu("Catalog", "Products"),
             t.click("Add New Product"),
             t.type_text("Product Name", name),
@@ -269,6 +262,6 @@ def add_product(world: t.Sampler) -> t.Draw:
             t.type_text("Price", written_cents(cents)),
             t.type_text("Quantity", str(quantity)),
             t.click("Save"),
-            t.leave("", f"The product {name} is saved."),
         ],
+        seen=f"The product {name} is saved.",
     )

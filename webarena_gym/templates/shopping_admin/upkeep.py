@@ -6,7 +6,7 @@ from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CU
 from webarena_gym.templates.shopping_admin.people import GROUPS
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
 from webarena_gym.templates.shopping_admin.routes import open_customer, open_filtered, open_menu
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
@@ -37,15 +37,11 @@ def change_email(world: t.Sampler) -> t.Draw:
     """Give a customer another e-mail address."""
     row = a_customer(world)
     email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
-    return t.Draw(
-        slots={"customer": row["name"], "email": email},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], email=email),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            t.type_text("Email", email),
-            t.click("Save Customer"),
-            t.leave("", "The customer is saved."),
-        ],
+    return instruction(
+        {"customer": row["name"], "email": email},
+        becomes(world, CUSTOMERS, row["customer_id"], email=email),
+        way=[*open_customer(row["name"], "Account Information"), t.type_text("Email", email), t.click("Save Customer")],
+        seen="The customer is saved.",
     )
 
 
@@ -53,15 +49,11 @@ def change_email(world: t.Sampler) -> t.Draw:
 def change_lastname(world: t.Sampler) -> t.Draw:
     """Give a customer another name."""
     row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
-    return t.Draw(
-        slots={"customer": row["name"], "lastname": lastname},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            t.type_text("Last Name", lastname),
-            t.click("Save Customer"),
-            t.leave("", "The customer is saved."),
-        ],
+    return instruction(
+        {"customer": row["name"], "lastname": lastname},
+        becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
+        way=[*open_customer(row["name"], "Account Information"), t.type_text("Last Name", lastname), t.click("Save Customer")],
+        seen="The customer is saved.",
     )
 
 
@@ -70,15 +62,11 @@ def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
     row = a_customer(world)
     group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return t.Draw(
-        slots={"customer": row["name"], "group": group},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            t.choose("Group", group),
-            t.click("Save Customer"),
-            t.leave("", "The customer is saved."),
-        ],
+    return instruction(
+        {"customer": row["name"], "group": group},
+        becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
+        way=[*open_customer(row["name"], "Account Information"), t.choose("Group", group), t.click("Save Customer")],
+        seen="The customer is saved.",
     )
 
 
@@ -87,20 +75,20 @@ def change_group_and_list(world: t.Sampler) -> t.Draw:
     """Put a customer into another group, and open a filtered list."""
     row = a_customer(world)
     group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return t.Draw(
-        slots={"customer": row["name"], "group": group},
-        eval=t.all_of(
+    return instruction(
+        {"customer": row["name"], "group": group},
+        t.all_of(
             becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
             t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
         ),
-        solution=[
+        way=[
             *open_customer(row["name"], "Account Information"),
             t.choose("Group", group),
             t.click("Save Customer"),
             *open_menu("Customers", "All Customers"),
             *open_filtered("Group", group),
-            t.leave("", "The list shows the customers of the group."),
         ],
+        seen="The list shows the customers of the group.",
     )
 
 
@@ -116,10 +104,10 @@ def move_customer(world: t.Sampler) -> t.Draw:
     )
     street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
     place = {"street": street, "city": city, "region": region, "postcode": postcode}
-    return t.Draw(
-        slots={"customer": row["name"], **place},
-        eval=becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
-        solution=[
+    return instruction(
+        {"customer": row["name"], **place},
+        becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
+        way=[
             *open_customer(row["name"], "Addresses"),
             t.click("Edit"),
             t.type_text("Street Address", street),
@@ -127,8 +115,8 @@ def move_customer(world: t.Sampler) -> t.Draw:
             t.type_text("State/Province", region),
             t.type_text("ZIP", postcode),
             t.click("Save"),
-            t.leave("", "The address is saved."),
         ],
+        seen="The address is saved.",
     )
 
 
@@ -143,16 +131,16 @@ def page_form(world: t.Sampler) -> tuple[t.Row, str]:
 def change_title(world: t.Sampler) -> t.Draw:
     """Rename one of the shop's own pages."""
     (row, label), title = page_form(world), world.rng.choice(TITLES)
-    return t.Draw(
-        slots={"page": row["title"], "title": title},
-        eval=becomes(world, PAGES, row["page_id"], title=title),
-        solution=[
+    return instruction(
+        {"page": row["title"], "title": title},
+        becomes(world, PAGES, row["page_id"], title=title),
+        way=[
             *open_menu("Content", "Pages"),
             t.click(label, f"This is the page {row['title']}."),
             t.type_text("Page Title", title),
             t.click("Save"),
-            t.leave("", f"The page is called {title} now."),
         ],
+        seen=f"The page is called {title} now.",
     )
 
 
@@ -160,16 +148,16 @@ def change_title(world: t.Sampler) -> t.Draw:
 def change_heading(world: t.Sampler) -> t.Draw:
     """Give one of the shop's own pages another heading."""
     (row, label), heading = page_form(world), world.rng.choice(TITLES)
-    return t.Draw(
-        slots={"heading": heading, "page": row["title"]},
-        eval=becomes(world, PAGES, row["page_id"], content_heading=heading),
-        solution=[
+    return instruction(
+        {"heading": heading, "page": row["title"]},
+        becomes(world, PAGES, row["page_id"], content_heading=heading),
+        way=[
             *open_menu("Content", "Pages"),
             t.click(label, f"This is the page {row['title']}."),
             t.type_text("Content Heading", heading),
             t.click("Save"),
-            t.leave("", "The page is saved."),
         ],
+        seen="The page is saved.",
     )
 
 
@@ -178,15 +166,11 @@ def apply_theme(world: t.Sampler) -> t.Draw:
     """Give the shop another look; a world has as many draws as themes but one."""
     rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
     place, row = world.rng.choice([(place, row) for place, row in enumerate(rows) if not row["is_applied"]])
-    return t.Draw(
-        slots={"theme": row["title"]},
-        eval=t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
-        solution=[
-            *open_menu("Content", "Themes"),
-            t.click(nth("View", place), f"This is {row['title']}."),
-            t.click("Apply Theme"),
-            t.leave("", "The theme is applied."),
-        ],
+    return instruction(
+        {"theme": row["title"]},
+        t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
+        way=[*open_menu("Content", "Themes"), t.click(nth("View", place), f"This is {row['title']}."), t.click("Apply Theme")],
+        seen="The theme is applied.",
     )
 
 
@@ -203,13 +187,9 @@ def change_setting(world: t.Sampler) -> t.Draw:
     }
     path = world.rng.choice(list(wanted))
     label, value = world.value("SELECT label FROM store_config WHERE path = ? ORDER BY path", path), wanted[path]
-    return t.Draw(
-        slots={"setting": label, "value": value},
-        eval=becomes(world, SETTINGS, path, value=value),
-        solution=[
-            *open_menu("Stores", "Configuration"),
-            t.type_text(label, value),
-            t.click("Save Config"),
-            t.leave("", "The configuration is saved."),
-        ],
+    return instruction(
+        {"setting": label, "value": value},
+        becomes(world, SETTINGS, path, value=value),
+        way=[*open_menu("Stores", "Configuration"), t.type_text(label, value), t.click("Save Config")],
+        seen="The configuration is saved.",
     )

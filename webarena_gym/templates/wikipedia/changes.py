@@ -2,6 +2,7 @@
 
 from webarena_gym.sites.wikipedia.markup import sections, whole
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.ways import instruction
 from webarena_gym.templates.wikipedia.routes import FACTS, ME, draw_extreme, open_article, url
 
 TEMPLATES = t.Templates("wikipedia")
@@ -35,10 +36,11 @@ def watch_add(world: t.Sampler) -> t.Draw:
     title = world.pick(f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id")[
         "title"
     ]
-    return t.Draw(
-        slots={"title": title},
-        eval=t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        solution=[*open_article(title), t.click("Add to watchlist"), t.leave("", f"{title} is on the watchlist.")],
+    return instruction(
+        {"title": title},
+        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
+        way=[*open_article(title), t.click("Add to watchlist")],
+        seen=f"{title} is on the watchlist.",
     )
 
 
@@ -78,14 +80,14 @@ def watch_films(world: t.Sampler) -> t.Draw:
             FACTS + "SELECT title FROM facts WHERE label = 'Directed by' AND target = ? ORDER BY title", director
         )
     ]
-    return t.Draw(
-        slots={"director": director},
-        eval=t.state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
-        solution=[
+    return instruction(
+        {"director": director},
+        t.state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
+        way=[
             *open_article(director, "The article on the director names the films."),
             *(step for film in films for step in (*open_article(film), t.click("Add to watchlist"))),
-            t.leave("", f"All {len(films)} are on the watchlist."),
         ],
+        seen=f"All {len(films)} are on the watchlist.",
     )
 
 
@@ -101,9 +103,9 @@ def edit_section(world: t.Sampler) -> t.Draw:
     text, summary = world.rng.choice(_SENTENCES).format(name=name), world.rng.choice(_SUMMARIES)
     heading = parts[place].heading
     parts[place] = parts[place]._replace(body=text)
-    return t.Draw(
-        slots={"heading": heading, "title": page["title"], "text": text, "summary": summary},
-        eval=t.all_of(
+    return instruction(
+        {"heading": heading, "title": page["title"], "text": text, "summary": summary},
+        t.all_of(
             t.at_url(url(page["title"])),
             t.state(
                 _NEW_TEXTS,
@@ -111,14 +113,14 @@ def edit_section(world: t.Sampler) -> t.Draw:
                 expected=[[page["title"], ME, whole(parts), summary]],
             ),
         ),
-        solution=[
+        way=[
             *open_article(page["title"]),
             t.click(f"Edit section {heading}"),
             t.type_text("Text", text),
             t.type_text("Summary of the change", summary),
             t.click("Save changes"),
-            t.leave("", "The edit was saved."),
         ],
+        seen="The edit was saved.",
     )
 
 
@@ -129,18 +131,18 @@ def preferences(world: t.Sampler) -> t.Draw:
     """Change two preferences."""
     user = world.pick(f"SELECT username, real_name FROM user WHERE user_id = {ME}")
     email = f"{user['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
-    return t.Draw(
-        slots={"email": email},
-        eval=t.state(
+    return instruction(
+        {"email": email},
+        t.state(
             "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
             ME,
             expected=[[user["username"], user["real_name"], email, 1]],
         ),
-        solution=[
+        way=[
             t.click("Preferences"),
             t.type_text("Email", email),
             t.click("Email me when a page on my watchlist changes"),
             t.click("Save preferences"),
-            t.leave("", "The preferences were saved."),
         ],
+        seen="The preferences were saved.",
     )

@@ -2,6 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
 
 TEMPLATES = t.Templates("wikipedia")
@@ -34,11 +35,12 @@ def fact_number(world: t.Sampler) -> t.Draw:
     kind, label = world.rng.choice(list(QUESTIONS))
     row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
     number = str(int(row["number"]))
-    return t.Draw(
-        slots={"question": QUESTIONS[kind, label].format(row["title"])},
-        eval=t.answer(fuzzy_match=number),
-        solution=[*open_article(row["title"]), t.leave(number, f"{label}: {row['text']}.")],
-        wrong_answers=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
+    return question(
+        {"question": QUESTIONS[kind, label].format(row["title"])},
+        number,
+        way=open_article(row["title"]),
+        seen=f"{label}: {row['text']}.",
+        wrong=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
     )
 
 
@@ -46,11 +48,12 @@ def fact_number(world: t.Sampler) -> t.Draw:
 def birthday(world: t.Sampler) -> t.Draw:
     """Ask for a date of birth."""
     row = world.pick(FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id")
-    return t.Draw(
-        slots={"person": row["title"]},
-        eval=t.answer(fuzzy_match=row["text"]),
-        solution=[*open_article(row["title"]), t.leave(row["text"], f"Born: {row['text']}.")],
-        wrong_answers=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
+    return question(
+        {"person": row["title"]},
+        row["text"],
+        way=open_article(row["title"]),
+        seen=f"Born: {row['text']}.",
+        wrong=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
     )
 
 
@@ -89,15 +92,12 @@ def older_person(world: t.Sampler) -> t.Draw:
     )
     shown = [row["first"], row["second"]]
     world.rng.shuffle(shown)
-    return t.Draw(
-        slots={"one": shown[0], "other": shown[1]},
-        eval=t.answer(fuzzy_match=row["first"]),
-        solution=[
-            *open_article(shown[0]),
-            *open_article(shown[1], "I know when this one was born, now the other."),
-            t.leave(row["first"], f"{row['first']} was born in {int(row['year'])}, before {row['second']}."),
-        ],
-        wrong_answers=[row["second"]],
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "I know when this one was born, now the other.")],
+        seen=f"{row['first']} was born in {int(row['year'])}, before {row['second']}.",
+        wrong=[row["second"]],
     )
 
 
@@ -110,11 +110,12 @@ def prize_winner(world: t.Sampler) -> t.Draw:
         WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2"""
     )
     other = world.value("SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"])
-    return t.Draw(
-        slots={"prize": row["prize"], "year": row["year"]},
-        eval=t.answer(fuzzy_match=row["title"]),
-        solution=[*open_article(row["prize"]), t.leave(row["title"], f"In {row['year']} it went to {row['title']}.")],
-        wrong_answers=[other],
+    return question(
+        {"prize": row["prize"], "year": row["year"]},
+        row["title"],
+        way=open_article(row["prize"]),
+        seen=f"In {row['year']} it went to {row['title']}.",
+        wrong=[other],
     )
 
 
@@ -152,11 +153,12 @@ def home_in_decade(world: t.Sampler) -> t.Draw:
         WHERE until IS NOT NULL AND target != now ORDER BY title, since"""
     )
     decade = world.rng.choice(range(int(row["since"]), int(row["until"]), 10))
-    return t.Draw(
-        slots={"team": row["title"], "decade": decade},
-        eval=t.answer(fuzzy_match=row["target"]),
-        solution=[*open_article(row["title"]), t.leave(row["target"], f"From {decade} on they played at {row['target']}.")],
-        wrong_answers=[row["now"]],
+    return question(
+        {"team": row["title"], "decade": decade},
+        row["target"],
+        way=open_article(row["title"]),
+        seen=f"From {decade} on they played at {row['target']}.",
+        wrong=[row["now"]],
     )
 
 
@@ -170,15 +172,12 @@ def latest_editor(world: t.Sampler) -> t.Draw:
         FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
     )
     shown = f"{row['username']}, {row['edits']}"
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.answer(fuzzy_match=shown),
-        solution=[
-            *open_article(row["title"]),
-            t.click("View history"),
-            t.leave(shown, f"The first line is by {row['username']}, and there are {row['edits']}."),
-        ],
-        wrong_answers=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
+    return question(
+        {"title": row["title"]},
+        shown,
+        way=[*open_article(row["title"]), t.click("View history")],
+        seen=f"The first line is by {row['username']}, and there are {row['edits']}.",
+        wrong=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
     )
 
 
@@ -195,14 +194,12 @@ def first_of_several(world: t.Sampler) -> t.Draw:
     if first["year"] == second["year"]:
         raise t.NothingToDraw("one that is older than the others")
     titles = [row["title"] for row in chosen]
-    return t.Draw(
-        slots={"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
-        eval=t.answer(fuzzy_match=first["title"]),
-        solution=[
-            *(step for row in chosen for step in open_article(row["title"])),
-            t.leave(first["title"], "It is from {year}, and the others are younger.".format(year=first["year"])),
-        ],
-        wrong_answers=[second["title"]],
+    return question(
+        {"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
+        first["title"],
+        way=[step for row in chosen for step in open_article(row["title"])],
+        seen="It is from {year}, and the others are younger.".format(year=first["year"]),
+        wrong=[second["title"]],
     )
 
 
@@ -219,15 +216,12 @@ def office_holder(world: t.Sampler) -> t.Draw:
     )
     other = world.value("SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"])
     shown = f"{row['holder']}; {row['university']}"
-    return t.Draw(
-        slots={"office": row["label"].lower(), "place": row["title"]},
-        eval=t.answer(fuzzy_match=shown),
-        solution=[
-            *open_article(row["title"]),
-            t.click(row["holder"]),
-            t.leave(shown, f"{row['holder']} studied at {row['university']}."),
-        ],
-        wrong_answers=[f"{row['holder']}; {other}", row["holder"]],
+    return question(
+        {"office": row["label"].lower(), "place": row["title"]},
+        shown,
+        way=[*open_article(row["title"]), t.click(row["holder"])],
+        seen=f"{row['holder']} studied at {row['university']}.",
+        wrong=[f"{row['holder']}; {other}", row["holder"]],
     )
 
 
@@ -240,9 +234,10 @@ def alumni_count(world: t.Sampler) -> t.Draw:
         GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2"""
     )
     people = f"{row['kind']}s"
-    return t.Draw(
-        slots={"people": people, "university": row["university"]},
-        eval=t.answer(fuzzy_match=str(row["found"])),
-        solution=[*open_list(world, people), t.leave(str(row["found"]), f"{row['university']} stands in {row['found']} rows.")],
-        wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
+    return question(
+        {"people": people, "university": row["university"]},
+        str(row["found"]),
+        way=open_list(world, people),
+        seen=f"{row['university']} stands in {row['found']} rows.",
+        wrong=[str(row["found"] + 1), str(row["found"] - 1)],
     )

@@ -2,6 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = t.Templates("wikipedia")
@@ -12,11 +13,12 @@ def film_director(world: t.Sampler) -> t.Draw:
     """Ask for the director of a film."""
     row = world.pick(FILMS + "SELECT * FROM films ORDER BY article_id")
     other = world.value(FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"])
-    return t.Draw(
-        slots={"film": row["title"]},
-        eval=t.answer(fuzzy_match=row["director"]),
-        solution=[*open_article(row["title"]), t.leave(row["director"], f"Directed by: {row['director']}.")],
-        wrong_answers=[other],
+    return question(
+        {"film": row["title"]},
+        row["director"],
+        way=open_article(row["title"]),
+        seen=f"Directed by: {row['director']}.",
+        wrong=[other],
     )
 
 
@@ -30,15 +32,12 @@ def first_film(world: t.Sampler) -> t.Draw:
     )
     shown = [row["first"], row["second"]]
     world.rng.shuffle(shown)
-    return t.Draw(
-        slots={"one": shown[0], "other": shown[1]},
-        eval=t.answer(fuzzy_match=row["first"]),
-        solution=[
-            *open_article(shown[0]),
-            *open_article(shown[1], "Now the year of the other one."),
-            t.leave(row["first"], f"It is from {row['year']}, the other one from {row['later']}."),
-        ],
-        wrong_answers=[row["second"]],
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "Now the year of the other one.")],
+        seen=f"It is from {row['year']}, the other one from {row['later']}.",
+        wrong=[row["second"]],
     )
 
 
@@ -52,14 +51,12 @@ def films_before_year(world: t.Sampler) -> t.Draw:
     year = world.rng.choice([year for year in range(years[0] + 1, years[-1]) if year not in years])
     when = world.rng.choice(("before", "after"))
     found = sum(each < year if when == "before" else each > year for each in years)
-    return t.Draw(
-        slots={"director": director, "when": when, "year": year},
-        eval=t.answer(fuzzy_match=str(found)),
-        solution=[
-            *open_article(f"List of films directed by {director}"),
-            t.leave(str(found), f"{found} of {len(years)} are from {when} {year}."),
-        ],
-        wrong_answers=[str(found + 1), str(len(years))],
+    return question(
+        {"director": director, "when": when, "year": year},
+        str(found),
+        way=open_article(f"List of films directed by {director}"),
+        seen=f"{found} of {len(years)} are from {when} {year}.",
+        wrong=[str(found + 1), str(len(years))],
     )
 
 
@@ -72,14 +69,12 @@ def prized_films(world: t.Sampler) -> t.Draw:
     )["director"]
     films = world.rows(FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", director)
     shown = ", ".join(row["title"] for row in films if row["is_awarded"])
-    return t.Draw(
-        slots={"director": director},
-        eval=t.answer(fuzzy_match=shown),
-        solution=[
-            *open_article(f"List of films directed by {director}"),
-            t.leave(shown, "The last column of the table names the prizes."),
-        ],
-        wrong_answers=[", ".join(row["title"] for row in films), next(row["title"] for row in films if not row["is_awarded"])],
+    return question(
+        {"director": director},
+        shown,
+        way=open_article(f"List of films directed by {director}"),
+        seen="The last column of the table names the prizes.",
+        wrong=[", ".join(row["title"] for row in films), next(row["title"] for row in films if not row["is_awarded"])],
     )
 
 
@@ -102,15 +97,12 @@ def common_actor(world: t.Sampler) -> t.Draw:
     ]
     if not others:
         raise t.NothingToDraw("a film with several actors")
-    return t.Draw(
-        slots={"one": row["one"], "other": row["other"]},
-        eval=t.answer(fuzzy_match=row["actor"]),
-        solution=[
-            *open_article(row["one"]),
-            *open_article(row["other"], "Now the cast of the other one."),
-            t.leave(row["actor"], f"{row['actor']} is in both casts."),
-        ],
-        wrong_answers=others[:2],
+    return question(
+        {"one": row["one"], "other": row["other"]},
+        row["actor"],
+        way=[*open_article(row["one"]), *open_article(row["other"], "Now the cast of the other one.")],
+        seen=f"{row['actor']} is in both casts.",
+        wrong=others[:2],
     )
 
 

@@ -2,6 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
 
 TEMPLATES = t.Templates("wikipedia")
@@ -20,11 +21,12 @@ TOWNS = (
 def extreme_landmark(world: t.Sampler) -> t.Draw:
     """Ask for the landmark at one end of a measure."""
     end = draw_extreme(world)
-    return t.Draw(
-        slots={"extreme": end.words, "country": country(world)},
-        eval=t.answer(fuzzy_match=end.row["title"]),
-        solution=[*end.way, t.leave(end.row["title"], f"{end.row['title']} has {end.shown}.")],
-        wrong_answers=[end.other],
+    return question(
+        {"extreme": end.words, "country": country(world)},
+        end.row["title"],
+        way=end.way,
+        seen=f"{end.row['title']} has {end.shown}.",
+        wrong=[end.other],
     )
 
 
@@ -39,11 +41,12 @@ def extreme_town(world: t.Sampler) -> t.Draw:
     ]
     if len(towns) < 3:
         raise t.NothingToDraw("a state with some towns")
-    return t.Draw(
-        slots={"state": state, "place": place},
-        eval=t.answer(fuzzy_match=towns[index]),
-        solution=[*open_list(world, "towns"), t.leave(towns[index], f"Of {len(towns)} towns in {state} it is {towns[index]}.")],
-        wrong_answers=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
+    return question(
+        {"state": state, "place": place},
+        towns[index],
+        way=open_list(world, "towns"),
+        seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
+        wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
     )
 
 
@@ -69,11 +72,12 @@ def towns_above(world: t.Sampler) -> t.Draw:
     """Count the towns above a number of people."""
     limit = world.rng.choice((3_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 150_000))
     found = world.value(TOWNS + "SELECT count(*) FROM towns WHERE population > ?", limit)
-    return t.Draw(
-        slots={"country": country(world), "limit": f"{limit:,}"},
-        eval=t.answer(fuzzy_match=str(found)),
-        solution=[*open_list(world, "towns"), t.leave(str(found), f"{found} of the towns have more than {limit:,} people.")],
-        wrong_answers=[str(found + 1), str(found - 1)],
+    return question(
+        {"country": country(world), "limit": f"{limit:,}"},
+        str(found),
+        way=open_list(world, "towns"),
+        seen=f"{found} of the towns have more than {limit:,} people.",
+        wrong=[str(found + 1), str(found - 1)],
     )
 
 
@@ -82,14 +86,12 @@ def category_size(world: t.Sampler) -> t.Draw:
     """Ask for the size of a category."""
     row = world.pick("SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name")
     member = world.pick("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", row["name"])
-    return t.Draw(
-        slots={"category": row["name"]},
-        eval=t.answer(fuzzy_match=str(row["size"])),
-        solution=[
-            *open_category(world, row["name"]),
-            t.leave(str(row["size"]), f"{member['title']} and others, {row['size']} in all."),
-        ],
-        wrong_answers=[str(row["size"] + 1), str(row["size"] - 1)],
+    return question(
+        {"category": row["name"]},
+        str(row["size"]),
+        way=open_category(world, row["name"]),
+        seen=f"{member['title']} and others, {row['size']} in all.",
+        wrong=[str(row["size"] + 1), str(row["size"] - 1)],
     )
 
 
@@ -106,14 +108,12 @@ def prized_university(world: t.Sampler) -> t.Draw:
     here = [row for row in rows if place in (land, row["state"])]
     if len(here) < 2 or here[0]["number"] == here[1]["number"]:
         raise t.NothingToDraw("a university that stands out")
-    return t.Draw(
-        slots={"place": place},
-        eval=t.answer(fuzzy_match=here[0]["title"]),
-        solution=[
-            *open_list(world, "universities"),
-            t.leave(here[0]["title"], f"It has {int(here[0]['number'])} prize winners."),
-        ],
-        wrong_answers=[here[1]["title"]],
+    return question(
+        {"place": place},
+        here[0]["title"],
+        way=open_list(world, "universities"),
+        seen=f"It has {int(here[0]['number'])} prize winners.",
+        wrong=[here[1]["title"]],
     )
 
 
