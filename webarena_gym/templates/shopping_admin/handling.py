@@ -50,6 +50,24 @@ def last_comment(world: t.Sampler, order: t.Row, comment: str, *, is_notified: b
     )
 
 
+def total_is(order: t.Row, table: str) -> dict[str, object]:
+    """The one document of the order in a table must be about the order's whole total."""
+    query = f"SELECT grand_total_cents FROM {table} WHERE order_id = ?"
+    return t.state(query, order["order_id"], expected=[[order["grand_total_cents"]]])
+
+
+def an_address(world: t.Sampler) -> dict[str, str]:
+    """Draw an address, by the columns of the tables of addresses."""
+    street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
+    return {"street": street, "city": city, "region": region, "postcode": postcode}
+
+
+def enter_address(address: dict[str, str]) -> list[Step]:
+    """Return the steps that fill in the form of an address and save it."""
+    labels = {"street": "Street Address", "city": "City", "region": "State/Province", "postcode": "ZIP"}
+    return [*(t.type_text(label, address[column]) for column, label in labels.items()), t.click("Save")]
+
+
 def track(world: t.Sampler) -> tuple[str, str]:
     """Draw a carrier and a tracking number."""
     return world.rng.choice(CARRIERS[1:]), str(world.rng.randrange(10**11, 10**12))
@@ -179,14 +197,7 @@ def invoice_order(world: t.Sampler) -> t.Draw:
     row = an_order(world, _UNTOUCHED)
     return instruction(
         {"number": row["increment_id"]},
-        t.all_of(
-            becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1),
-            t.state(
-                "SELECT grand_total_cents FROM invoice WHERE order_id = ?",
-                row["order_id"],
-                expected=[[row["grand_total_cents"]]],
-            ),
-        ),
+        t.all_of(becomes(world, ORDERS, row["increment_id"], status="processing", invoices=1), total_is(row, "invoice")),
         way=[*open_order(row), t.click("Invoice"), t.click("Submit Invoice", "All that is left is filled in already.")],
         seen="The invoice has been created.",
     )
@@ -243,14 +254,7 @@ def refund_order(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw(row["increment_id"])
     return instruction(
         {"number": row["increment_id"]},
-        t.all_of(
-            becomes(world, ORDERS, row["increment_id"], status="closed", refunds=1),
-            t.state(
-                "SELECT grand_total_cents FROM creditmemo WHERE order_id = ?",
-                row["order_id"],
-                expected=[[row["grand_total_cents"]]],
-            ),
-        ),
+        t.all_of(becomes(world, ORDERS, row["increment_id"], status="closed", refunds=1), total_is(row, "creditmemo")),
         way=[
             *open_order(row),
             t.click("Credit Memo"),
@@ -264,19 +268,10 @@ def refund_order(world: t.Sampler) -> t.Draw:
 def order_address(world: t.Sampler) -> t.Draw:
     """Change where an order goes."""
     row = an_order(world, "status IN ('pending', 'processing', 'holded')")
-    street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
-    place = {"street": street, "city": city, "region": region, "postcode": postcode}
+    place = an_address(world)
     return instruction(
         {"number": row["increment_id"], **place},
         becomes(world, ORDER_ADDRESSES, f"{row['increment_id']} shipping", **place),
-        way=[
-            *open_order(row),
-            t.click("Edit Shipping Address"),
-            t.type_text("Street Address", street),
-            t.type_text("City", city),
-            t.type_text("State/Province", region),
-            t.type_text("ZIP", postcode),
-            t.click("Save"),
-        ],
+        way=[*open_order(row), t.click("Edit Shipping Address"), *enter_address(place)],
         seen="The order has the new shipping address.",
     )

@@ -1,7 +1,8 @@
 """Changes to customers, to the shop's own pages, its theme and its settings."""
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.shopping_admin.handling import CITIES, STREETS
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.shopping_admin.handling import STREETS, an_address, enter_address
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.templates.shopping_admin.people import GROUPS
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
@@ -27,6 +28,17 @@ def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
     return world.pick(PEOPLE + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
 
 
+def customer_and_group(world: t.Sampler) -> tuple[t.Row, str]:
+    """Draw a customer, and a group that the customer is not in."""
+    row = a_customer(world)
+    return row, world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+
+
+def edit_customer(row: t.Row, change: Step) -> list[Step]:
+    """Return the steps that make one change to a customer's account."""
+    return [*open_customer(row["name"], "Account Information"), change, t.click("Save Customer")]
+
+
 def a_phone(world: t.Sampler) -> str:
     """Draw a phone number."""
     return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
@@ -40,7 +52,7 @@ def change_email(world: t.Sampler) -> t.Draw:
     return instruction(
         {"customer": row["name"], "email": email},
         becomes(world, CUSTOMERS, row["customer_id"], email=email),
-        way=[*open_customer(row["name"], "Account Information"), t.type_text("Email", email), t.click("Save Customer")],
+        way=edit_customer(row, t.type_text("Email", email)),
         seen="The customer is saved.",
     )
 
@@ -52,7 +64,7 @@ def change_lastname(world: t.Sampler) -> t.Draw:
     return instruction(
         {"customer": row["name"], "lastname": lastname},
         becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
-        way=[*open_customer(row["name"], "Account Information"), t.type_text("Last Name", lastname), t.click("Save Customer")],
+        way=edit_customer(row, t.type_text("Last Name", lastname)),
         seen="The customer is saved.",
     )
 
@@ -60,12 +72,11 @@ def change_lastname(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("Move the customer {customer} to the group {group}.")
 def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
-    row = a_customer(world)
-    group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+    row, group = customer_and_group(world)
     return instruction(
         {"customer": row["name"], "group": group},
         becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-        way=[*open_customer(row["name"], "Account Information"), t.choose("Group", group), t.click("Save Customer")],
+        way=edit_customer(row, t.choose("Group", group)),
         seen="The customer is saved.",
     )
 
@@ -73,8 +84,7 @@ def change_group(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("Move {customer} to the group {group}, and then show me a list of all customers of that group.")
 def change_group_and_list(world: t.Sampler) -> t.Draw:
     """Put a customer into another group, and open a filtered list."""
-    row = a_customer(world)
-    group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+    row, group = customer_and_group(world)
     return instruction(
         {"customer": row["name"], "group": group},
         t.all_of(
@@ -82,9 +92,7 @@ def change_group_and_list(world: t.Sampler) -> t.Draw:
             t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
         ),
         way=[
-            *open_customer(row["name"], "Account Information"),
-            t.choose("Group", group),
-            t.click("Save Customer"),
+            *edit_customer(row, t.choose("Group", group)),
             *open_menu("Customers", "All Customers"),
             *open_filtered("Group", group),
         ],
@@ -102,20 +110,11 @@ def move_customer(world: t.Sampler) -> t.Draw:
            FROM customer c JOIN customer_address USING (customer_id)
            GROUP BY customer_id HAVING count(*) = 1 ORDER BY customer_id"""
     )
-    street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
-    place = {"street": street, "city": city, "region": region, "postcode": postcode}
+    place = an_address(world)
     return instruction(
         {"customer": row["name"], **place},
         becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
-        way=[
-            *open_customer(row["name"], "Addresses"),
-            t.click("Edit"),
-            t.type_text("Street Address", street),
-            t.type_text("City", city),
-            t.type_text("State/Province", region),
-            t.type_text("ZIP", postcode),
-            t.click("Save"),
-        ],
+        way=[*open_customer(row["name"], "Addresses"), t.click("Edit"), *enter_address(place)],
         seen="The address is saved.",
     )
 
