@@ -33,16 +33,21 @@ def nth(label: str, place: int) -> str:
 
 def question(
     slots: dict[str, Any],
-    truth: str,
+    truth: str | int,
     *,
     way: Sequence[Step],
     seen: str,
     wrong: Sequence[str] = (),
     start_url: str = "",
 ) -> t.Draw:
-    """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there."""
-    solution = [*way, t.leave(truth, seen)]
-    return t.Draw(slots, t.answer(fuzzy_match=truth), solution, wrong_answers=wrong, start_url=start_url)
+    """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
+
+    The wrong answer to a number is the next one, unless `wrong` names others.
+    """
+    text = str(truth)
+    if isinstance(truth, int) and not wrong:
+        wrong = [str(truth + 1)]
+    return t.Draw(slots, t.answer(fuzzy_match=text), [*way, t.leave(text, seen)], wrong_answers=wrong, start_url=start_url)
 
 
 def instruction(slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str, start_url: str = "") -> t.Draw:

@@ -22,13 +22,7 @@ def group_project_count(world: t.Sampler) -> t.Draw:
         + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
         GROUP BY group_id ORDER BY group_id"""
     )
-    return question(
-        {"group": row["name"]},
-        str(row["found"]),
-        way=open_group(world, row["name"]),
-        seen="All of them are listed.",
-        wrong=[str(row["found"] + 1)],
-    )
+    return question({"group": row["name"]}, row["found"], way=open_group(world, row["name"]), seen="All of them are listed.")
 
 
 @TEMPLATES.define("Which project of the group {group} has the most stars? Give its name.")
@@ -56,13 +50,12 @@ def group_role_count(world: t.Sampler) -> t.Draw:
         "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
         f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role"
     )
-    found = str(row["found"])
+    found = row["found"]
     return question(
         {"group": row["name"], "role": row["role"]},
         found,
         way=[*open_group(world, row["name"]), t.click("Group members")],
         seen=f"{found} with that role.",
-        wrong=[str(row["found"] + 1)],
     )
 
 

@@ -89,10 +89,9 @@ def comment_count(world: t.Sampler) -> t.Draw:
     )
     return question(
         {"title": row["title"], "project": row["full_path"]},
-        str(row["found"]),
+        row["found"],
         way=open_item(world, MERGE_REQUEST, row),
         seen=f"There are {row['found']} under Overview.",
-        wrong=[str(row["found"] + 1)],
     )
 
 

@@ -32,13 +32,7 @@ def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[s
 def star_count(world: t.Sampler) -> t.Draw:
     """Ask for a number of stars."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id")
-    return question(
-        {"project": row["name"]},
-        str(row["stars"]),
-        way=open_project(row),
-        seen="The number is beside the button.",
-        wrong=[str(row["stars"] + 1)],
-    )
+    return question({"project": row["name"]}, row["stars"], way=open_project(row), seen="The number is beside the button.")
 
 
 @TEMPLATES.define(

@@ -82,8 +82,7 @@ def review_todo_count(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("a review to do")
     return question(
         {},
-        str(found),
+        found,
         way=[t.click("To-Do List"), t.choose("Reason", "Review requested"), t.click("Apply")],
         seen=f"The tab says {found}.",
-        wrong=[str(found + 1)],
     )

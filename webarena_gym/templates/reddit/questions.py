@@ -137,10 +137,9 @@ def points(world: t.Sampler) -> t.Draw:
     row = world.pick(POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id")
     return question(
         {"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
-        str(row["score"]),
+        row["score"],
         way=open_best(row["forum"]),
         seen=f"Number {row['best']} has {row['score']} points.",
-        wrong=[str(row["score"] + 1)],
     )
 
 
@@ -176,10 +175,9 @@ def submission_count(world: t.Sampler) -> t.Draw:
     )
     return question(
         {"user": row["username"]},
-        str(row["posts"]),
+        row["posts"],
         way=open_user(row["username"]),
         seen=f"The profile counts {row['posts']} submissions.",
-        wrong=[str(row["posts"] + 1)],
     )
 
 

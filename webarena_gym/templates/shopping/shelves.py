@@ -115,8 +115,7 @@ def brand_count(world: t.Sampler) -> t.Draw:
     )
     return question(
         {"brand": row["brand"], "category": row["category"]},
-        str(row["found"]),
+        row["found"],
         way=open_category(row),
         seen=f"The filter says {row['brand']} ({row['found']}).",
-        wrong=[str(row["found"] + 1)],
     )

@@ -3,7 +3,7 @@
 from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
-from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, filtered, open_menu, open_product
 from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -13,13 +13,9 @@ TEMPLATES = t.Templates("shopping_admin")
 def product_quantity(world: t.Sampler) -> t.Draw:
     """Ask for the stock of a product."""
     row = world.pick("SELECT name, quantity FROM product ORDER BY product_id")
-    quantity = str(row["quantity"])
+    quantity = row["quantity"]
     return question(
-        {"product": row["name"]},
-        quantity,
-        way=open_product(row["name"]),
-        seen=f"The field Quantity holds {quantity}.",
-        wrong=[str(row["quantity"] + 1)],
+        {"product": row["name"]}, quantity, way=open_product(row["name"]), seen=f"The field Quantity holds {quantity}."
     )
 
 
@@ -75,13 +71,12 @@ def products_of_brand(world: t.Sampler) -> t.Draw:
            HAVING products = (SELECT count(*) FROM product q WHERE instr(lower(q.name || q.brand), lower(p.brand)))
            AND products > 1 ORDER BY brand"""
     )
-    count = str(row["products"])
+    count = row["products"]
     return question(
         {"brand": row["brand"]},
         count,
         way=[*open_menu("Catalog", "Products"), t.search(KEYWORD, row["brand"])],
         seen=f"{count} records were found, all by {row['brand']}.",
-        wrong=[str(row["products"] + 1)],
     )
 
 
@@ -100,10 +95,7 @@ def products_by_stock(world: t.Sampler) -> t.Draw:
         listed,
         way=[
             *open_menu("Catalog", "Products"),
-            t.click("Filters"),
-            t.type_text("Quantity from", str(quantity)),
-            t.type_text("Quantity to", str(quantity)),
-            t.click("Apply Filters"),
+            *filtered(t.type_text("Quantity from", str(quantity)), t.type_text("Quantity to", str(quantity))),
         ],
         seen=f"The products with a quantity of {quantity} have the SKUs {listed}.",
         wrong=[", ".join([*skus[1:], other])],

@@ -6,7 +6,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.ledgers import ORDER_ADDRESSES, ORDERS, becomes, others_stay
-from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu, open_order
+from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu, open_order
 from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -119,7 +119,12 @@ def hold_and_list(world: t.Sampler) -> t.Draw:
             becomes(world, ORDERS, row["increment_id"], status="holded"),
             t.at_url("__SHOPPING_ADMIN__/sales/order/?status=holded"),
         ),
-        way=[*open_order(row), t.click("Hold"), *open_menu("Sales", "Orders"), *open_filtered("Status", STATUSES["holded"])],
+        way=[
+            *open_order(row),
+            t.click("Hold"),
+            *open_menu("Sales", "Orders"),
+            *filtered(t.choose("Status", STATUSES["holded"])),
+        ],
         seen="The list shows the orders on hold.",
     )
 

@@ -14,7 +14,7 @@ from webarena_gym.templates.shopping_admin.ledgers import (
     others_stay,
     vanish,
 )
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu
+from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, filtered, open_menu
 from webarena_gym.templates.ways import instruction, nth, turn_pages
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -82,9 +82,7 @@ def delete_reviews_of(world: t.Sampler) -> t.Draw:
         vanish(world, REVIEWS, *[row["review_id"] for row in rows]),
         way=[
             *open_menu("Marketing", "All Reviews"),
-            t.click("Filters"),
-            t.type_text("Nickname", nickname),
-            t.click("Apply Filters"),
+            *filtered(t.type_text("Nickname", nickname)),
             *tick(rows, "review_id", "Delete"),
         ],
         seen=f"The {len(rows)} reviews are deleted.",
@@ -108,9 +106,7 @@ def judge_reviews_of(world: t.Sampler) -> t.Draw:
         becomes(world, REVIEWS, *[row["review_id"] for row in rows], status=status),
         way=[
             *open_menu("Marketing", "Pending Reviews"),
-            t.click("Filters"),
-            t.type_text("Nickname", nickname),
-            t.click("Apply Filters"),
+            *filtered(t.type_text("Nickname", nickname)),
             *tick(rows, "review_id", f"Update Status to {status}"),
         ],
         seen=f"Reviews updated: {len(rows)}.",

@@ -4,7 +4,7 @@ import re
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
+from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, filtered, open_menu, typed
 from webarena_gym.templates.ways import question
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -47,19 +47,15 @@ def latest_review(world: t.Sampler) -> t.Row:
 def reviews_counted(world: t.Sampler) -> t.Draw:
     """Ask for a count that the filters of the list of reviews give; at most fifteen draws in a world."""
     row = world.pick("SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2")
-    count = str(row["reviews"])
+    count = row["reviews"]
     return question(
         {"stars": stars(row["rating"]), "status": row["status"]},
         count,
         way=[
             *open_menu("Marketing", "All Reviews"),
-            t.click("Filters"),
-            t.choose("Status", row["status"]),
-            t.choose("Rating", stars(row["rating"])),
-            t.click("Apply Filters"),
+            *filtered(t.choose("Status", row["status"]), t.choose("Rating", stars(row["rating"]))),
         ],
         seen=f"{count} records were found.",
-        wrong=[str(row["reviews"] + 1)],
     )
 
 
@@ -70,16 +66,12 @@ def reviews_of_month(world: t.Sampler) -> t.Draw:
     count = world.value("SELECT count(*) FROM review WHERE substr(created_at, 1, 7) = ?", month.key)
     return question(
         {"month": month.name},
-        str(count),
+        count,
         way=[
             *open_menu("Marketing", "All Reviews"),
-            t.click("Filters"),
-            t.type_text("Created from", typed(month.first)),
-            t.type_text("Created to", typed(month.last)),
-            t.click("Apply Filters"),
+            *filtered(t.type_text("Created from", typed(month.first)), t.type_text("Created to", typed(month.last))),
         ],
         seen=f"{count} records were found.",
-        wrong=[str(count + 1)],
     )
 
 
@@ -90,13 +82,12 @@ def reviews_with_word(world: t.Sampler) -> t.Draw:
     found = {word: sum(word in text for text in texts) for word in WORDS}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in WORDS}
     word = world.rng.choice([word for word in WORDS if found[word] == whole[word] > 0])
-    count = str(found[word])
+    count = found[word]
     return question(
         {"word": word},
         count,
-        way=[*open_menu("Marketing", "All Reviews"), t.click("Filters"), t.type_text("Review", word), t.click("Apply Filters")],
+        way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
         seen=f"{count} records were found.",
-        wrong=[str(found[word] + 1)],
     )
 
 
@@ -146,7 +137,7 @@ def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     return question(
         {"product": row["name"], "stars": stars(row["rating"])},
         listed,
-        way=[*open_reviews(row["name"]), *open_filtered("Rating", stars(row["rating"]))],
+        way=[*open_reviews(row["name"]), *filtered(t.choose("Rating", stars(row["rating"])))],
         seen=f"The reviews with {stars(row['rating'])} are by {listed}.",
         wrong=[names[0]],
     )
@@ -166,12 +157,7 @@ def average_rating(world: t.Sampler) -> t.Draw:
     return question(
         {"product": row["name"]},
         average,
-        way=[
-            *open_menu("Reports", "Reviews By Products"),
-            t.click("Filters"),
-            t.type_text("Product", row["name"]),
-            t.click("Apply Filters"),
-        ],
+        way=[*open_menu("Reports", "Reviews By Products"), *filtered(t.type_text("Product", row["name"]))],
         seen=f"The average rating is {average}.",
         wrong=[str(round(row["average"] - 0.5, 2))],
     )

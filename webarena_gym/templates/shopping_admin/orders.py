@@ -180,8 +180,7 @@ def days_to_invoice(world: t.Sampler) -> t.Draw:
     row = world.rng.choice([row for row in rows if row["days"] == days])
     return question(
         {"number": row["increment_id"]},
-        str(days),
+        days,
         way=open_order(row),
         seen=f"Ordered on {long_date(row['created_at'])}, invoiced on {long_date(row['invoiced_at'])}.",
-        wrong=[str(days + 1)],
     )

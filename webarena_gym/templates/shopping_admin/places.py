@@ -10,8 +10,8 @@ from webarena_gym.templates.shopping_admin.routes import (
     STATUSES,
     a_month,
     an_order,
+    filtered,
     open_customer,
-    open_filtered,
     open_menu,
     open_order,
     open_product,
@@ -105,7 +105,7 @@ def orders_in_status(world: t.Sampler) -> t.Draw:
     return instruction(
         {"status": label.lower()},
         t.at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
-        way=[*open_menu("Sales", "Orders"), *open_filtered("Status", label)],
+        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
         seen="The list is filtered.",
     )
 
@@ -119,13 +119,7 @@ def large_orders(world: t.Sampler) -> t.Draw:
     return instruction(
         {"status": label, "amount": amount},
         t.at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
-        way=[
-            *open_menu("Sales", "Orders"),
-            t.click("Filters"),
-            t.type_text("Grand Total from", amount),
-            t.choose("Status", label),
-            t.click("Apply Filters"),
-        ],
+        way=[*open_menu("Sales", "Orders"), *filtered(t.type_text("Grand Total from", amount), t.choose("Status", label))],
         seen="Both filters are active.",
     )
 

@@ -81,9 +81,9 @@ def open_customer(name: str, *tabs: str) -> list[Step]:
     return [t.search(EVERYTHING, name), t.click(f"Customer {name}"), *map(t.click, tabs)]
 
 
-def open_filtered(title: str, value: str) -> list[Step]:
-    """Return the steps that reduce the list on this page by one drop-down list of its filters."""
-    return [t.click("Filters"), t.choose(title, value), t.click("Apply Filters")]
+def filtered(*fields: Step) -> list[Step]:
+    """Return the steps that reduce the list on this page by fields of its filters."""
+    return [t.click("Filters"), *fields, t.click("Apply Filters")]
 
 
 def show_report(label: str, first: date, last: date, period: str = "Month") -> list[Step]:

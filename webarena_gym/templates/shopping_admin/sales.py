@@ -3,7 +3,7 @@
 from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, sum_of
-from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
+from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu
 from webarena_gym.templates.ways import nth, question
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -35,7 +35,7 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
     return question(
         {"rank": RANKS[place], "status": label},
         day,
-        way=[*open_menu("Sales", "Orders"), *open_filtered("Status", label)],
+        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
         seen=f"The newest stand first; number {place + 1} is {row['increment_id']} of {day}.",
         wrong=[long_date(other["created_at"])],
     )
@@ -77,9 +77,9 @@ def payment_difference(world: t.Sampler) -> t.Draw:
         eval=t.answer(fuzzy_match=difference),
         solution=[
             *open_menu("Sales", "Orders"),
-            *open_filtered("Status", STATUSES[one]),
+            *filtered(t.choose("Status", STATUSES[one])),
             t.click("Filters", f"The first {count} come to {money(first)} together."),
-            *open_filtered("Status", STATUSES[other])[1:],
+            *filtered(t.choose("Status", STATUSES[other]))[1:],
             t.leave(difference, f"These {count} come to {money(second)}; the other sum was {money(first)}."),
         ],
         wrong_answers=[money(first + second)],
@@ -115,13 +115,12 @@ def customer_canceled(world: t.Sampler) -> t.Draw:
            FROM customer c JOIN sales_order o USING (customer_id)
            GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id"""
     )
-    canceled = str(row["canceled"])
+    canceled = row["canceled"]
     return question(
         {"customer": row["name"]},
         canceled,
         way=open_customer(row["name"], "Orders"),
         seen=f"{canceled} of the {row['orders']} orders are marked Canceled.",
-        wrong=[str(row["canceled"] + 1)],
     )
 
 
@@ -142,7 +141,7 @@ def largest_of_status(world: t.Sampler) -> t.Draw:
         ),
         solution=[
             *open_menu("Sales", "Orders"),
-            *open_filtered("Status", label),
+            *filtered(t.choose("Status", label)),
             t.click("Grand Total"),
             t.click("Grand Total", "The smallest come first now."),
             t.click(nth("View", 0), f"The largest is {row['increment_id']} with {money(row['grand_total_cents'])}."),

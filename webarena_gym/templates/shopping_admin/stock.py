@@ -5,7 +5,7 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
-from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, filtered, open_menu, open_product
 from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -229,9 +229,7 @@ def disable_and_list(world: t.Sampler) -> t.Draw:
         way=[
             *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
             *open_menu("Catalog", "Products"),
-            t.click("Filters"),
-            t.choose("Status", "Disabled"),
-            t.click("Apply Filters"),
+            *filtered(t.choose("Status", "Disabled")),
         ],
         seen="The list shows the disabled products.",
     )

@@ -6,7 +6,7 @@ from webarena_gym.templates.shopping_admin.handling import STREETS, an_address, 
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.templates.shopping_admin.people import GROUPS
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
-from webarena_gym.templates.shopping_admin.routes import open_customer, open_filtered, open_menu
+from webarena_gym.templates.shopping_admin.routes import filtered, open_customer, open_menu
 from webarena_gym.templates.ways import instruction, nth
 
 TEMPLATES = t.Templates("shopping_admin")
@@ -94,7 +94,7 @@ def change_group_and_list(world: t.Sampler) -> t.Draw:
         way=[
             *edit_customer(row, t.choose("Group", group)),
             *open_menu("Customers", "All Customers"),
-            *open_filtered("Group", group),
+            *filtered(t.choose("Group", group)),
         ],
         seen="The list shows the customers of the group.",
     )
