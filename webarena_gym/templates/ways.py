@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import Ground
 from webarena_gym.tasks.task import Step
 
 
@@ -53,3 +54,9 @@ def question(
 def instruction(slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str, start_url: str = "") -> t.Draw:
     """Return a draw that asks for no answer. `check` tells whether the task is done, and `seen` is the thought after `way`."""
     return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
+
+
+def impossible(slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str, wrong: Sequence[str] = ()) -> t.Draw:
+    """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
+    solution = [*way, t.leave("N/A", seen)]
+    return t.Draw(slots, t.not_achievable(), solution, wrong_answers=wrong, grounds={"N/A": ground})

@@ -9,7 +9,7 @@ from webarena_gym.tasks.grounds import lacks
 from webarena_gym.templates.gitlab.issues import MINE
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 
@@ -27,11 +27,11 @@ def issue_assign_missing(world: t.Sampler) -> t.Draw:
             PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
         )
     ]
-    return t.Draw(
-        slots={"topic": topic, "project": row["full_path"]},
-        grounds={"N/A": lacks([row["full_path"].rpartition("/")[2], *titles], [topic])},
-        eval=t.not_achievable(),
-        solution=[*open_list(ISSUE, row), t.click("All"), t.leave("N/A", f"No issue is about the {topic}.")],
+    return impossible(
+        {"topic": topic, "project": row["full_path"]},
+        lacks([row["full_path"].rpartition("/")[2], *titles], [topic]),
+        way=[*open_list(ISSUE, row), t.click("All")],
+        seen=f"No issue is about the {topic}.",
     )
 
 

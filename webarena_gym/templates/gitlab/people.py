@@ -5,6 +5,7 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import open_person, open_settings
+from webarena_gym.templates.ways import impossible
 
 TEMPLATES = t.Templates("gitlab")
 PLACES = {
@@ -102,9 +103,9 @@ def person_missing(world: t.Sampler) -> t.Draw:
     first, last = world.rng.choice(names).split()[0], world.rng.choice(names).split()[-1]
     if f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names):
         raise t.NothingToDraw("a name that nobody has")
-    return t.Draw(
-        slots={"person": f"{first} {last}"},
-        grounds={"N/A": says("Nothing was found here")},
-        eval=t.not_achievable(),
-        solution=[*open_person(f"{first} {last}")[:2], t.leave("N/A", "Nobody has that name.")],
+    return impossible(
+        {"person": f"{first} {last}"},
+        says("Nothing was found here"),
+        way=open_person(f"{first} {last}")[:2],
+        seen="Nobody has that name.",
     )

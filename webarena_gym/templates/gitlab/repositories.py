@@ -7,7 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import instruction, question, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
@@ -91,12 +91,12 @@ def branch_missing(world: t.Sampler) -> t.Draw:
     row = world.pick(PROJECTS + "SELECT * FROM seen ORDER BY project_id")
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
-    return t.Draw(
-        slots={"branch": branch, "project": row["name"]},
-        grounds={"N/A": lacks([row["default_branch"]], [branch])},
-        eval=t.not_achievable(),
-        solution=[*open_project(row, "Branches"), t.leave("N/A", f"There is no {branch}.")],
-        wrong_answers=["0", "1"],
+    return impossible(
+        {"branch": branch, "project": row["name"]},
+        lacks([row["default_branch"]], [branch]),
+        way=open_project(row, "Branches"),
+        seen=f"There is no {branch}.",
+        wrong=["0", "1"],
     )
 
 

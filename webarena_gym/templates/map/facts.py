@@ -9,7 +9,7 @@ from webarena_gym.sites.map.units import coordinates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.map.ways import LANDMARKS, SEARCH_BOX, open_place, places, roads, some_place
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 
 TEMPLATES = t.Templates("map")
 DAYS = {"weekdays": "from Monday to Friday", "saturday": "on Saturdays", "sunday": "on Sundays"}
@@ -78,12 +78,12 @@ def place_phone(world: t.Sampler) -> t.Draw:
 def phone_unknown(world: t.Sampler) -> t.Draw:
     """Ask for a telephone number that the map does not know."""
     row = some_place(world, "phone = ''")
-    return t.Draw(
-        slots={"place": row["name"]},
-        grounds={"N/A": says("not known")},
-        eval=t.not_achievable(),
-        solution=[*open_place(row["name"]), t.leave("N/A", "The page says that the phone is not known.")],
-        wrong_answers=[some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
+    return impossible(
+        {"place": row["name"]},
+        says("not known"),
+        way=open_place(row["name"]),
+        seen="The page says that the phone is not known.",
+        wrong=[some_place(world, "phone != '' AND town_id = ?", row["town_id"])["phone"]],
     )
 
 
@@ -271,10 +271,10 @@ def nothing_there(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("something that the town has not")
     kind = world.rng.choice(absent)
     elsewhere = [row["phone"] for row in places(world, "category = ? AND phone != ''", kind)]
-    return t.Draw(
-        slots={"kind": kind, "town": town["name"]},
-        grounds={"N/A": says("Nothing was found")},
-        eval=t.not_achievable(),
-        solution=[t.search(SEARCH_BOX, f"{PLURALS[kind]} in {town['name']}"), t.leave("N/A", "Nothing was found.")],
-        wrong_answers=elsewhere[:2],
+    return impossible(
+        {"kind": kind, "town": town["name"]},
+        says("Nothing was found"),
+        way=[t.search(SEARCH_BOX, f"{PLURALS[kind]} in {town['name']}")],
+        seen="Nothing was found.",
+        wrong=elsewhere[:2],
     )

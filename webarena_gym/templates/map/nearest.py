@@ -22,7 +22,7 @@ from webarena_gym.templates.map.ways import (
     some_place,
     stated,
 )
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
 TEMPLATES = t.Templates("map")
 KINDS = (
@@ -194,12 +194,12 @@ def none_within_walk(world: t.Sampler) -> t.Draw:
     kind = world.rng.choice(("hotel", "bookshop", "cinema", "police station", "post office"))
     centre, limit, _, _ = within_minutes(world, kind, 0, 0)
     best = nearby(world, kind, centre, FOOT)[0]
-    return t.Draw(
-        slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        grounds={"N/A": says(duration(best.walk.minutes))},
-        eval=t.not_achievable(),
-        solution=[*open_nearby(centre, kind), t.leave("N/A", f"The nearest is {duration(best.walk.minutes)} away.")],
-        wrong_answers=[best.row["name"]],
+    return impossible(
+        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        says(duration(best.walk.minutes)),
+        way=open_nearby(centre, kind),
+        seen=f"The nearest is {duration(best.walk.minutes)} away.",
+        wrong=[best.row["name"]],
     )
 
 

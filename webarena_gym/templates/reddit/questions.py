@@ -4,7 +4,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
 TEMPLATES = t.Templates("reddit")
 TEN = 10
@@ -105,15 +105,12 @@ def mention_of_nothing(world: t.Sampler) -> t.Draw:
     rows, name = best_of(world, forum["forum_id"]), word(world)
     if any(name in f"{row['title']} {row['body']}" for row in rows):
         raise t.NothingToDraw(name)
-    return t.Draw(
-        slots={"forum": forum["name"], "name": f"The {name} Chronicles"},
-        grounds={"N/A": says("No submission and no comment has all of these words")},
-        eval=t.not_achievable(),
-        solution=[
-            t.search("Search query", f"The {name} Chronicles"),
-            t.leave("N/A", "Nobody has written about it at all."),
-        ],
-        wrong_answers=[rows[0]["author"]],
+    return impossible(
+        {"forum": forum["name"], "name": f"The {name} Chronicles"},
+        says("No submission and no comment has all of these words"),
+        way=[t.search("Search query", f"The {name} Chronicles")],
+        seen="Nobody has written about it at all.",
+        wrong=[rows[0]["author"]],
     )
 
 

@@ -20,7 +20,7 @@ from webarena_gym.templates.shopping.routes import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.shelves import ONE_PAGE
-from webarena_gym.templates.ways import instruction, nth, on_page, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, nth, on_page, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 
@@ -153,11 +153,11 @@ def cart_add_affordable(world: t.Sampler) -> t.Draw:
 def cart_add_sold_out(world: t.Sampler) -> t.Draw:
     """Ask for something that is out of stock: the answer is N/A."""
     row = world.pick(GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id")
-    return t.Draw(
-        slots={"product": row["name"]},
-        grounds={"N/A": says("Out of stock")},
-        eval=t.not_achievable(),
-        solution=[*open_product(row["name"]), t.leave("N/A", "It is out of stock and has no button to add it.")],
+    return impossible(
+        {"product": row["name"]},
+        says("Out of stock"),
+        way=open_product(row["name"]),
+        seen="It is out of stock and has no button to add it.",
     )
 
 

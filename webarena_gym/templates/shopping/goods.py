@@ -6,7 +6,7 @@ from webarena_gym.sites.shopping.views.search import TEXT
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 
 TEMPLATES = t.Templates("shopping")
 YES_NO = ("No", "Yes")
@@ -144,15 +144,14 @@ def missing_product(world: t.Sampler) -> t.Draw:
     title = row["name"].removeprefix(row["brand"]).strip()
     if world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"):
         raise t.NothingToDraw(title)
-    return t.Draw(
-        slots={"product": f"{brand} {title}"},
-        grounds={"N/A": says("Your search returned no results")},
-        eval=t.not_achievable(),
-        solution=[
+    return impossible(
+        {"product": f"{brand} {title}"},
+        says("Your search returned no results"),
+        way=[
             t.search(SEARCH_BOX, f"{brand} {title}"),
             t.search(SEARCH_BOX, f"{brand} {kind_of(row)}", "Nothing was found. I try fewer words."),
-            t.leave("N/A", "The shop has no such thing."),
         ],
+        seen="The shop has no such thing.",
     )
 
 
@@ -165,11 +164,11 @@ def kind_of(row: t.Row) -> str:
 def brand_phone(world: t.Sampler) -> t.Draw:
     """Ask for what the shop does not tell."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    return t.Draw(
-        slots={"product": row["name"], "brand": row["brand"]},
-        grounds={"N/A": lacks([row["brand"]], ["Phone", "Telephone"])},
-        eval=t.not_achievable(),
-        solution=[*open_product(row["name"]), t.leave("N/A", f"The page names {row['brand']} but no phone number.")],
+    return impossible(
+        {"product": row["name"], "brand": row["brand"]},
+        lacks([row["brand"]], ["Phone", "Telephone"]),
+        way=open_product(row["name"]),
+        seen=f"The page names {row['brand']} but no phone number.",
     )
 
 

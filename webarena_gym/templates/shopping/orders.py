@@ -5,7 +5,7 @@ from webarena_gym.sites.shopping.queries import STATUS_LABELS
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
 from webarena_gym.templates.shopping.routes import ME, MINE, PER_PAGE, open_account, open_order, open_orders
-from webarena_gym.templates.ways import on_page, question, turn_pages
+from webarena_gym.templates.ways import impossible, on_page, question, turn_pages
 
 TEMPLATES = t.Templates("shopping")
 
@@ -210,13 +210,9 @@ def missing_order(world: t.Sampler) -> t.Draw:
     query = "SELECT increment_id FROM sales_order WHERE customer_id IS NOT ? ORDER BY order_id"
     number = world.pick(query, ME)["increment_id"]
     mine = [row["grand_total_cents"] for row in world.rows(MINE + "SELECT grand_total_cents FROM mine ORDER BY place")]
-    return t.Draw(
-        slots={"number": number},
-        grounds={"N/A": lacks([money(cents) for cents in mine], [number])},
-        eval=t.not_achievable(),
-        solution=[
-            *open_account("My Orders"),
-            *turn_pages(world, len(mine) - 1, PER_PAGE, f"{number} is not on this page."),
-            t.leave("N/A", f"I have no order {number}."),
-        ],
+    return impossible(
+        {"number": number},
+        lacks([money(cents) for cents in mine], [number]),
+        way=[*open_account("My Orders"), *turn_pages(world, len(mine) - 1, PER_PAGE, f"{number} is not on this page.")],
+        seen=f"I have no order {number}.",
     )

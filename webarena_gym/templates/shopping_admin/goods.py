@@ -4,7 +4,7 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, filtered, open_menu, open_product
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 
 TEMPLATES = t.Templates("shopping_admin")
 
@@ -27,12 +27,12 @@ def product_missing(world: t.Sampler) -> t.Draw:
     name = other["brand"] + row["name"][len(row["brand"]) :]
     if any(name in product["name"] for product in rows):
         raise t.NothingToDraw(name)
-    return t.Draw(
-        slots={"product": name},
-        grounds={"N/A": says("0 results")},
-        eval=t.not_achievable(),
-        solution=[t.search(EVERYTHING, name), t.leave("N/A", "Nothing was found, so there is no such product.")],
-        wrong_answers=["0"],
+    return impossible(
+        {"product": name},
+        says("0 results"),
+        way=[t.search(EVERYTHING, name)],
+        seen="Nothing was found, so there is no such product.",
+        wrong=["0"],
     )
 
 

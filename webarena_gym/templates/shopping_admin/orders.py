@@ -4,7 +4,7 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, STATUSES, an_order, open_menu, open_order
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 
 TEMPLATES = t.Templates("shopping_admin")
 
@@ -91,12 +91,12 @@ def invoice_total(world: t.Sampler) -> t.Draw:
 def order_missing(world: t.Sampler) -> t.Draw:
     """Ask for an order that the shop does not have."""
     number = missing_number(world, "sales_order")
-    return t.Draw(
-        slots={"number": number},
-        grounds={"N/A": says("0 results")},
-        eval=t.not_achievable(),
-        solution=[t.search(EVERYTHING, number), t.leave("N/A", f"Nothing was found, so there is no order {number}.")],
-        wrong_answers=["Complete"],
+    return impossible(
+        {"number": number},
+        says("0 results"),
+        way=[t.search(EVERYTHING, number)],
+        seen=f"Nothing was found, so there is no order {number}.",
+        wrong=["Complete"],
     )
 
 
@@ -104,16 +104,12 @@ def order_missing(world: t.Sampler) -> t.Draw:
 def invoice_missing(world: t.Sampler) -> t.Draw:
     """Ask for an invoice that the shop does not have."""
     number = missing_number(world, "invoice")
-    return t.Draw(
-        slots={"number": number},
-        grounds={"N/A": says("0 records found")},
-        eval=t.not_achievable(),
-        solution=[
-            *open_menu("Sales", "Invoices"),
-            t.search(KEYWORD, number),
-            t.leave("N/A", f"No record was found, so there is no invoice {number}."),
-        ],
-        wrong_answers=["$0.00"],
+    return impossible(
+        {"number": number},
+        says("0 records found"),
+        way=[*open_menu("Sales", "Invoices"), t.search(KEYWORD, number)],
+        seen=f"No record was found, so there is no invoice {number}.",
+        wrong=["$0.00"],
     )
 
 

@@ -4,7 +4,7 @@ from webarena_gym.sites.country.formats import long_date, money
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS, KEYWORD, filtered, open_customer, open_menu
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 
 TEMPLATES = t.Templates("shopping_admin")
 GROUPS = ("General", "Wholesale", "Retailer")
@@ -73,16 +73,12 @@ def customer_missing(world: t.Sampler) -> t.Draw:
     if world.rows("SELECT 1 FROM customer_address WHERE telephone = ? ORDER BY 1", phone):
         raise t.NothingToDraw(phone)
     other = world.pick(CUSTOMERS + "SELECT * FROM people ORDER BY customer_id")
-    return t.Draw(
-        slots={"phone": phone},
-        grounds={"N/A": says("0 records found")},
-        eval=t.not_achievable(),
-        solution=[
-            *open_menu("Customers", "All Customers"),
-            t.search(KEYWORD, phone),
-            t.leave("N/A", "No record was found: nobody has this number."),
-        ],
-        wrong_answers=[f"{other['name']}, {other['email']}"],
+    return impossible(
+        {"phone": phone},
+        says("0 records found"),
+        way=[*open_menu("Customers", "All Customers"), t.search(KEYWORD, phone)],
+        seen="No record was found: nobody has this number.",
+        wrong=[f"{other['name']}, {other['email']}"],
     )
 
 

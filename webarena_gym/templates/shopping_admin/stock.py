@@ -1,5 +1,7 @@
 """Changes to products: prices, stock, texts, options, and whether they are sold at all."""
 
+from typing import Any
+
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
@@ -30,6 +32,11 @@ def change_form(product: t.Row, *steps: Step, seen: str) -> list[Step]:
     return [*open_product(product["name"]), *steps, t.click("Save"), t.leave("", seen)]
 
 
+def edited(world: t.Sampler, row: t.Row, slots: dict[str, Any], change: Step, *, seen: str, **values: object) -> t.Draw:
+    """Return a draw that makes one change in a product's form. The product must get these values, and no other may change."""
+    return t.Draw(slots, becomes(world, PRODUCTS, row["sku"], **values), change_form(row, change, seen=seen))
+
+
 def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
     """Return the steps that do something with all products that a keyword finds."""
     return [
@@ -45,10 +52,13 @@ def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
 def disable_product(world: t.Sampler) -> t.Draw:
     """Take a product out of the shop."""
     row = a_product(world, "is_enabled")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], is_enabled=0),
-        solution=change_form(row, t.click("Enable Product", "It is still enabled."), seen="The product is disabled."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"]},
+        t.click("Enable Product", "It is still enabled."),
+        seen="The product is disabled.",
+        is_enabled=0,
     )
 
 
@@ -75,14 +85,13 @@ def add_quantity(world: t.Sampler) -> t.Draw:
     """Add to how many the shop has of a product."""
     row, count = a_product(world, "is_in_stock AND quantity > 0"), world.rng.randint(3, 40)
     quantity = row["quantity"] + count
-    return t.Draw(
-        slots={"count": count, "product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], quantity=quantity),
-        solution=change_form(
-            row,
-            t.type_text("Quantity", str(quantity), f"{row['quantity']} and {count} are {quantity}."),
-            seen=f"The quantity is {quantity} now.",
-        ),
+    return edited(
+        world,
+        row,
+        {"count": count, "product": row["name"]},
+        t.type_text("Quantity", str(quantity), f"{row['quantity']} and {count} are {quantity}."),
+        seen=f"The quantity is {quantity} now.",
+        quantity=quantity,
     )
 
 
@@ -90,10 +99,13 @@ def add_quantity(world: t.Sampler) -> t.Draw:
 def out_of_stock(world: t.Sampler) -> t.Draw:
     """Stop the sale of a product."""
     row = a_product(world, "is_in_stock")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], is_in_stock=0),
-        solution=change_form(row, t.choose("Stock Status", "Out of Stock"), seen="The product is out of stock."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"]},
+        t.choose("Stock Status", "Out of Stock"),
+        seen="The product is out of stock.",
+        is_in_stock=0,
     )
 
 
@@ -102,10 +114,13 @@ def set_price(world: t.Sampler) -> t.Draw:
     """Set a product's regular price."""
     row = a_product(world, "special_price_cents IS NULL")
     cents = row["price_cents"] + world.rng.choice((-1, 1)) * world.rng.randrange(25, min(row["price_cents"], 1000), 25)
-    return t.Draw(
-        slots={"product": row["name"], "price": money(cents)},
-        eval=becomes(world, PRODUCTS, row["sku"], price_cents=cents),
-        solution=change_form(row, t.type_text("Price", written_cents(cents)), seen=f"The price is {money(cents)} now."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"], "price": money(cents)},
+        t.type_text("Price", written_cents(cents)),
+        seen=f"The price is {money(cents)} now.",
+        price_cents=cents,
     )
 
 
@@ -118,14 +133,13 @@ def move_price(world: t.Sampler) -> t.Draw:
     amount = old * percent // 100 if is_percent else world.rng.randint(1, 8) * 100
     change, sign = world.rng.choice((("Raise", 1), ("Lower", -1)))
     cents = old + sign * amount
-    return t.Draw(
-        slots={"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
-        eval=becomes(world, PRODUCTS, row["sku"], price_cents=cents),
-        solution=change_form(
-            row,
-            t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
-            seen=f"The price is {money(cents)} now.",
-        ),
+    return edited(
+        world,
+        row,
+        {"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
+        t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
+        seen=f"The price is {money(cents)} now.",
+        price_cents=cents,
     )
 
 
@@ -134,12 +148,13 @@ def set_special_price(world: t.Sampler) -> t.Draw:
     """Give a product a sale price."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
     cents = row["price_cents"] - world.rng.randrange(100, 900, 50)
-    return t.Draw(
-        slots={"product": row["name"], "price": money(cents)},
-        eval=becomes(world, PRODUCTS, row["sku"], special_price_cents=cents),
-        solution=change_form(
-            row, t.type_text("Special Price", written_cents(cents)), seen=f"The sale price is {money(cents)}."
-        ),
+    return edited(
+        world,
+        row,
+        {"product": row["name"], "price": money(cents)},
+        t.type_text("Special Price", written_cents(cents)),
+        seen=f"The sale price is {money(cents)}.",
+        special_price_cents=cents,
     )
 
 

@@ -2,7 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.templates.ways import question
+from webarena_gym.templates.ways import impossible, question
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
 
 TEMPLATES = t.Templates("wikipedia")
@@ -131,14 +131,12 @@ def prize_without_winner(world: t.Sampler) -> t.Draw:
     if not free:
         raise t.NothingToDraw("a year without a winner")
     year = world.rng.choice(free)
-    return t.Draw(
-        slots={"prize": prize, "year": year},
-        grounds={"N/A": lacks([str(number) for number in years], [])},
-        eval=t.not_achievable(),
-        solution=[*open_article(prize), t.leave("N/A", f"The table of winners has no line for {year}.")],
-        wrong_answers=[
-            world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
-        ],
+    return impossible(
+        {"prize": prize, "year": year},
+        lacks([str(number) for number in years], []),
+        way=open_article(prize),
+        seen=f"The table of winners has no line for {year}.",
+        wrong=[world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)],
     )
 
 
