@@ -114,7 +114,10 @@ def films_of_time_readme(world: t.Sampler) -> t.Draw:
     person = director(world)
     films = _films(world)
     years = [row["year"] for row in films if row["director"] == person]
-    year = world.rng.choice([each for each in range(years[0] + 1, years[-1]) if each not in years])
+    absent = [each for each in range(years[0] + 1, years[-1]) if each not in years]
+    if not absent:
+        raise t.NothingToDraw("a year between two films that has none")
+    year = world.rng.choice(absent)
     when = world.rng.choice(("before", "after"))
     wanted = [row["title"] for row in films if row["director"] == person and (row["year"] < year) is (when == "before")]
     return draw_readme(
