@@ -1,10 +1,14 @@
-"""Ways through long lists and pages with repeated labels, as solutions of every site take them."""
+"""Draws and ways that the templates of every site share: questions, instructions, long lists and repeated labels."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import Ground
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Sampler, click
 
 
-def on_page(world: Sampler, place: int, usual: int) -> tuple[int, int]:
+def on_page(world: t.Sampler, place: int, usual: int) -> tuple[int, int]:
     """Return the page of a long list on which the row at a place stands, and the row's place on that page, all from 0.
 
     A page has `usual` rows in the plain layout.
@@ -13,10 +17,10 @@ def on_page(world: Sampler, place: int, usual: int) -> tuple[int, int]:
 
 
 def turn_pages(
-    world: Sampler, place: int, usual: int, thought: str = "There is more on the next page.", label: str = "Next"
+    world: t.Sampler, place: int, usual: int, thought: str = "There is more on the next page.", label: str = "Next"
 ) -> list[Step]:
     """Return the steps from the first page of a list to the one on which the row at a place stands."""
-    return [click(label, thought)] * on_page(world, place, usual)[0]
+    return [t.click(label, thought)] * on_page(world, place, usual)[0]
 
 
 def nth(label: str, place: int) -> str:
@@ -26,3 +30,33 @@ def nth(label: str, place: int) -> str:
     ('Edit', 'Edit [2]')
     """
     return f"{label} [{place + 1}]" if place else label
+
+
+def question(
+    slots: dict[str, Any],
+    truth: str | int,
+    *,
+    way: Sequence[Step],
+    seen: str,
+    wrong: Sequence[str] = (),
+    start_url: str = "",
+) -> t.Draw:
+    """Return a draw that asks for `truth`. `way` leads to the page that shows it, and `seen` is the thought there.
+
+    The wrong answer to a number is the next one, unless `wrong` names others.
+    """
+    text = str(truth)
+    if isinstance(truth, int) and not wrong:
+        wrong = [str(truth + 1)]
+    return t.Draw(slots, t.answer(fuzzy_match=text), [*way, t.leave(text, seen)], wrong_answers=wrong, start_url=start_url)
+
+
+def instruction(slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str, start_url: str = "") -> t.Draw:
+    """Return a draw that asks for no answer. `check` tells whether the task is done, and `seen` is the thought after `way`."""
+    return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
+
+
+def impossible(slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str, wrong: Sequence[str] = ()) -> t.Draw:
+    """Return a draw of a task that cannot be done, which the page at the end of `way` shows: `ground` says by what."""
+    solution = [*way, t.leave("N/A", seen)]
+    return t.Draw(slots, t.not_achievable(), solution, wrong_answers=wrong, grounds={"N/A": ground})

@@ -1,6 +1,6 @@
 """The code host's templates: projects, repositories, members and groups, issues, merge requests and people."""
 
-from webarena_gym.tasks.template import Templates
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab import (
     commits,
     files,
@@ -20,7 +20,7 @@ from webarena_gym.templates.gitlab import (
     todos,
 )
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 _CODE = (projects, stars, repositories, commits, files, members, groups)
 _PLANNING = (issue_places, issue_facts, issues, issue_work, merge_requests, reviews)
 _PEOPLE = (people, todos, settings)

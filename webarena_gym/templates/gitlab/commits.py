@@ -2,25 +2,13 @@
 
 from datetime import date
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    at_url,
-    choose,
-    click,
-    leave,
-    search,
-)
 from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 
 MADE = (
     PROJECTS.rstrip()
@@ -35,7 +23,7 @@ MADE = (
 """The commits to projects that I can see; is_trunk: the default branch has it."""
 
 
-def filtered(world: Sampler, row: Row) -> list[Row]:
+def filtered(world: t.Sampler, row: t.Row) -> list[t.Row]:
     """Return the commits that a project's list shows when it is narrowed to the author of a row, in order."""
     return world.rows(
         MADE
@@ -46,31 +34,31 @@ def filtered(world: Sampler, row: Row) -> list[Row]:
     )
 
 
-def open_commits_of(row: Row) -> list[Step]:
+def open_commits_of(row: t.Row) -> list[Step]:
     """Return the steps to the commits of the author of a row."""
-    return [*open_project(row, "Commits"), choose("Author", row["author_name"]), click("Filter commits")]
+    return [*open_project(row, "Commits"), t.choose("Author", row["author_name"]), t.click("Filter commits")]
 
 
-def _count(world: Sampler, row: Row, column: str, slot: dict[str, str]) -> Draw:
+def _count(world: t.Sampler, row: t.Row, column: str, slot: dict[str, str]) -> t.Draw:
     """Return the draw that asks how many commits the author of a row made in its day or month."""
     commits = filtered(world, row)
     last = max(place for place, commit in enumerate(commits) if commit[column] == row[column])
     count = str(row["found"])
-    return Draw(
+    return t.Draw(
         slots={"person": row["author_name"], "project": row["name"], **slot},
         grounds={count: number_of(*(commit["sha"][:8] for commit in commits if commit[column] == row[column]))},
-        eval=answer(fuzzy_match=count),
+        eval=t.answer(fuzzy_match=count),
         solution=[
             *open_commits_of(row),
             *turn_pages(world, last, COMMITS_PER_PAGE, "Older ones are on the next page."),
-            leave(count, f"{count} of the {len(commits)} commits fit."),
+            t.leave(count, f"{count} of the {len(commits)} commits fit."),
         ],
         wrong_answers=[str(row["found"] + 1), str(len(commits)) if len(commits) != row["found"] else "0"],
     )
 
 
 @TEMPLATES.define("How many commits did {person} make to {project} on {day}?")
-def commits_on_day(world: Sampler) -> Draw:
+def commits_on_day(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody on a day, often several."""
     row = world.pick(
         MADE
@@ -81,7 +69,7 @@ def commits_on_day(world: Sampler) -> Draw:
 
 
 @TEMPLATES.define("How many commits did {person} make to {project} in {month}?")
-def commits_in_month(world: Sampler) -> Draw:
+def commits_in_month(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody in a month."""
     row = world.pick(
         MADE
@@ -92,7 +80,7 @@ def commits_in_month(world: Sampler) -> Draw:
 
 
 @TEMPLATES.define("How many commits did {person} make to {project} during {year}?")
-def commits_in_year(world: Sampler) -> Draw:
+def commits_in_year(world: t.Sampler) -> t.Draw:
     """Count the commits of somebody in a year, where there are others in another year."""
     row = world.pick(
         MADE
@@ -105,7 +93,7 @@ def commits_in_year(world: Sampler) -> Draw:
 
 
 @TEMPLATES.define("How many commits did {first} and {second} make to {project} in {month}? Give the sum.")
-def commits_of_two_in_month(world: Sampler) -> Draw:
+def commits_of_two_in_month(world: t.Sampler) -> t.Draw:
     """Add up the commits of two people in a month."""
     row = world.pick(
         MADE
@@ -125,7 +113,7 @@ def commits_of_two_in_month(world: Sampler) -> Draw:
     places = [place for place, commit in enumerate(commits) if commit["month"] == row["month"]]
     counts = [sum(commits[place]["author_name"] == name for place in places) for name in (first, second)]
     total = str(sum(counts))
-    return Draw(
+    return t.Draw(
         slots={
             "first": first,
             "second": second,
@@ -137,32 +125,32 @@ def commits_of_two_in_month(world: Sampler) -> Draw:
                 *(commits[place]["sha"][:8] for place in places if commits[place]["author_name"] in (first, second))
             )
         },
-        eval=answer(fuzzy_match=total),
+        eval=t.answer(fuzzy_match=total),
         solution=[
             *open_project(row, "Commits"),
             *turn_pages(world, places[-1], COMMITS_PER_PAGE, "That month goes on on the next page."),
-            leave(total, f"{counts[0]} and {counts[1]}."),
+            t.leave(total, f"{counts[0]} and {counts[1]}."),
         ],
         wrong_answers=[str(counts[0]), str(sum(counts) + 1)],
     )
 
 
 @TEMPLATES.define("How many commits did {first} and {second} make together to the default branch of {project}?")
-def commits_of_two(world: Sampler) -> Draw:
+def commits_of_two(world: t.Sampler) -> t.Draw:
     """Add up the commits of two contributors."""
     rows = ranked(world, 3)
     first, second = world.rng.sample(rows, 2)
     total = first["found"] + second["found"]
-    return Draw(
+    return t.Draw(
         slots={"first": first["author_name"], "second": second["author_name"], "project": first["name"]},
         grounds={str(total): sum_of(str(first["found"]), str(second["found"]))},
-        eval=answer(fuzzy_match=str(total)),
-        solution=[*open_project(first, "Contributors"), leave(str(total), f"{first['found']} and {second['found']}.")],
+        eval=t.answer(fuzzy_match=str(total)),
+        solution=[*open_project(first, "Contributors"), t.leave(str(total), f"{first['found']} and {second['found']}.")],
         wrong_answers=[str(first["found"]), str(total + 1)],
     )
 
 
-def ranked(world: Sampler, least: int) -> list[Row]:
+def ranked(world: t.Sampler, least: int) -> list[t.Row]:
     """Return the contributors to the default branch of a project with `least` of them or more, the most active first."""
     project = world.pick(
         MADE
@@ -179,74 +167,74 @@ def ranked(world: Sampler, least: int) -> list[Row]:
     )
 
 
-def _top(world: Sampler, count: int) -> list[Row]:
+def _top(world: t.Sampler, count: int) -> list[t.Row]:
     """Return the contributors of a project where the first `count` places are not shared. Raises NothingToDraw."""
     rows = ranked(world, count + 1)
     numbers = [row["found"] for row in rows[: count + 1]]
     if len(numbers) != len({*numbers}):
-        raise NothingToDraw("a project whose most active contributors have different numbers of commits")
+        raise t.NothingToDraw("a project whose most active contributors have different numbers of commits")
     return rows
 
 
 @TEMPLATES.define("Who has made the most commits to {project}? Tell me the full name.")
-def top_contributor(world: Sampler) -> Draw:
+def top_contributor(world: t.Sampler) -> t.Draw:
     """Ask for the most active contributor."""
     rows = _top(world, 1)
-    return Draw(
-        slots={"project": rows[0]["name"]},
-        eval=answer(fuzzy_match=rows[0]["author_name"]),
-        solution=[*open_project(rows[0], "Contributors"), leave(rows[0]["author_name"], f"{rows[0]['found']} commits.")],
-        wrong_answers=[rows[1]["author_name"]],
+    return question(
+        {"project": rows[0]["name"]},
+        rows[0]["author_name"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['found']} commits.",
+        wrong=[rows[1]["author_name"]],
     )
 
 
 @TEMPLATES.define("List the full names of the top {count} contributors to {project} by number of commits, separated by commas.")
-def top_contributors(world: Sampler) -> Draw:
+def top_contributors(world: t.Sampler) -> t.Draw:
     """Ask for the two or three most active contributors."""
     count = world.rng.choice((2, 3))
     rows = _top(world, count)
     names = [row["author_name"] for row in rows]
-    return Draw(
-        slots={"count": count, "project": rows[0]["name"]},
-        eval=answer(fuzzy_match=", ".join(names[:count])),
-        solution=[*open_project(rows[0], "Contributors"), leave(", ".join(names[:count]), "The list is in that order.")],
-        wrong_answers=[", ".join(names[1 : count + 1])],
+    return question(
+        {"count": count, "project": rows[0]["name"]},
+        ", ".join(names[:count]),
+        way=open_project(rows[0], "Contributors"),
+        seen="The list is in that order.",
+        wrong=[", ".join(names[1 : count + 1])],
     )
 
 
 @TEMPLATES.define("What is the email address of the person with the most commits to the branch {branch} of {project}?")
-def top_email(world: Sampler) -> Draw:
+def top_email(world: t.Sampler) -> t.Draw:
     """Ask for the address of the most active contributor."""
     rows = _top(world, 1)
-    return Draw(
-        slots={"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
-        eval=answer(fuzzy_match=rows[0]["author_email"]),
-        solution=[
-            *open_project(rows[0], "Contributors"),
-            leave(rows[0]["author_email"], f"{rows[0]['author_name']} made {rows[0]['found']} commits."),
-        ],
-        wrong_answers=[rows[1]["author_email"]],
+    return question(
+        {"branch": rows[0]["default_branch"], "project": rows[0]["name"]},
+        rows[0]["author_email"],
+        way=open_project(rows[0], "Contributors"),
+        seen=f"{rows[0]['author_name']} made {rows[0]['found']} commits.",
+        wrong=[rows[1]["author_email"]],
     )
 
 
 @TEMPLATES.define("On which date did {person} last commit to the default branch of {project}?")
-def last_commit_date(world: Sampler) -> Draw:
+def last_commit_date(world: t.Sampler) -> t.Draw:
     """Ask for the day of somebody's last commit."""
     rows = ranked(world, 2)
     row = world.rng.choice(rows)
     others = [other["last"][:10] for other in rows if other["last"][:10] != row["last"][:10]]
     if not others:
-        raise NothingToDraw("contributors who stopped on different days")
-    return Draw(
+        raise t.NothingToDraw("contributors who stopped on different days")
+    return t.Draw(
         slots={"person": row["author_name"], "project": row["name"]},
-        eval=answer(fuzzy_match=row["last"][:10]),
-        solution=[*open_project(row, "Contributors"), leave(slashed(row["last"]), "It stands in the last column.")],
+        eval=t.answer(fuzzy_match=row["last"][:10]),
+        solution=[*open_project(row, "Contributors"), t.leave(slashed(row["last"]), "It stands in the last column.")],
         wrong_answers=[slashed(others[0])],
     )
 
 
 @TEMPLATES.define('Show me what {person} changed in {project} with the commit "{title}".')
-def commit_place(world: Sampler) -> Draw:
+def commit_place(world: t.Sampler) -> t.Draw:
     """Open the page of a commit, found by its title."""
     row = world.pick(
         MADE
@@ -254,8 +242,8 @@ def commit_place(world: Sampler) -> Draw:
             SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
         ) ORDER BY project_id, commit_id"""
     )
-    return Draw(
+    return t.Draw(
         slots={"person": row["author_name"], "project": row["name"], "title": row["title"]},
-        eval=at_url(f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}"),
-        solution=[*open_project(row, "Commits"), search("Search by message", row["title"]), click(row["title"]), leave()],
+        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}"),
+        solution=[*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"]), t.leave()],
     )

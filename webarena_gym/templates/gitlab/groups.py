@@ -3,147 +3,126 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    all_of,
-    answer,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import VISIBILITIES, people
 from webarena_gym.templates.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
+from webarena_gym.templates.ways import instruction, question
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
 MADE = "SELECT path, name, visibility FROM user_group WHERE group_id > ? ORDER BY group_id"
 MEMBERS_MADE = "SELECT user_id, role FROM group_member WHERE group_id > ? ORDER BY user_id"
 
 
 @TEMPLATES.define("How many projects are in the group {group}?")
-def group_project_count(world: Sampler) -> Draw:
+def group_project_count(world: t.Sampler) -> t.Draw:
     """Ask for the number of projects of a group."""
     row = world.pick(
         PROJECTS
         + """SELECT namespace_name AS name, count(*) AS found FROM project_seen WHERE group_id IS NOT NULL
         GROUP BY group_id ORDER BY group_id"""
     )
-    return Draw(
-        slots={"group": row["name"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[*open_group(world, row["name"]), leave(str(row["found"]), "All of them are listed.")],
-        wrong_answers=[str(row["found"] + 1)],
-    )
+    return question({"group": row["name"]}, row["found"], way=open_group(world, row["name"]), seen="All of them are listed.")
 
 
 @TEMPLATES.define("Which project of the group {group} has the most stars? Give its name.")
-def group_best_project(world: Sampler) -> Draw:
+def group_best_project(world: t.Sampler) -> t.Draw:
     """Ask for the best-liked project of a group."""
     group = world.pick(PROJECTS + "SELECT DISTINCT group_id FROM project_seen WHERE group_id IS NOT NULL ORDER BY group_id")
     rows = world.rows(
         PROJECTS + "SELECT * FROM project_seen WHERE group_id = ? ORDER BY stars DESC, project_id", group["group_id"]
     )
     if len(rows) < 2 or rows[0]["stars"] == rows[1]["stars"] or len(rows) > PROJECTS_PER_PAGE:
-        raise NothingToDraw("a group with one best project")
-    return Draw(
-        slots={"group": rows[0]["namespace_name"]},
-        eval=answer(fuzzy_match=rows[0]["name"]),
-        solution=[
-            *open_group(world, rows[0]["namespace_name"]),
-            choose("Sort by", "Most stars"),
-            click("Apply"),
-            leave(rows[0]["name"], f"It has {rows[0]['stars']} stars."),
-        ],
-        wrong_answers=[rows[1]["name"]],
+        raise t.NothingToDraw("a group with one best project")
+    return question(
+        {"group": rows[0]["namespace_name"]},
+        rows[0]["name"],
+        way=[*open_group(world, rows[0]["namespace_name"]), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen=f"It has {rows[0]['stars']} stars.",
+        wrong=[rows[1]["name"]],
     )
 
 
 @TEMPLATES.define("How many members of the group {group} have the role {role}?")
-def group_role_count(world: Sampler) -> Draw:
+def group_role_count(world: t.Sampler) -> t.Draw:
     """Count the members of a group with a role."""
     row = world.pick(
         "SELECT g.name, m.role, count(*) AS found FROM user_group g JOIN group_member m USING (group_id)"
         f" WHERE {GROUP_SEEN} GROUP BY group_id, m.role ORDER BY group_id, m.role"
     )
-    found = str(row["found"])
-    return Draw(
-        slots={"group": row["name"], "role": row["role"]},
-        eval=answer(fuzzy_match=found),
-        solution=[*open_group(world, row["name"]), click("Group members"), leave(found, f"{found} with that role.")],
-        wrong_answers=[str(row["found"] + 1)],
+    found = row["found"]
+    return question(
+        {"group": row["name"], "role": row["role"]},
+        found,
+        way=[*open_group(world, row["name"]), t.click("Group members")],
+        seen=f"{found} with that role.",
     )
 
 
 @TEMPLATES.define("Show me who is in the group {group}.")
-def group_place(world: Sampler) -> Draw:
+def group_place(world: t.Sampler) -> t.Draw:
     """Open the list of a group's members."""
     row = world.pick(f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id")
-    return Draw(
+    return t.Draw(
         slots={"group": row["name"]},
-        eval=at_url(f"__GITLAB__/groups/{row['path']}/-/group_members"),
-        solution=[*open_group(world, row["name"]), click("Group members"), leave()],
+        eval=t.at_url(f"__GITLAB__/groups/{row['path']}/-/group_members"),
+        solution=[*open_group(world, row["name"]), t.click("Group members"), t.leave()],
     )
 
 
-def _group_name(world: Sampler) -> str:
+def _group_name(world: t.Sampler) -> str:
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     word = invented(seed, world.rng.randrange(128), "title").lower()
     return f"{word}-{world.rng.choice(('lab', 'team', 'circle', 'crew'))}"
 
 
 @TEMPLATES.define("Create a new {visibility} group called {name} and go to its page.")
-def group_new(world: Sampler) -> Draw:
+def group_new(world: t.Sampler) -> t.Draw:
     """Make a group."""
     name, visibility = _group_name(world), world.rng.choice(VISIBILITIES)
     last = world.value("SELECT max(group_id) FROM user_group")
-    return Draw(
+    return t.Draw(
         slots={"visibility": visibility, "name": name},
-        eval=all_of(at_url(f"__GITLAB__/groups/{name}"), state(MADE, last, expected=[[name, name, visibility]])),
+        eval=t.all_of(t.at_url(f"__GITLAB__/groups/{name}"), t.state(MADE, last, expected=[[name, name, visibility]])),
         solution=[
-            click("New group"),
-            type_text("Group name", name),
-            click(visibility.capitalize()),
-            click("Create group"),
-            leave(),
+            t.click("New group"),
+            t.type_text("Group name", name),
+            t.click(visibility.capitalize()),
+            t.click("Create group"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Create a new group "{name}" with the members {people}, all of them as {role}s.')
-def group_with_members(world: Sampler) -> Draw:
+def group_with_members(world: t.Sampler) -> t.Draw:
     """Make a group and invite people to it."""
     name, role = _group_name(world), world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
     invited = people(world, world.rng.choice((2, 3, 4)))
     usernames = ", ".join(row["username"] for row in invited)
     last = world.value("SELECT max(group_id) FROM user_group")
-    return Draw(
-        slots={"name": name, "people": usernames, "role": role.lower()},
-        eval=all_of(
-            state("SELECT name FROM user_group WHERE group_id > ? ORDER BY group_id", last, expected=[[name]]),
-            state(MEMBERS_MADE, last, expected=[[ME, "Owner"], *([row["user_id"], role] for row in invited)]),
+    return instruction(
+        {"name": name, "people": usernames, "role": role.lower()},
+        t.all_of(
+            t.state("SELECT name FROM user_group WHERE group_id > ? ORDER BY group_id", last, expected=[[name]]),
+            t.state(MEMBERS_MADE, last, expected=[[ME, "Owner"], *([row["user_id"], role] for row in invited)]),
         ),
-        solution=[
-            click("New group"),
-            type_text("Group name", name),
-            click("Create group"),
-            click("Group members"),
-            click("Invite members"),
-            type_text("Username, name or email address", usernames),
-            choose("Select a role", role),
-            click("Invite"),
-            leave("", "All of them are in the group."),
+        way=[
+            t.click("New group"),
+            t.type_text("Group name", name),
+            t.click("Create group"),
+            t.click("Group members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", usernames),
+            t.choose("Select a role", role),
+            t.click("Invite"),
         ],
+        seen="All of them are in the group.",
     )
 
 
 @TEMPLATES.define("Add {person} to the group {group} as a {role}.")
-def group_invite(world: Sampler) -> Draw:
+def group_invite(world: t.Sampler) -> t.Draw:
     """Invite somebody to my own group."""
     group = world.pick(
         "SELECT g.* FROM user_group g JOIN group_member m USING (group_id) WHERE m.user_id = ? AND m.role = 'Owner' ORDER BY 1",
@@ -152,19 +131,19 @@ def group_invite(world: Sampler) -> Draw:
     members: list[list[Any]] = [list(row) for row in world.rows(IN_GROUP, group["group_id"])]
     person, role = people(world, 1)[0], world.rng.choice(("Guest", "Reporter", "Developer", "Maintainer"))
     if any(member[0] == person["user_id"] for member in members):
-        raise NothingToDraw("somebody who is no member")
-    return Draw(
-        slots={"person": person["name"], "group": group["name"], "role": role.lower()},
-        eval=state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
-        solution=[
+        raise t.NothingToDraw("somebody who is no member")
+    return instruction(
+        {"person": person["name"], "group": group["name"], "role": role.lower()},
+        t.state(IN_GROUP, group["group_id"], expected=sorted([*members, [person["user_id"], role, None]], key=_user_id)),
+        way=[
             *open_group(world, group["name"]),
-            click("Group members"),
-            click("Invite members"),
-            type_text("Username, name or email address", person["name"]),
-            choose("Select a role", role),
-            click("Invite"),
-            leave("", "The person is a member now."),
+            t.click("Group members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", person["name"]),
+            t.choose("Select a role", role),
+            t.click("Invite"),
         ],
+        seen="The person is a member now.",
     )
 
 

@@ -4,28 +4,18 @@ from collections import Counter
 
 from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    not_achievable,
-)
 from webarena_gym.templates.gitlab.issues import MINE
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, open_item, open_list, open_project, option
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 
 
 @TEMPLATES.define("Assign the issue about the {topic} in {project} to me.")
-def issue_assign_missing(world: Sampler) -> Draw:
+def issue_assign_missing(world: t.Sampler) -> t.Draw:
     """Ask for an issue that does not exist; the answer is N/A."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
     topic = world.rng.choice(
@@ -37,32 +27,32 @@ def issue_assign_missing(world: Sampler) -> Draw:
             PLANNING + "SELECT title FROM problem WHERE project_id = ? ORDER BY created_at DESC LIMIT 5", row["project_id"]
         )
     ]
-    return Draw(
-        slots={"topic": topic, "project": row["full_path"]},
-        grounds={"N/A": lacks([row["full_path"].rpartition("/")[2], *titles], [topic])},
-        eval=not_achievable(),
-        solution=[*open_list(ISSUE, row), click("All"), leave("N/A", f"No issue is about the {topic}.")],
+    return impossible(
+        {"topic": topic, "project": row["full_path"]},
+        lacks([row["full_path"].rpartition("/")[2], *titles], [topic]),
+        way=[*open_list(ISSUE, row), t.click("All")],
+        seen=f"No issue is about the {topic}.",
     )
 
 
 @TEMPLATES.define('How many open issues of {project} have the label "{label}"?')
-def labelled_issue_count(world: Sampler) -> Draw:
+def labelled_issue_count(world: t.Sampler) -> t.Draw:
     """Count a project's open issues with a label."""
     row = world.pick(
         PLANNING
         + """SELECT problem.*, l.name AS label, count(*) AS found FROM problem JOIN issue_label USING (issue_id)
         JOIN label l USING (label_id) WHERE problem.state = 'opened' GROUP BY label_id ORDER BY label_id"""
     )
-    return Draw(
-        slots={"project": row["full_path"], "label": row["label"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[*open_project(row), click("Labels"), leave(str(row["found"]), f"{row['found']} open issues have it.")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"project": row["full_path"], "label": row["label"]},
+        row["found"],
+        way=[*open_project(row), t.click("Labels")],
+        seen=f"{row['found']} open issues have it.",
     )
 
 
 @TEMPLATES.define("Who has opened the most issues in {project}, closed ones included? Give the full name.")
-def busiest_author(world: Sampler) -> Draw:
+def busiest_author(world: t.Sampler) -> t.Draw:
     """Ask who opened the most issues of a project."""
     row = world.pick(
         PLANNING + "SELECT * FROM problem GROUP BY project_id HAVING count(*) BETWEEN 4 AND ? ORDER BY project_id",
@@ -71,22 +61,18 @@ def busiest_author(world: Sampler) -> Draw:
     authors = world.rows(PLANNING + "SELECT author FROM problem WHERE project_id = ? ORDER BY issue_id", row["project_id"])
     (name, most), (other, second) = [*Counter(author["author"] for author in authors).most_common(2), ("Nobody", 0)][:2]
     if most == second:
-        raise NothingToDraw("somebody who opened more issues than all others")
-    return Draw(
-        slots={"project": row["full_path"]},
-        eval=answer(fuzzy_match=name),
-        solution=[
-            *open_list(ISSUE, row),
-            click("All"),
-            *turn_pages(world, len(authors) - 1, PER_PAGE),
-            leave(name, f"{name} opened {most} of them."),
-        ],
-        wrong_answers=[other],
+        raise t.NothingToDraw("somebody who opened more issues than all others")
+    return question(
+        {"project": row["full_path"]},
+        name,
+        way=[*open_list(ISSUE, row), t.click("All"), *turn_pages(world, len(authors) - 1, PER_PAGE)],
+        seen=f"{name} opened {most} of them.",
+        wrong=[other],
     )
 
 
 @TEMPLATES.define('Who is the issue "{title}" in {project} assigned to? Give the full name.')
-def issue_assignee(world: Sampler) -> Draw:
+def issue_assignee(world: t.Sampler) -> t.Draw:
     """Ask for the one assignee of an issue."""
     row = world.pick(
         PLANNING
@@ -94,16 +80,17 @@ def issue_assignee(world: Sampler) -> Draw:
         FROM problem JOIN issue_assignee a USING (issue_id) JOIN user u USING (user_id)
         GROUP BY issue_id HAVING count(*) = 1 AND min(a.user_id) != {ME} AND min(u.name) != author ORDER BY issue_id"""
     )
-    return Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=answer(fuzzy_match=row["assignee"]),
-        solution=[*open_item(world, ISSUE, row), leave(row["assignee"], f"{row['assignee']} is to do it.")],
-        wrong_answers=[row["author"]],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        row["assignee"],
+        way=open_item(world, ISSUE, row),
+        seen=f"{row['assignee']} is to do it.",
+        wrong=[row["author"]],
     )
 
 
 @TEMPLATES.define("What is the title of the oldest open issue in {project}?")
-def oldest_issue(world: Sampler) -> Draw:
+def oldest_issue(world: t.Sampler) -> t.Draw:
     """Ask for the issue that has been open longest."""
     row = world.pick(
         PLANNING + "SELECT * FROM problem WHERE state = 'opened' GROUP BY project_id HAVING count(*) > 2 ORDER BY project_id"
@@ -112,23 +99,19 @@ def oldest_issue(world: Sampler) -> Draw:
         PLANNING + "SELECT title FROM problem WHERE state = 'opened' AND project_id = ? ORDER BY created_at, issue_id LIMIT 2",
         row["project_id"],
     )
-    return Draw(
-        slots={"project": row["full_path"]},
-        eval=answer(fuzzy_match=first["title"]),
-        solution=[
-            *open_list(ISSUE, row),
-            choose("Sort by", "Created date, oldest first"),
-            click("Apply"),
-            leave(first["title"], "It comes first now."),
-        ],
-        wrong_answers=[second["title"]],
+    return question(
+        {"project": row["full_path"]},
+        first["title"],
+        way=[*open_list(ISSUE, row), t.choose("Sort by", "Created date, oldest first"), t.click("Apply")],
+        seen="It comes first now.",
+        wrong=[second["title"]],
     )
 
 
 @TEMPLATES.define(
     'When is the milestone "{milestone}" of {project} due, and how many open issues does it have? Answer as "date; number".'
 )
-def milestone_facts(world: Sampler) -> Draw:
+def milestone_facts(world: t.Sampler) -> t.Draw:
     """Ask for the date and the open issues of a milestone."""
     row = world.pick(
         PLANNING
@@ -137,23 +120,18 @@ def milestone_facts(world: Sampler) -> Draw:
         ) AS found FROM place JOIN milestone m USING (project_id) WHERE m.due_on IS NOT NULL ORDER BY m.milestone_id"""
     )
     shown = day_label(row["due_on"])
-    closed = [click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
-    return Draw(
-        slots={"milestone": row["title"], "project": row["full_path"]},
-        eval=answer(fuzzy_match=f"{shown}; {row['found']}"),
-        solution=[
-            *open_project(row),
-            click("Milestones"),
-            *closed,
-            click(entry(row["title"])),
-            leave(f"{shown}; {row['found']}", f"{row['found']} of its issues are open."),
-        ],
-        wrong_answers=[f"{shown}; {row['found'] + 1}"],
+    closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
+    return question(
+        {"milestone": row["title"], "project": row["full_path"]},
+        f"{shown}; {row['found']}",
+        way=[*open_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
+        seen=f"{row['found']} of its issues are open.",
+        wrong=[f"{shown}; {row['found'] + 1}"],
     )
 
 
 @TEMPLATES.define("How many issues are assigned to me in {project} that are still open?")
-def own_issue_count(world: Sampler) -> Draw:
+def own_issue_count(world: t.Sampler) -> t.Draw:
     """Count my open issues in a project."""
     row = world.pick(
         PLANNING
@@ -161,14 +139,9 @@ def own_issue_count(world: Sampler) -> Draw:
         WHERE a.user_id = {ME} AND problem.state = 'opened' GROUP BY project_id ORDER BY project_id"""
     )
     me = world.rows(f"SELECT name, username FROM user WHERE user_id = {ME}")[0]
-    return Draw(
-        slots={"project": row["full_path"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[
-            *open_list(ISSUE, row),
-            choose("Assignee", option(me)),
-            click("Apply"),
-            leave(str(row["found"]), f"The tab says {row['found']}."),
-        ],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"project": row["full_path"]},
+        row["found"],
+        way=[*open_list(ISSUE, row), t.choose("Assignee", option(me)), t.click("Apply")],
+        seen=f"The tab says {row['found']}.",
     )

@@ -4,20 +4,8 @@ from datetime import timedelta
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
 from webarena_gym.templates.gitlab.issues import MINE, my_name, today
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import (
@@ -32,7 +20,7 @@ from webarena_gym.templates.gitlab.ways import (
     people_of,
 )
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
 ASSIGNED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = issue.issue_id ORDER BY username
@@ -43,95 +31,97 @@ LABELLED = """SELECT iid, (SELECT group_concat(name) FROM (
 REMARKS = ("Solved in the last release.", "This is a duplicate.", "Works for me now.", "Out of scope, sorry.")
 
 
-def column_holds(world: Sampler, row: Row, column: str, value: Any) -> dict[str, Any]:
+def column_holds(world: t.Sampler, row: t.Row, column: str, value: Any) -> dict[str, Any]:
     """A column must hold a value in an issue's row, and in the others of its project what it held at the start."""
     query = f"SELECT iid, {column} FROM issue WHERE project_id = ? ORDER BY iid"
     rows = world.rows(query, row["project_id"])
     expected = [[iid, value if iid == row["iid"] else old] for iid, old in rows]
-    return state(query, row["project_id"], expected=expected)
+    return t.state(query, row["project_id"], expected=expected)
 
 
-def names_hold(world: Sampler, query: str, row: Row, names: list[str]) -> dict[str, Any]:
+def names_hold(world: t.Sampler, query: str, row: t.Row, names: list[str]) -> dict[str, Any]:
     """ASSIGNED or LABELLED must give these names for an issue, and for the others of its project those of the start."""
     rows = world.rows(query, row["project_id"])
     expected = [[iid, ",".join(sorted(names)) or None if iid == row["iid"] else old] for iid, old in rows]
-    return state(query, row["project_id"], expected=expected)
+    return t.state(query, row["project_id"], expected=expected)
 
 
-def names_of(world: Sampler, query: str, row: Row) -> list[str]:
+def names_of(world: t.Sampler, query: str, row: t.Row) -> list[str]:
     """Return what ASSIGNED or LABELLED gives for an issue."""
     names = next(names for iid, names in world.rows(query, row["project_id"]) if iid == row["iid"])
     return names.split(",") if names else []
 
 
 @TEMPLATES.define("Assign the issue about {topic} in {project} to {person}.")
-def issue_assign(world: Sampler) -> Draw:
+def issue_assign(world: t.Sampler) -> t.Draw:
     """Give an issue that nobody has to somebody, by what it is about."""
     free = [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)]
     row, topic = find_topic(world, ISSUE, free)
     others = people_of(world, row["project_id"])
     person = world.rng.choice(others) if others and world.rng.random() < 0.6 else None
     steps = (
-        [click("Edit issue"), choose("Assignee", option(person)), click("Save changes")] if person else [click("Assign to me")]
+        [t.click("Edit issue"), t.choose("Assignee", option(person)), t.click("Save changes")]
+        if person
+        else [t.click("Assign to me")]
     )
-    return Draw(
+    return t.Draw(
         slots={"topic": topic, "project": row["full_path"], "person": person["name"] if person else "me"},
         eval=names_hold(world, ASSIGNED, row, [person["username"] if person else my_name(world)]),
-        solution=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps, leave()],
+        solution=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps, t.leave()],
     )
 
 
 @TEMPLATES.define('Close the issue "{title}" in {project}{comment}.')
-def issue_close(world: Sampler) -> Draw:
+def issue_close(world: t.Sampler) -> t.Draw:
     """Close an issue, with or without a last comment."""
     row = world.pick(OPEN_ONES)
     remark = world.rng.choice(("", *REMARKS))
     comment = f' with the comment "{remark}"' if remark else ""
-    steps = [type_text("Write a comment", remark), click("Comment and close issue")] if remark else [click("Close issue")]
-    return Draw(
+    steps = [t.type_text("Write a comment", remark), t.click("Comment and close issue")] if remark else [t.click("Close issue")]
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"], "comment": comment},
-        eval=all_of(
+        eval=t.all_of(
             column_holds(world, row, "state", "closed"),
             new_rows(world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, remark]] if remark else [], SPOKEN),
         ),
-        solution=[*open_item(world, ISSUE, row), *steps, leave()],
+        solution=[*open_item(world, ISSUE, row), *steps, t.leave()],
     )
 
 
 @TEMPLATES.define('Put the label "{label}" on the issue "{title}" in {project}, beside those that it has.')
-def issue_label(world: Sampler) -> Draw:
+def issue_label(world: t.Sampler) -> t.Draw:
     """Add a label to an issue."""
     row = world.pick(OPEN_ONES)
     present = names_of(world, LABELLED, row)
     labels = world.rows("SELECT name FROM label WHERE project_id = ? ORDER BY name", row["project_id"])
     label = world.rng.choice([item["name"] for item in labels if item["name"] not in present])
-    return Draw(
+    return t.Draw(
         slots={"label": label, "title": row["title"], "project": row["full_path"]},
         eval=names_hold(world, LABELLED, row, [*present, label]),
-        solution=[*open_item(world, ISSUE, row), click("Edit issue"), click(label), click("Save changes"), leave()],
+        solution=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes"), t.leave()],
     )
 
 
 @TEMPLATES.define('Set the due date of the issue "{title}" in {project} to {date}.')
-def issue_due_date(world: Sampler) -> Draw:
+def issue_due_date(world: t.Sampler) -> t.Draw:
     """Give an issue a due date, or another one."""
     row = world.pick(OPEN_ONES)
     due = today(world) + timedelta(days=world.rng.randint(5, 300))
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"], "date": f"{due:%B} {due.day}, {due.year}"},
         eval=column_holds(world, row, "due_on", str(due)),
         solution=[
             *open_item(world, ISSUE, row),
-            click("Edit issue"),
-            type_text("Due date (optional)", str(due)),
-            click("Save changes"),
-            leave(),
+            t.click("Edit issue"),
+            t.type_text("Due date (optional)", str(due)),
+            t.click("Save changes"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('In {project}, move the issue "{title}" to the milestone "{milestone}".')
-def issue_milestone(world: Sampler) -> Draw:
+def issue_milestone(world: t.Sampler) -> t.Draw:
     """Put an issue into a milestone that it is not in."""
     row = world.pick(
         PLANNING
@@ -139,68 +129,68 @@ def issue_milestone(world: Sampler) -> Draw:
         WHERE problem.state = 'opened' AND m.state = 'active' AND m.milestone_id IS NOT problem.milestone_id AND {MINE}
         ORDER BY issue_id, wanted"""
     )
-    return Draw(
+    return t.Draw(
         slots={"project": row["full_path"], "title": row["title"], "milestone": row["milestone"]},
         eval=column_holds(world, row, "milestone_id", row["wanted"]),
         solution=[
             *open_item(world, ISSUE, row),
-            click("Edit issue"),
-            choose("Milestone", row["milestone"]),
-            click("Save changes"),
-            leave(),
+            t.click("Edit issue"),
+            t.choose("Milestone", row["milestone"]),
+            t.click("Save changes"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Reopen the issue "{title}" in {project}.')
-def issue_reopen(world: Sampler) -> Draw:
+def issue_reopen(world: t.Sampler) -> t.Draw:
     """Open a closed issue again."""
     row = world.pick(PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id")
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"]},
         eval=column_holds(world, row, "state", "opened"),
-        solution=[*open_item(world, ISSUE, row), click("Reopen issue"), leave()],
+        solution=[*open_item(world, ISSUE, row), t.click("Reopen issue"), t.leave()],
     )
 
 
-def draw_several(world: Sampler, rows: list[Row]) -> list[Row]:
+def draw_several(world: t.Sampler, rows: list[t.Row]) -> list[t.Row]:
     """Return the two to four rows that belong to one project, the newest first. Raises NothingToDraw."""
-    found: dict[int, list[Row]] = {}
+    found: dict[int, list[t.Row]] = {}
     for row in sorted(rows, key=lambda row: (row["created_at"], row["issue_id"]), reverse=True):
         found.setdefault(row["project_id"], []).append(row)
     several = [found[project_id] for project_id in sorted(found) if 2 <= len(found[project_id]) <= 4]
     if not several:
-        raise NothingToDraw("a project with a few such issues")
+        raise t.NothingToDraw("a project with a few such issues")
     return world.rng.choice(several)
 
 
-def in_turn(rows: list[Row], narrow: Step, change: Step) -> list[Step]:
+def in_turn(rows: list[t.Row], narrow: Step, change: Step) -> list[Step]:
     """Return the steps that open one issue of a project after the other, in a list narrowed down, and change each."""
     steps = open_project(rows[0])
     for row in rows:
-        steps += [click("Issues"), narrow, click("Apply"), click(entry(row["title"])), change]
+        steps += [t.click("Issues"), narrow, t.click("Apply"), t.click(entry(row["title"])), change]
     return steps
 
 
 @TEMPLATES.define("Assign to me all open issues of {project} that have no assignee yet.")
-def issues_assign_all(world: Sampler) -> Draw:
+def issues_assign_all(world: t.Sampler) -> t.Draw:
     """Take over every issue of a project that nobody has."""
     rows = draw_several(world, [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)])
     numbers = [row["iid"] for row in rows]
     old = world.rows(ASSIGNED, rows[0]["project_id"])
-    return Draw(
+    return t.Draw(
         slots={"project": rows[0]["full_path"]},
-        eval=state(
+        eval=t.state(
             ASSIGNED,
             rows[0]["project_id"],
             expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old],
         ),
-        solution=[*in_turn(rows, choose("Assignee", "Nobody"), click("Assign to me")), leave()],
+        solution=[*in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")), t.leave()],
     )
 
 
 @TEMPLATES.define('Close every open issue of {project} that has the label "{label}".')
-def issues_close_all(world: Sampler) -> Draw:
+def issues_close_all(world: t.Sampler) -> t.Draw:
     """Close all issues of a project that have a label."""
     label = world.rng.choice(("bug", "enhancement", "documentation", "question"))
     labelled = [row for row in world.rows(OPEN_ONES) if label in names_of(world, LABELLED, row)]
@@ -208,10 +198,10 @@ def issues_close_all(world: Sampler) -> Draw:
     numbers = [row["iid"] for row in rows]
     query = "SELECT iid, state FROM issue WHERE project_id = ? ORDER BY iid"
     old = world.rows(query, rows[0]["project_id"])
-    return Draw(
+    return t.Draw(
         slots={"project": rows[0]["full_path"], "label": label},
-        eval=state(
+        eval=t.state(
             query, rows[0]["project_id"], expected=[[iid, "closed" if iid in numbers else before] for iid, before in old]
         ),
-        solution=[*in_turn(rows, choose("Label", label), click("Close issue")), leave()],
+        solution=[*in_turn(rows, t.choose("Label", label), t.click("Close issue")), t.leave()],
     )

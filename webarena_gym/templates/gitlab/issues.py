@@ -4,18 +4,7 @@ from datetime import date, timedelta
 
 from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
-from webarena_gym.tasks.template import (
-    Draw,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import (
     PLANNING,
@@ -29,7 +18,7 @@ from webarena_gym.templates.gitlab.ways import (
     people_of,
 )
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
 PROBLEMS = (
     "connection refused", "blank page after the update", "404 on the download link", "disk quota exceeded",
@@ -52,17 +41,17 @@ EVENTS = (
 IDEAS = ("offline maps", "a plugin system", "voice control", "nightly builds", "a public roadmap", "end-to-end encryption")
 
 
-def my_name(world: Sampler) -> str:
+def my_name(world: t.Sampler) -> str:
     """Return my user name."""
     return str(world.value(f"SELECT username FROM user WHERE user_id = {ME}"))
 
 
-def today(world: Sampler) -> date:
+def today(world: t.Sampler) -> date:
     """Return the day on which tasks are done."""
     return date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
 
 
-def issue_rows(world: Sampler, expected: list[list[object]]) -> dict[str, object]:
+def issue_rows(world: t.Sampler, expected: list[list[object]]) -> dict[str, object]:
     """The issues added since the start must be these: project, number, title, due date, state, and user names of assignees."""
     columns = """project_id, iid, title, due_on, state,
         (SELECT group_concat(username) FROM issue_assignee a JOIN user USING (user_id) WHERE a.issue_id = t.issue_id)"""
@@ -72,7 +61,7 @@ def issue_rows(world: Sampler, expected: list[list[object]]) -> dict[str, object
 @TEMPLATES.define(
     'Create an issue in {project} with the title "{title}". Assign it to {person} and set its due date to {date}.'
 )
-def issue_create(world: Sampler) -> Draw:
+def issue_create(world: t.Sampler) -> t.Draw:
     """Open an issue with an assignee and a due date."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
     due = today(world) + timedelta(days=world.rng.randint(10, 400))
@@ -81,53 +70,53 @@ def issue_create(world: Sampler) -> Draw:
     person = world.rng.choice(others) if others and world.rng.random() < 0.5 else None
     iid = next_iid(world, "issue", row["project_id"])
     assignee = person["username"] if person else my_name(world)
-    return Draw(
+    return t.Draw(
         slots={
             "project": row["full_path"], "title": title, "person": person["name"] if person else "me",
             "date": f"{due:%B} {due.day}, {due.year}",
         },
-        eval=all_of(
-            at_url(item_url(ISSUE, row, iid)),
+        eval=t.all_of(
+            t.at_url(item_url(ISSUE, row, iid)),
             issue_rows(world, [[row["project_id"], iid, title, str(due), "opened", assignee]]),
         ),
         solution=[
             *open_list(ISSUE, row),
-            click("New issue"),
-            type_text("Title", title),
-            choose("Assignee", option(person)) if person else click("Assign to me"),
-            type_text("Due date (optional)", str(due)),
-            click("Create issue"),
-            leave(),
+            t.click("New issue"),
+            t.type_text("Title", title),
+            t.choose("Assignee", option(person)) if person else t.click("Assign to me"),
+            t.type_text("Due date (optional)", str(due)),
+            t.click("Create issue"),
+            t.leave(),
         ],
     )  # fmt: skip
 
 
 @TEMPLATES.define("Open a new issue in {project} to report {problem}.")
-def issue_report(world: Sampler) -> Draw:
+def issue_report(world: t.Sampler) -> t.Draw:
     """Report a problem in a project, in words of one's own."""
     row = world.pick(PLANNING + "SELECT * FROM place WHERE NOT is_archived ORDER BY project_id")
     problem = world.rng.choice(PROBLEMS)
     iid = next_iid(world, "issue", row["project_id"])
     columns = "project_id, iid, instr(lower(title || ' ' || description), lower(?)) > 0"
     last = world.value("SELECT max(issue_id) FROM issue")
-    return Draw(
+    return t.Draw(
         slots={"project": row["full_path"], "problem": problem},
-        eval=all_of(
-            at_url(item_url(ISSUE, row, iid)),
-            state(f"SELECT {columns} FROM issue WHERE issue_id > ?", problem, last, expected=[[row["project_id"], iid, 1]]),
+        eval=t.all_of(
+            t.at_url(item_url(ISSUE, row, iid)),
+            t.state(f"SELECT {columns} FROM issue WHERE issue_id > ?", problem, last, expected=[[row["project_id"], iid, 1]]),
         ),
         solution=[
             *open_list(ISSUE, row),
-            click("New issue"),
-            type_text("Title", f"Report: {problem}"),
-            click("Create issue"),
-            leave(),
+            t.click("New issue"),
+            t.type_text("Title", f"Report: {problem}"),
+            t.click("Create issue"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Open an issue in {project} to discuss the implementation of {idea}, with the label "{label}".')
-def issue_propose(world: Sampler) -> Draw:
+def issue_propose(world: t.Sampler) -> t.Draw:
     """Propose something, with a label."""
     row = world.pick(
         PLANNING + f"SELECT place.*, l.name AS label FROM place JOIN label l USING (project_id) WHERE {MINE} ORDER BY label_id"
@@ -137,11 +126,11 @@ def issue_propose(world: Sampler) -> Draw:
     columns = """project_id, iid, instr(lower(title || ' ' || description), ?) > 0,
         (SELECT group_concat(name) FROM issue_label l JOIN label USING (label_id) WHERE l.issue_id = issue.issue_id)"""
     last = world.value("SELECT max(issue_id) FROM issue")
-    return Draw(
+    return t.Draw(
         slots={"project": row["full_path"], "idea": idea, "label": row["label"]},
-        eval=all_of(
-            at_url(item_url(ISSUE, row, iid)),
-            state(
+        eval=t.all_of(
+            t.at_url(item_url(ISSUE, row, iid)),
+            t.state(
                 f"SELECT {columns} FROM issue WHERE issue_id > ?",
                 idea,
                 last,
@@ -150,17 +139,17 @@ def issue_propose(world: Sampler) -> Draw:
         ),
         solution=[
             *open_list(ISSUE, row),
-            click("New issue"),
-            type_text("Title", f"Implementation of {idea}"),
-            click(row["label"]),
-            click("Create issue"),
-            leave(),
+            t.click("New issue"),
+            t.type_text("Title", f"Implementation of {idea}"),
+            t.click(row["label"]),
+            t.click("Create issue"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define("In {project}, create a milestone for the upcoming {event}, starting on {start} and ending {end}.")
-def milestone_create(world: Sampler) -> Draw:
+def milestone_create(world: t.Sampler) -> t.Draw:
     """Make a milestone with both dates; the second may be given in days after the first."""
     row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} ORDER BY project_id")
     event = world.rng.choice(EVENTS)
@@ -170,25 +159,25 @@ def milestone_create(world: Sampler) -> Draw:
     iid = next_iid(world, "milestone", row["project_id"])
     last = world.value("SELECT coalesce(max(milestone_id), 0) FROM milestone")
     query = "SELECT project_id, iid, instr(lower(title), ?) > 0, starts_on, due_on FROM milestone WHERE milestone_id > ?"
-    return Draw(
+    return t.Draw(
         slots={
             "project": row["full_path"],
             "event": event,
             "start": day_label(str(start)),
             "end": world.rng.choice((f"on {day_label(str(end))}", f"{days} days later")),
         },
-        eval=all_of(
-            at_url(f"__GITLAB__/{row['full_path']}/-/milestones/{iid}"),
-            state(query, event, last, expected=[[row["project_id"], iid, 1, str(start), str(end)]]),
+        eval=t.all_of(
+            t.at_url(f"__GITLAB__/{row['full_path']}/-/milestones/{iid}"),
+            t.state(query, event, last, expected=[[row["project_id"], iid, 1, str(start), str(end)]]),
         ),
         solution=[
             *open_project(row),
-            click("Milestones"),
-            click("New milestone"),
-            type_text("Title", event),
-            type_text("Start date (optional)", str(start)),
-            type_text("Due date (optional)", str(end)),
-            click("Create milestone"),
-            leave(),
+            t.click("Milestones"),
+            t.click("New milestone"),
+            t.type_text("Title", event),
+            t.type_text("Start date (optional)", str(start)),
+            t.type_text("Due date (optional)", str(end)),
+            t.click("Create milestone"),
+            t.leave(),
         ],
     )

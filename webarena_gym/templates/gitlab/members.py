@@ -3,23 +3,12 @@
 from datetime import date, timedelta
 from typing import Any
 
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import people
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project, slashed
+from webarena_gym.templates.ways import instruction, question
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 HELD = "SELECT user_id, role, expires_on FROM project_member WHERE project_id = ? ORDER BY user_id"
 ROLES = ("Guest", "Reporter", "Developer", "Maintainer")
 OTHERS = (
@@ -32,58 +21,60 @@ OTHERS = (
 """Those who are members of my own projects besides me."""
 
 
-def members_become(world: Sampler, project_id: int, changes: dict[int, list[Any] | None]) -> dict[str, Any]:
+def members_become(world: t.Sampler, project_id: int, changes: dict[int, list[Any] | None]) -> dict[str, Any]:
     """The members of a project must be those it has, with these changes: role and last day by user id, None for gone."""
     members = {row["user_id"]: list(row) for row in world.rows(HELD, project_id)}
     for user_id, values in changes.items():
         members.pop(user_id, None)
         if values is not None:
             members[user_id] = [user_id, *values]
-    return state(HELD, project_id, expected=[members[user_id] for user_id in sorted(members)])
+    return t.state(HELD, project_id, expected=[members[user_id] for user_id in sorted(members)])
 
 
-def _others(world: Sampler, row: Row) -> list[Row]:
+def _others(world: t.Sampler, row: t.Row) -> list[t.Row]:
     return world.rows(OTHERS + "SELECT * FROM others WHERE project_id = ? ORDER BY username", row["project_id"])
 
 
-def _day(world: Sampler) -> str:
+def _day(world: t.Sampler) -> str:
     """Return a day within a year from now."""
     today = date.fromisoformat(world.value("SELECT date(value) FROM world WHERE key = 'now'"))
     return str(today + timedelta(days=world.rng.randint(20, 360)))
 
 
 @TEMPLATES.define("Who else besides me has access to my project {project}? List their usernames, separated by commas.")
-def access_list(world: Sampler) -> Draw:
+def access_list(world: t.Sampler) -> t.Draw:
     """Ask who is a member."""
     row = world.pick(OTHERS + "SELECT * FROM others GROUP BY project_id HAVING count(*) BETWEEN 2 AND 7 ORDER BY project_id")
     names = [other["username"] for other in _others(world, row)]
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
-    return Draw(
-        slots={"project": row["name"]},
-        eval=answer(fuzzy_match=", ".join(names)),
-        solution=[*open_project(row, "Members"), leave(", ".join(names), f"There are {len(names)} others.")],
-        wrong_answers=[", ".join([*names, me]), "nobody"],
+    return question(
+        {"project": row["name"]},
+        ", ".join(names),
+        way=open_project(row, "Members"),
+        seen=f"There are {len(names)} others.",
+        wrong=[", ".join([*names, me]), "nobody"],
     )
 
 
 @TEMPLATES.define("Which role does {person} have in the project {project}?")
-def role_of(world: Sampler) -> Draw:
+def role_of(world: t.Sampler) -> t.Draw:
     """Ask for somebody's role."""
     row = world.pick(
         PROJECTS
         + """SELECT s.*, u.name AS person, m.role FROM seen s JOIN project_member m USING (project_id) JOIN user u USING (user_id)
         WHERE m.user_id NOT IN (SELECT user_id FROM group_member g WHERE g.group_id IS s.group_id) ORDER BY project_id, user_id"""
     )
-    return Draw(
-        slots={"person": row["person"], "project": row["name"]},
-        eval=answer(fuzzy_match=row["role"]),
-        solution=[*open_project(row, "Members"), leave(row["role"], f"{row['person']} is a {row['role']}.")],
-        wrong_answers=["Guest" if row["role"] != "Guest" else "Reporter"],
+    return question(
+        {"person": row["person"], "project": row["name"]},
+        row["role"],
+        way=open_project(row, "Members"),
+        seen=f"{row['person']} is a {row['role']}.",
+        wrong=["Guest" if row["role"] != "Guest" else "Reporter"],
     )
 
 
 @TEMPLATES.define("On which date does the access of {person} to the project {project} expire?")
-def expiry_of(world: Sampler) -> Draw:
+def expiry_of(world: t.Sampler) -> t.Draw:
     """Ask when somebody's place ends."""
     row = world.pick(
         PROJECTS
@@ -91,115 +82,113 @@ def expiry_of(world: Sampler) -> Draw:
         JOIN user u USING (user_id) WHERE m.expires_on IS NOT NULL ORDER BY project_id, user_id"""
     )
     wrong = str(date.fromisoformat(row["expires_on"]) + timedelta(days=7))
-    return Draw(
+    return t.Draw(
         slots={"person": row["person"], "project": row["name"]},
-        eval=answer(fuzzy_match=row["expires_on"]),
-        solution=[*open_project(row, "Members"), leave(slashed(row["expires_on"]), "The day stands behind the role.")],
+        eval=t.answer(fuzzy_match=row["expires_on"]),
+        solution=[*open_project(row, "Members"), t.leave(slashed(row["expires_on"]), "The day stands behind the role.")],
         wrong_answers=[slashed(wrong)],
     )
 
 
-def _invite(world: Sampler, count: int, expires: str | None) -> Draw:
+def _invite(world: t.Sampler, count: int, expires: str | None) -> t.Draw:
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     present = {member["user_id"] for member in world.rows(HELD, row["project_id"])}
     invited = people(world, count)
     if any(person["user_id"] in present for person in invited):
-        raise NothingToDraw("people who are no members")
+        raise t.NothingToDraw("people who are no members")
     role = world.rng.choice(ROLES)
-    until = [type_text("Access expiration date (optional)", expires)] if expires else []
-    return Draw(
-        slots={
+    until = [t.type_text("Access expiration date (optional)", expires)] if expires else []
+    return instruction(
+        {
             "people": " and ".join(person["name"] for person in invited),
             "project": row["name"],
             "role": role.lower(),
             "day": slashed(expires) if expires else "",
         },
-        eval=members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
-        solution=[
+        members_become(world, row["project_id"], {person["user_id"]: [role, expires] for person in invited}),
+        way=[
             *open_project(row, "Members"),
-            click("Invite members"),
-            type_text("Username, name or email address", ", ".join(person["name"] for person in invited)),
-            choose("Select a role", role),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", ", ".join(person["name"] for person in invited)),
+            t.choose("Select a role", role),
             *until,
-            click("Invite"),
-            leave("", "They are in the list."),
+            t.click("Invite"),
         ],
+        seen="They are in the list.",
     )
 
 
 @TEMPLATES.define("{people} wants to see my project {project}. Invite this person with the role {role}.")
-def invite_one(world: Sampler) -> Draw:
+def invite_one(world: t.Sampler) -> t.Draw:
     """Invite somebody."""
     return _invite(world, 1, None)
 
 
 @TEMPLATES.define("Invite {people} to my project {project} with the role {role}.")
-def invite_two(world: Sampler) -> Draw:
+def invite_two(world: t.Sampler) -> t.Draw:
     """Invite two people at once."""
     return _invite(world, 2, None)
 
 
 @TEMPLATES.define("Invite {people} to my project {project} with the role {role}, until {day}.")
-def invite_until(world: Sampler) -> Draw:
+def invite_until(world: t.Sampler) -> t.Draw:
     """Invite somebody for some time."""
     return _invite(world, 1, _day(world))
 
 
 @TEMPLATES.define("In my project {project}, give {person} the role {role}.")
-def role_change(world: Sampler) -> Draw:
+def role_change(world: t.Sampler) -> t.Draw:
     """Change somebody's role; the last day stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
     role = world.rng.choice([role for role in ROLES if role != row["role"]])
-    return Draw(
-        slots={"project": row["name"], "person": row["person"], "role": role.lower()},
-        eval=members_become(world, row["project_id"], {row["user_id"]: [role, row["expires_on"]]}),
-        solution=[
-            *open_project(row, "Members"),
-            choose(f"Role of {row['person']}", role),
-            click(f"Update {row['person']}"),
-            leave("", "The role is changed."),
-        ],
+    return instruction(
+        {"project": row["name"], "person": row["person"], "role": role.lower()},
+        members_become(world, row["project_id"], {row["user_id"]: [role, row["expires_on"]]}),
+        way=[*open_project(row, "Members"), t.choose(f"Role of {row['person']}", role), t.click(f"Update {row['person']}")],
+        seen="The role is changed.",
     )
 
 
 @TEMPLATES.define("Let the access of {person} to my project {project} end on {day}.")
-def expiry_change(world: Sampler) -> Draw:
+def expiry_change(world: t.Sampler) -> t.Draw:
     """Set the last day of somebody's place; the role stays."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
     expires = _day(world)
     if expires == row["expires_on"]:
-        raise NothingToDraw("another day")
-    return Draw(
-        slots={"person": row["person"], "project": row["name"], "day": slashed(expires)},
-        eval=members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
-        solution=[
+        raise t.NothingToDraw("another day")
+    return instruction(
+        {"person": row["person"], "project": row["name"], "day": slashed(expires)},
+        members_become(world, row["project_id"], {row["user_id"]: [row["role"], expires]}),
+        way=[
             *open_project(row, "Members"),
-            type_text(f"Expiration date of {row['person']}", expires),
-            click(f"Update {row['person']}"),
-            leave("", "The day is set."),
+            t.type_text(f"Expiration date of {row['person']}", expires),
+            t.click(f"Update {row['person']}"),
         ],
+        seen="The day is set.",
     )
 
 
 @TEMPLATES.define("{person} left the team. Remove this person from my project {project}.")
-def member_remove(world: Sampler) -> Draw:
+def member_remove(world: t.Sampler) -> t.Draw:
     """Remove a member."""
     row = world.pick(OTHERS + "SELECT * FROM others ORDER BY project_id, user_id")
-    return Draw(
-        slots={"person": row["person"], "project": row["name"]},
-        eval=members_become(world, row["project_id"], {row["user_id"]: None}),
-        solution=[*open_project(row, "Members"), click(f"Remove {row['person']}"), leave("", "The person is gone.")],
+    return instruction(
+        {"person": row["person"], "project": row["name"]},
+        members_become(world, row["project_id"], {row["user_id"]: None}),
+        way=[*open_project(row, "Members"), t.click(f"Remove {row['person']}")],
+        seen="The person is gone.",
     )
 
 
 @TEMPLATES.define("I have no time for {project} any more. Leave that project for me.")
-def leave_project(world: Sampler) -> Draw:
+def leave_project(world: t.Sampler) -> t.Draw:
     """Give up a place in somebody else's project."""
     mine = f"SELECT project_id FROM project_member WHERE user_id = {ME} ORDER BY project_id"
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE owner_id != {ME} AND project_id IN ({mine}) ORDER BY project_id")
     left = [[other["project_id"]] for other in world.rows(mine) if other["project_id"] != row["project_id"]]
-    return Draw(
-        slots={"project": row["name"]},
-        eval=state(mine, expected=left),
-        solution=[*open_project(row, "Members"), click("Leave project"), leave("", "I am no member any more.")],
+    return instruction(
+        {"project": row["name"]},
+        t.state(mine, expected=left),
+        way=[*open_project(row, "Members"), t.click("Leave project")],
+        seen="I am no member any more.",
     )

@@ -1,23 +1,13 @@
 """Lists of merge requests to open, and questions about them."""
 
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    all_of,
-    answer,
-    at_url,
-    click,
-    leave,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 PLACES = {
     "merge requests assigned to me": ("assignee", "Assigned merge requests", ""),
     "merge requests that require my review": ("reviewer", "Review requests", ""),
@@ -27,41 +17,41 @@ PLACES = {
 
 
 @TEMPLATES.define("Check out the {place}.")
-def own_requests_place(world: Sampler) -> Draw:
+def own_requests_place(world: t.Sampler) -> t.Draw:
     """Open one of my lists of merge requests."""
     place = world.rng.choice(list(PLACES))
     role, *labels = PLACES[place]
-    return Draw(
+    return t.Draw(
         slots={"place": place},
-        eval=at_url(f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}"),
-        solution=[*map(click, filter(None, labels)), leave()],
+        eval=t.at_url(f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}"),
+        solution=[*map(t.click, filter(None, labels)), t.leave()],
     )
 
 
 @TEMPLATES.define("Show me all merge requests of {project} that were merged.")
-def merged_requests_place(world: Sampler) -> Draw:
+def merged_requests_place(world: t.Sampler) -> t.Draw:
     """Open a project's merged requests."""
     row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id")
-    return Draw(
+    return t.Draw(
         slots={"project": row["full_path"]},
-        eval=at_url(f"__GITLAB__/{row['full_path']}/-/merge_requests?state=merged"),
-        solution=[*open_list(MERGE_REQUEST, row), click("Merged"), leave()],
+        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/merge_requests?state=merged"),
+        solution=[*open_list(MERGE_REQUEST, row), t.click("Merged"), t.leave()],
     )
 
 
 @TEMPLATES.define('Show me what the merge request "{title}" in {project} changes in the files.')
-def changes_place(world: Sampler) -> Draw:
+def changes_place(world: t.Sampler) -> t.Draw:
     """Open the changes of an open merge request."""
     row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id")
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"]},
-        eval=at_url(f"{item_url(MERGE_REQUEST, row)}/diffs"),
-        solution=[*open_item(world, MERGE_REQUEST, row), click("Changes"), leave()],
+        eval=t.at_url(f"{item_url(MERGE_REQUEST, row)}/diffs"),
+        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Changes"), t.leave()],
     )
 
 
 @TEMPLATES.define("Open the {end} of the open merge requests that {reason}, and tell me the full name of its author.")
-def request_author(world: Sampler) -> Draw:
+def request_author(world: t.Sampler) -> t.Draw:
     """Open the newest or the oldest of my merge requests, and tell who made it."""
     role, label, reason = world.rng.choice(
         (("reviewer", "Review requests", "wait for my review"), ("assignee", "Assigned merge requests", "are assigned to me"))
@@ -72,24 +62,24 @@ def request_author(world: Sampler) -> Draw:
         WHERE r.user_id = {ME} AND state = 'opened' ORDER BY created_at DESC, merge_request_id DESC"""
     )
     if not 2 <= len(rows) <= PER_PAGE or rows[0]["author"] == rows[-1]["author"]:
-        raise NothingToDraw("two merge requests of different people that are mine to handle")
+        raise t.NothingToDraw("two merge requests of different people that are mine to handle")
     end = world.rng.choice(("newest", "oldest"))
     row, other = (rows[0], rows[-1]) if end == "newest" else (rows[-1], rows[0])
-    return Draw(
+    return t.Draw(
         slots={"end": end, "reason": reason},
-        eval=all_of(answer(fuzzy_match=row["author"]), at_url(item_url(MERGE_REQUEST, row))),
+        eval=t.all_of(t.answer(fuzzy_match=row["author"]), t.at_url(item_url(MERGE_REQUEST, row))),
         solution=[
-            click(label),
+            t.click(label),
             *turn_pages(world, rows.index(row), PER_PAGE),
-            click(entry(row["title"]), f"It is the {end}."),
-            leave(row["author"]),
+            t.click(entry(row["title"]), f"It is the {end}."),
+            t.leave(row["author"]),
         ],
         wrong_answers=[other["author"]],
     )
 
 
 @TEMPLATES.define('How many comments does the merge request "{title}" in {project} have?')
-def comment_count(world: Sampler) -> Draw:
+def comment_count(world: t.Sampler) -> t.Draw:
     """Count the comments on a merge request."""
     row = world.pick(
         PLANNING
@@ -97,16 +87,16 @@ def comment_count(world: Sampler) -> Draw:
             SELECT count(*) FROM note n WHERE n.merge_request_id = request.merge_request_id AND NOT n.is_system
         ) AS found FROM request ORDER BY merge_request_id"""
     )
-    return Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[*open_item(world, MERGE_REQUEST, row), leave(str(row["found"]), f"There are {row['found']} under Overview.")],
-        wrong_answers=[str(row["found"] + 1)],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        row["found"],
+        way=open_item(world, MERGE_REQUEST, row),
+        seen=f"There are {row['found']} under Overview.",
     )
 
 
 @TEMPLATES.define('Who merged the merge request "{title}" in {project}? Give the full name.')
-def request_merger(world: Sampler) -> Draw:
+def request_merger(world: t.Sampler) -> t.Draw:
     """Ask who merged a request that somebody else had made."""
     row = world.pick(
         PLANNING
@@ -114,16 +104,17 @@ def request_merger(world: Sampler) -> Draw:
         FROM request JOIN note n USING (merge_request_id) JOIN user u ON u.user_id = n.author_id
         WHERE n.is_system AND n.body = 'merged' AND n.author_id != request.author_id ORDER BY merge_request_id"""
     )
-    return Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=answer(fuzzy_match=row["merger"]),
-        solution=[*open_item(world, MERGE_REQUEST, row), leave(row["merger"], f"{row['merger']} merged it.")],
-        wrong_answers=[row["author"]],
+    return question(
+        {"title": row["title"], "project": row["full_path"]},
+        row["merger"],
+        way=open_item(world, MERGE_REQUEST, row),
+        seen=f"{row['merger']} merged it.",
+        wrong=[row["author"]],
     )
 
 
 @TEMPLATES.define('Which files does the merge request "{title}" in {project} change? Give their paths, separated by commas.')
-def changed_files(world: Sampler) -> Draw:
+def changed_files(world: t.Sampler) -> t.Draw:
     """Ask for the files that an open request changes."""
     row = world.pick(
         PLANNING
@@ -136,9 +127,9 @@ def changed_files(world: Sampler) -> Draw:
         GROUP BY merge_request_id HAVING count(DISTINCT f.path) BETWEEN 1 AND 4 ORDER BY merge_request_id"""
     )
     paths = sorted(row["paths"].split(","))
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"]},
-        eval=answer(fuzzy_match=", ".join(paths)),
-        solution=[*open_item(world, MERGE_REQUEST, row), click("Changes"), leave(", ".join(paths))],
+        eval=t.answer(fuzzy_match=", ".join(paths)),
+        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Changes"), t.leave(", ".join(paths))],
         wrong_answers=[", ".join(paths[1:] or ["README.txt"])],
     )

@@ -1,120 +1,111 @@
 """People, and pages of my own."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    at_url,
-    click,
-    leave,
-    not_achievable,
-    state,
-)
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import open_person, open_settings
+from webarena_gym.templates.ways import impossible
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 PLACES = {
-    "to-do list": ("dashboard/todos", [click("To-Do List")]),
-    "list of issues assigned to me": ("dashboard/issues?assignee_username={me}", [click("Assigned issues")]),
+    "to-do list": ("dashboard/todos", [t.click("To-Do List")]),
+    "list of issues assigned to me": ("dashboard/issues?assignee_username={me}", [t.click("Assigned issues")]),
     "list of issues that I created": (
         "dashboard/issues?author_username={me}",
-        [click("Assigned issues"), click("Created by me")],
+        [t.click("Assigned issues"), t.click("Created by me")],
     ),
-    "list of snippets": ("-/snippets", [click("Snippets")]),
+    "list of snippets": ("-/snippets", [t.click("Snippets")]),
     "SSH keys": ("-/profile/keys", open_settings("SSH keys")),
-    "list of starred projects": ("users/{me}/starred", [click("My profile"), click("Starred projects")]),
-    "list of followers": ("users/{me}/followers", [click("My profile"), click("Followers")]),
-    "list of finished to-dos": ("dashboard/todos?state=done", [click("To-Do List"), click("Done")]),
+    "list of starred projects": ("users/{me}/starred", [t.click("My profile"), t.click("Starred projects")]),
+    "list of followers": ("users/{me}/followers", [t.click("My profile"), t.click("Followers")]),
+    "list of finished to-dos": ("dashboard/todos?state=done", [t.click("To-Do List"), t.click("Done")]),
 }
 """Pages of my own: what they are called, where they are, and the way there."""
 
 
-def others(world: Sampler) -> list[Row]:
+def others(world: t.Sampler) -> list[t.Row]:
     """Return everybody but me."""
     return world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id")
 
 
 @TEMPLATES.define("Open my {place}.")
-def own_place(world: Sampler) -> Draw:
+def own_place(world: t.Sampler) -> t.Draw:
     """Open a page of my own."""
     place = world.rng.choice(list(PLACES))
     path, steps = PLACES[place]
-    return Draw(slots={"place": place}, eval=at_url(f"__GITLAB__/{path.format(me=my_name(world))}"), solution=[*steps, leave()])
+    return t.Draw(
+        slots={"place": place}, eval=t.at_url(f"__GITLAB__/{path.format(me=my_name(world))}"), solution=[*steps, t.leave()]
+    )
 
 
 @TEMPLATES.define("Follow {people}.")
-def people_follow(world: Sampler) -> Draw:
+def people_follow(world: t.Sampler) -> t.Draw:
     """Follow two or three people whom I do not follow yet."""
     followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
     present = [row[0] for row in world.rows(followed)]
     chosen = world.rng.sample([row for row in others(world) if row["user_id"] not in present], world.rng.randint(2, 3))
     names = [row["name"] for row in chosen]
-    return Draw(
+    return t.Draw(
         slots={"people": f"{', '.join(names[:-1])} and {names[-1]}"},
-        eval=state(followed, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
-        solution=[step for name in names for step in (*open_person(name), click("Follow"))] + [leave()],
+        eval=t.state(followed, expected=[[user_id] for user_id in sorted([*present, *(row["user_id"] for row in chosen)])]),
+        solution=[step for name in names for step in (*open_person(name), t.click("Follow"))] + [t.leave()],
     )
 
 
 @TEMPLATES.define("I do not want to follow {person} any more.")
-def person_unfollow(world: Sampler) -> Draw:
+def person_unfollow(world: t.Sampler) -> t.Draw:
     """Take back a follow."""
     followed = f"SELECT followed_id FROM follow WHERE follower_id = {ME} ORDER BY followed_id"
     row = world.pick(
         f"SELECT * FROM user WHERE user_id IN (SELECT followed_id FROM follow WHERE follower_id = {ME}) ORDER BY user_id"
     )
-    return Draw(
+    return t.Draw(
         slots={"person": row["name"]},
-        eval=state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
-        solution=[*open_person(row["name"]), click("Unfollow"), leave()],
+        eval=t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
+        solution=[*open_person(row["name"]), t.click("Unfollow"), t.leave()],
     )
 
 
 @TEMPLATES.define("What does {person} do for a living, according to the profile?")
-def job_of(world: Sampler) -> Draw:
+def job_of(world: t.Sampler) -> t.Draw:
     """Ask for somebody's job."""
     row = world.pick(
         f"SELECT * FROM user WHERE job_title != '' AND NOT is_profile_private AND user_id != {ME} ORDER BY user_id"
     )
     other = world.value("SELECT job_title FROM user WHERE job_title NOT IN ('', ?) ORDER BY user_id", row["job_title"])
-    return Draw(
+    return t.Draw(
         slots={"person": row["name"]},
-        eval=answer(fuzzy_match=row["job_title"]),
-        solution=[*open_person(row["name"]), leave(row["job_title"])],
+        eval=t.answer(fuzzy_match=row["job_title"]),
+        solution=[*open_person(row["name"]), t.leave(row["job_title"])],
         wrong_answers=[other],
     )
 
 
 @TEMPLATES.define("What is the user name of {person}?")
-def username_of(world: Sampler) -> Draw:
+def username_of(world: t.Sampler) -> t.Draw:
     """Ask for somebody's user name."""
     rows = others(world)
     row = world.rng.choice(rows)
-    return Draw(
+    return t.Draw(
         slots={"person": row["name"]},
-        eval=answer(fuzzy_match=row["username"]),
-        solution=[*open_person(row["name"]), leave(row["username"])],
+        eval=t.answer(fuzzy_match=row["username"]),
+        solution=[*open_person(row["name"]), t.leave(row["username"])],
         wrong_answers=[next(other["username"] for other in rows if other is not row)],
     )
 
 
 @TEMPLATES.define("Follow {person}.")
-def person_missing(world: Sampler) -> Draw:
+def person_missing(world: t.Sampler) -> t.Draw:
     """Ask for somebody who has no account; the answer is N/A."""
     rows = others(world)
     names = [row["name"] for row in rows]
     first, last = world.rng.choice(names).split()[0], world.rng.choice(names).split()[-1]
     if f"{first} {last}" in names or any(name.startswith(first) and name.endswith(last) for name in names):
-        raise NothingToDraw("a name that nobody has")
-    return Draw(
-        slots={"person": f"{first} {last}"},
-        grounds={"N/A": says("Nothing was found here")},
-        eval=not_achievable(),
-        solution=[*open_person(f"{first} {last}")[:2], leave("N/A", "Nobody has that name.")],
+        raise t.NothingToDraw("a name that nobody has")
+    return impossible(
+        {"person": f"{first} {last}"},
+        says("Nothing was found here"),
+        way=open_person(f"{first} {last}")[:2],
+        seen="Nobody has that name.",
     )

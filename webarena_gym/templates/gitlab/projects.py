@@ -3,22 +3,12 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) FROM project p WHERE project_id > ? ORDER BY project_id"""
 INVITED = f"""SELECT m.user_id, m.role, m.expires_on FROM project_member m JOIN project p USING (project_id)
@@ -27,14 +17,14 @@ DATA = "name, description, topics, visibility, is_archived, path"
 STATE = f"SELECT project_id, {DATA} FROM project WHERE owner_id = {ME} ORDER BY project_id"
 VISIBILITIES = ("private", "internal", "public")
 LISTS: dict[str, tuple[str, list[Step]]] = {
-    "Show me all public projects": ("explore", [click("Explore")]),
-    "Show me the groups that are on this site": ("explore/groups", [click("Explore"), click("All groups")]),
-    "Show me the groups that I am in": ("dashboard/groups", [click("Groups")]),
-    "Show me the projects that I have starred": ("dashboard/projects/starred", [click("Projects"), click("Starred")]),
-    "Show me the projects in my own namespace": ("dashboard/projects/personal", [click("Projects"), click("Personal")]),
+    "Show me all public projects": ("explore", [t.click("Explore")]),
+    "Show me the groups that are on this site": ("explore/groups", [t.click("Explore"), t.click("All groups")]),
+    "Show me the groups that I am in": ("dashboard/groups", [t.click("Groups")]),
+    "Show me the projects that I have starred": ("dashboard/projects/starred", [t.click("Projects"), t.click("Starred")]),
+    "Show me the projects in my own namespace": ("dashboard/projects/personal", [t.click("Projects"), t.click("Personal")]),
     "Show me the projects that I have made commits to": (
         "dashboard/projects/contributed",
-        [click("Projects"), click("Contributed")],
+        [t.click("Projects"), t.click("Contributed")],
     ),
 }
 """Lists: what they are, where they are, and the way there."""
@@ -51,15 +41,15 @@ TEMPLATES_OFFERED = {"Android": 3, "Plain HTML": 3, "Python package": 4, "Go ser
 
 
 @TEMPLATES.define("{request}.")
-def list_place(world: Sampler) -> Draw:
+def list_place(world: t.Sampler) -> t.Draw:
     """Open one of the site's lists."""
     request = world.rng.choice(list(LISTS))
     path, steps = LISTS[request]
-    return Draw(slots={"request": request}, eval=at_url(f"__GITLAB__/{path}"), solution=[*steps, leave()])
+    return t.Draw(slots={"request": request}, eval=t.at_url(f"__GITLAB__/{path}"), solution=[*steps, t.leave()])
 
 
 @TEMPLATES.define("List all projects of this site, {order} first.")
-def sorted_place(world: Sampler) -> Draw:
+def sorted_place(world: t.Sampler) -> t.Draw:
     """Open the list of all projects in another order."""
     orders = {
         "those with the most stars": ("stars_desc", "Most stars"),
@@ -68,34 +58,34 @@ def sorted_place(world: Sampler) -> Draw:
     }
     order = world.rng.choice(list(orders))
     value, label = orders[order]
-    return Draw(
+    return t.Draw(
         slots={"order": order},
-        eval=at_url(f"__GITLAB__/explore?sort={value}"),
-        solution=[click("Explore"), choose("Sort by", label), click("Apply"), leave()],
+        eval=t.at_url(f"__GITLAB__/explore?sort={value}"),
+        solution=[t.click("Explore"), t.choose("Sort by", label), t.click("Apply"), t.leave()],
     )
 
 
 @TEMPLATES.define("Open the list of {page} of {project}.")
-def project_place(world: Sampler) -> Draw:
+def project_place(world: t.Sampler) -> t.Draw:
     """Open a page of a project."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id")
     page = world.rng.choice(list(PAGES))
     labels = {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}
-    return Draw(
+    return t.Draw(
         slots={"page": page, "project": row["name"]},
-        eval=at_url(f"__GITLAB__/{row['full_path']}{PAGES[page].format(branch=row['default_branch'])}"),
-        solution=[*open_project(row, labels.get(page, page.capitalize())), leave()],
+        eval=t.at_url(f"__GITLAB__/{row['full_path']}{PAGES[page].format(branch=row['default_branch'])}"),
+        solution=[*open_project(row, labels.get(page, page.capitalize())), t.leave()],
     )
 
 
-def new_name(world: Sampler) -> str:
+def new_name(world: t.Sampler) -> str:
     """Return a name that no project has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     word = invented(seed, world.rng.randrange(128), "title").lower()
     return world.rng.choice(("awesome-{}", "{}-experiments", "my-{}-tools", "{}_reading_list", "{}-archive")).format(word)
 
 
-def people(world: Sampler, count: int) -> list[Any]:
+def people(world: t.Sampler, count: int) -> list[Any]:
     """Return people other than me whose name nobody else has."""
     rows = world.rows("SELECT * FROM user WHERE user_id != ? GROUP BY name HAVING count(*) = 1 ORDER BY user_id", ME)
     return sorted(world.rng.sample(rows, count), key=lambda row: int(row["user_id"]))
@@ -104,142 +94,139 @@ def people(world: Sampler, count: int) -> list[Any]:
 @TEMPLATES.define(
     "Set up a new, empty {visibility} project called {name} in my namespace, without any file, and stay on its page."
 )
-def project_empty(world: Sampler) -> Draw:
+def project_empty(world: t.Sampler) -> t.Draw:
     """Make a project without a README."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
     last = world.value("SELECT max(project_id) FROM project")
-    return Draw(
-        slots={"visibility": visibility, "name": name},
-        eval=all_of(at_url(f"__GITLAB__/{me}/{name}"), state(MADE, last, expected=[[me, name, visibility, 0]])),
-        solution=[
+    return instruction(
+        {"visibility": visibility, "name": name},
+        t.all_of(t.at_url(f"__GITLAB__/{me}/{name}"), t.state(MADE, last, expected=[[me, name, visibility, 0]])),
+        way=[
             *_new_project(name, visibility),
-            click("Initialize repository with a README", "It is ticked."),
-            click("Create project"),
-            leave("", "The repository is empty."),
+            t.click("Initialize repository with a README", "It is ticked."),
+            t.click("Create project"),
         ],
+        seen="The repository is empty.",
     )
 
 
 def _new_project(name: str, visibility: str, template: str = "") -> list[Step]:
     way = ["Create from template", f"Use {template} template"] if template else ["Create blank project"]
-    return [click("New project"), *map(click, way), type_text("Project name", name), click(visibility.capitalize())]
+    return [t.click("New project"), *map(t.click, way), t.type_text("Project name", name), t.click(visibility.capitalize())]
 
 
 @TEMPLATES.define("Create a new {visibility} project {name} with a README and add {people} to it as {role}s.")
-def project_with_members(world: Sampler) -> Draw:
+def project_with_members(world: t.Sampler) -> t.Draw:
     """Make a project and invite people."""
     return _with_members(world, "")
 
 
 @TEMPLATES.define("Start a new {visibility} project {name} from the {template} template and add {people} to it as {role}s.")
-def project_from_template(world: Sampler) -> Draw:
+def project_from_template(world: t.Sampler) -> t.Draw:
     """Make a project from a template and invite people."""
     return _with_members(world, world.rng.choice(list(TEMPLATES_OFFERED)))
 
 
-def _with_members(world: Sampler, template: str) -> Draw:
+def _with_members(world: t.Sampler, template: str) -> t.Draw:
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     name, visibility = new_name(world), world.rng.choice(VISIBILITIES)
     invited, role = people(world, world.rng.choice((2, 3))), world.rng.choice(("Reporter", "Developer", "Maintainer"))
     usernames = ", ".join(row["username"] for row in invited)
     last = world.value("SELECT max(project_id) FROM project")
-    return Draw(
-        slots={"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
-        eval=all_of(
-            state(MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
-            state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
+    return instruction(
+        {"visibility": visibility, "name": name, "template": template, "people": usernames, "role": role.lower()},
+        t.all_of(
+            t.state(MADE, last, expected=[[me, name, visibility, TEMPLATES_OFFERED.get(template, 1)]]),
+            t.state(INVITED, last, expected=[[row["user_id"], role, None] for row in invited]),
         ),
-        solution=[
+        way=[
             *_new_project(name, visibility, template),
-            click("Create project"),
-            click("Members"),
-            click("Invite members"),
-            type_text("Username, name or email address", usernames),
-            choose("Select a role", role),
-            click("Invite"),
-            leave("", "All of them are members."),
+            t.click("Create project"),
+            t.click("Members"),
+            t.click("Invite members"),
+            t.type_text("Username, name or email address", usernames),
+            t.choose("Select a role", role),
+            t.click("Invite"),
         ],
+        seen="All of them are members.",
     )
 
 
-def _settings(world: Sampler, project_id: int, **changes: Any) -> dict[str, Any]:
+def _settings(world: t.Sampler, project_id: int, **changes: Any) -> dict[str, Any]:
     """My projects must be as they are now, but for changes to one of them."""
     rows = [dict(row) for row in world.rows(STATE)]
-    return state(STATE, expected=[list((row | changes if row["project_id"] == project_id else row).values()) for row in rows])
+    return t.state(STATE, expected=[list((row | changes if row["project_id"] == project_id else row).values()) for row in rows])
 
 
 @TEMPLATES.define("Make my project {project} {visibility}.")
-def visibility_change(world: Sampler) -> Draw:
+def visibility_change(world: t.Sampler) -> t.Draw:
     """Change who sees a project."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     wanted = world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])
-    return Draw(
+    return t.Draw(
         slots={"project": row["name"], "visibility": wanted},
         eval=_settings(world, row["project_id"], visibility=wanted),
-        solution=[*open_project(row, "Settings"), click(wanted.capitalize()), click("Save changes"), leave()],
+        solution=[*open_project(row, "Settings"), t.click(wanted.capitalize()), t.click("Save changes"), t.leave()],
     )
 
 
 @TEMPLATES.define("Describe my project {project} in its settings like this: {text}")
-def description_change(world: Sampler) -> Draw:
+def description_change(world: t.Sampler) -> t.Draw:
     """Change a project's description."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     text = f"{row['description']} ({world.rng.choice(('looking for helpers', 'under construction', 'no longer maintained'))})"
-    return Draw(
+    return t.Draw(
         slots={"project": row["name"], "text": text},
         eval=_settings(world, row["project_id"], description=text),
         solution=[
             *open_project(row, "Settings"),
-            type_text("Project description (optional)", text),
-            click("Save changes"),
-            leave(),
+            t.type_text("Project description (optional)", text),
+            t.click("Save changes"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define("Add the topic {topic} to those of my project {project}, behind the ones that it has.")
-def topic_add(world: Sampler) -> Draw:
+def topic_add(world: t.Sampler) -> t.Draw:
     """Add a topic."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     used = {topic for other in world.rows("SELECT topics FROM project ORDER BY project_id") for topic in other[0].split(", ")}
     topic = world.rng.choice(sorted(used - {"", *row["topics"].split(", ")}))
     topics = ", ".join(filter(None, (row["topics"], topic)))
-    return Draw(
+    return t.Draw(
         slots={"topic": topic, "project": row["name"]},
         eval=_settings(world, row["project_id"], topics=topics),
         solution=[
             *open_project(row, "Settings"),
-            type_text("Topics (optional)", topics),
-            click("Save changes"),
-            leave(),
+            t.type_text("Topics (optional)", topics),
+            t.click("Save changes"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define("I no longer work on my project {project}. Archive it.")
-def archive(world: Sampler) -> Draw:
+def archive(world: t.Sampler) -> t.Draw:
     """Archive a project."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
-    return Draw(
-        slots={"project": row["name"]},
-        eval=_settings(world, row["project_id"], is_archived=1),
-        solution=[*open_project(row, "Settings"), click("Archive project"), leave("", "The project is archived.")],
+    return instruction(
+        {"project": row["name"]},
+        _settings(world, row["project_id"], is_archived=1),
+        way=[*open_project(row, "Settings"), t.click("Archive project")],
+        seen="The project is archived.",
     )
 
 
 @TEMPLATES.define("Delete my project {project} for good.")
-def project_delete(world: Sampler) -> Draw:
+def project_delete(world: t.Sampler) -> t.Draw:
     """Delete a project, which has to be confirmed."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     rows = [list(other) for other in world.rows(STATE) if other["project_id"] != row["project_id"]]
-    return Draw(
-        slots={"project": row["name"]},
-        eval=state(STATE, expected=rows),
-        solution=[
-            *open_project(row, "Settings"),
-            type_text("Full path to confirm", row["full_path"]),
-            click("Delete project"),
-            leave("", "The project is deleted."),
-        ],
+    return instruction(
+        {"project": row["name"]},
+        t.state(STATE, expected=rows),
+        way=[*open_project(row, "Settings"), t.type_text("Full path to confirm", row["full_path"]), t.click("Delete project")],
+        seen="The project is deleted.",
     )

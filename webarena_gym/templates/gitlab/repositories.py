@@ -3,26 +3,13 @@
 from typing import Any
 
 from webarena_gym.sites.country.words import invented
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    at_url,
-    choose,
-    click,
-    leave,
-    not_achievable,
-    state,
-    type_text,
-)
 from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
     (SELECT count(*) FROM file f WHERE f.branch_id = b.branch_id) FROM branch b WHERE b.project_id = ? ORDER BY b.name"""
 MAY_WRITE = f"""s.project_id IN (
@@ -31,12 +18,12 @@ MAY_WRITE = f"""s.project_id IN (
 """Holds for a project s whose files I may change."""
 
 
-def branches_of(world: Sampler, project_id: int) -> list[list[Any]]:
+def branches_of(world: t.Sampler, project_id: int) -> list[list[Any]]:
     """Return the branches of a project with their numbers of commits and files, by name."""
     return [list(row) for row in world.rows(BRANCHES, project_id)]
 
 
-def pick_branch(world: Sampler, condition: str) -> Row:
+def pick_branch(world: t.Sampler, condition: str) -> t.Row:
     """Return a branch that is not the default one, with its project, of the projects that fulfil a condition."""
     return world.pick(
         PROJECTS
@@ -47,14 +34,14 @@ def pick_branch(world: Sampler, condition: str) -> Row:
     )
 
 
-def _open_branches(world: Sampler, row: Row) -> list[Step]:
+def _open_branches(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to the page of the list of branches where the branch of a row stands."""
     thought = f"{row['branch']} is not on this page."
     return [*open_project(row, "Branches"), *turn_pages(world, row["place"], BRANCHES_PER_PAGE, thought)]
 
 
 @TEMPLATES.define("How many branches does {project} have?")
-def branch_count(world: Sampler) -> Draw:
+def branch_count(world: t.Sampler) -> t.Draw:
     """Ask for the number of branches."""
     row = world.pick(
         PROJECTS
@@ -62,78 +49,77 @@ def branch_count(world: Sampler) -> Draw:
         HAVING found > 1 ORDER BY project_id"""
     )
     found = str(row["found"])
-    return Draw(
-        slots={"project": row["name"]},
-        eval=answer(fuzzy_match=found),
-        solution=[*open_project(row, "Branches"), leave(found, f"There are {found}.")],
-        wrong_answers=[str(row["found"] - 1)],
+    return question(
+        {"project": row["name"]},
+        found,
+        way=open_project(row, "Branches"),
+        seen=f"There are {found}.",
+        wrong=[str(row["found"] - 1)],
     )
 
 
 @TEMPLATES.define("What is the title of the latest commit on the branch {branch} of {project}?")
-def branch_head(world: Sampler) -> Draw:
+def branch_head(world: t.Sampler) -> t.Draw:
     """Ask for the newest commit of a branch."""
     row = pick_branch(world, "c.title != (SELECT title FROM git_commit d JOIN branch t ON t.head_id = d.commit_id"
                       " WHERE t.branch_id = s.trunk_id)")  # fmt: skip
     trunk = world.value("SELECT title FROM git_commit JOIN branch ON head_id = commit_id WHERE branch_id = ?", row["trunk_id"])
-    return Draw(
-        slots={"branch": row["branch"], "project": row["name"]},
-        eval=answer(fuzzy_match=row["title"]),
-        solution=[*_open_branches(world, row), leave(row["title"], f"It is below {row['branch']}.")],
-        wrong_answers=[trunk],
+    return question(
+        {"branch": row["branch"], "project": row["name"]},
+        row["title"],
+        way=_open_branches(world, row),
+        seen=f"It is below {row['branch']}.",
+        wrong=[trunk],
     )
 
 
 @TEMPLATES.define("Under which license is {project} published? Give its name as the site shows it.")
-def license_name(world: Sampler) -> Draw:
+def license_name(world: t.Sampler) -> t.Draw:
     """Ask for the license."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE license != '' ORDER BY project_id")
     other = world.value("SELECT license FROM project WHERE license NOT IN ('', ?) ORDER BY license", row["license"])
-    return Draw(
-        slots={"project": row["name"]},
-        eval=answer(fuzzy_match=row["license"]),
-        solution=[*open_project(row), leave(row["license"], "It stands above the files.")],
-        wrong_answers=[other],
+    return question(
+        {"project": row["name"]}, row["license"], way=open_project(row), seen="It stands above the files.", wrong=[other]
     )
 
 
 @TEMPLATES.define(
     "How many commits is the branch {branch} of {project} ahead of the default branch? Answer N/A if there is no such branch."
 )
-def branch_missing(world: Sampler) -> Draw:
+def branch_missing(world: t.Sampler) -> t.Draw:
     """Ask for a branch that does not exist."""
     row = world.pick(PROJECTS + "SELECT * FROM seen ORDER BY project_id")
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
-    return Draw(
-        slots={"branch": branch, "project": row["name"]},
-        grounds={"N/A": lacks([row["default_branch"]], [branch])},
-        eval=not_achievable(),
-        solution=[*open_project(row, "Branches"), leave("N/A", f"There is no {branch}.")],
-        wrong_answers=["0", "1"],
+    return impossible(
+        {"branch": branch, "project": row["name"]},
+        lacks([row["default_branch"]], [branch]),
+        way=open_project(row, "Branches"),
+        seen=f"There is no {branch}.",
+        wrong=["0", "1"],
     )
 
 
 @TEMPLATES.define("Show me the file {path} as it is on the branch {branch} of {project}.")
-def file_place(world: Sampler) -> Draw:
+def file_place(world: t.Sampler) -> t.Draw:
     """Open a file on another branch."""
     row = pick_branch(world, "1")
     file = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["branch_id"])
-    return Draw(
+    return t.Draw(
         slots={"path": file["path"], "branch": row["branch"], "project": row["name"]},
-        eval=at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}"),
+        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}"),
         solution=[
             *open_project(row),
-            choose("Branch", row["branch"]),
-            click("Switch branch"),
-            *(click(part) for part in file["path"].split("/")),
-            leave(),
+            t.choose("Branch", row["branch"]),
+            t.click("Switch branch"),
+            *(t.click(part) for part in file["path"].split("/")),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define("Create a branch called {branch} in {project}, starting from {source}.")
-def branch_new(world: Sampler) -> Draw:
+def branch_new(world: t.Sampler) -> t.Draw:
     """Make a branch."""
     row = world.pick(
         PROJECTS
@@ -143,30 +129,27 @@ def branch_new(world: Sampler) -> Draw:
     branch = f"{world.rng.choice(('fix', 'try', 'new'))}-{invented(seed, world.rng.randrange(128), 'title').lower()}"
     before = branches_of(world, row["project_id"])
     source = next(entry for entry in before if entry[0] == row["source"])
-    return Draw(
-        slots={"branch": branch, "project": row["name"], "source": row["source"]},
-        eval=state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
-        solution=[
+    return instruction(
+        {"branch": branch, "project": row["name"], "source": row["source"]},
+        t.state(BRANCHES, row["project_id"], expected=sorted([*before, [branch, *source[1:]]])),
+        way=[
             *open_project(row, "Branches", "New branch"),
-            type_text("Branch name", branch),
-            choose("Create from", row["source"]),
-            click("Create branch"),
-            leave("", "The branch is in the list."),
+            t.type_text("Branch name", branch),
+            t.choose("Create from", row["source"]),
+            t.click("Create branch"),
         ],
+        seen="The branch is in the list.",
     )
 
 
 @TEMPLATES.define("Delete the branch {branch} of {project}.")
-def branch_delete(world: Sampler) -> Draw:
+def branch_delete(world: t.Sampler) -> t.Draw:
     """Remove a branch."""
     row = pick_branch(world, MAY_WRITE)
     before = branches_of(world, row["project_id"])
-    return Draw(
-        slots={"branch": row["branch"], "project": row["name"]},
-        eval=state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
-        solution=[
-            *_open_branches(world, row),
-            click(f"Delete branch {row['branch']}"),
-            leave("", "The branch is gone."),
-        ],
+    return instruction(
+        {"branch": row["branch"], "project": row["name"]},
+        t.state(BRANCHES, row["project_id"], expected=[entry for entry in before if entry[0] != row["branch"]]),
+        way=[*_open_branches(world, row), t.click(f"Delete branch {row['branch']}")],
+        seen="The branch is gone.",
     )

@@ -3,20 +3,7 @@
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import MERGE_REQUEST
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-    type_text,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import (
     DEVELOPER,
@@ -36,7 +23,7 @@ from webarena_gym.templates.gitlab.ways import (
 )
 from webarena_gym.templates.ways import turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
 WORDS = (
     "Good idea",
@@ -56,7 +43,7 @@ STATES = "SELECT iid, state FROM merge_request WHERE project_id = ? ORDER BY iid
 @TEMPLATES.define(
     "Submit a merge request in {project} for the branch {source} to be merged into {target}, with {person} as the reviewer."
 )
-def request_create(world: Sampler) -> Draw:
+def request_create(world: t.Sampler) -> t.Draw:
     """Open a merge request between two branches, with a reviewer."""
     row = world.pick(
         PLANNING
@@ -69,49 +56,49 @@ def request_create(world: Sampler) -> Draw:
     )
     others = people_of(world, row["project_id"])
     if not others:
-        raise NothingToDraw("somebody to ask for a review")
+        raise t.NothingToDraw("somebody to ask for a review")
     person = world.rng.choice(others)
     iid = next_iid(world, "merge_request", row["project_id"])
     columns = """project_id, iid, source_branch, target_branch, state,
         (SELECT group_concat(username) FROM merge_request_reviewer r JOIN user USING (user_id)
             WHERE r.merge_request_id = t.merge_request_id)"""
     expected = [[row["project_id"], iid, row["source"], row["target"], "opened", person["username"]]]
-    return Draw(
+    return t.Draw(
         slots={"project": row["full_path"], "source": row["source"], "target": row["target"], "person": person["name"]},
-        eval=all_of(at_url(item_url(MERGE_REQUEST, row, iid)), new_rows(world, "merge_request", columns, expected)),
+        eval=t.all_of(t.at_url(item_url(MERGE_REQUEST, row, iid)), new_rows(world, "merge_request", columns, expected)),
         solution=[
             *open_list(MERGE_REQUEST, row),
-            click("New merge request"),
-            choose("Source branch", row["source"]),
-            choose("Target branch", row["target"]),
-            click("Compare branches and continue"),
-            choose("Reviewer", option(person)),
-            click("Create merge request"),
-            leave(),
+            t.click("New merge request"),
+            t.choose("Source branch", row["source"]),
+            t.choose("Target branch", row["target"]),
+            t.click("Compare branches and continue"),
+            t.choose("Reviewer", option(person)),
+            t.click("Create merge request"),
+            t.leave(),
         ],
     )
 
 
-def comment_is(world: Sampler, row: Row, body: str) -> dict[str, Any]:
+def comment_is(world: t.Sampler, row: t.Row, body: str) -> dict[str, Any]:
     """The one new comment must be this one, on that merge request and by me; a full stop more or less does not matter."""
     columns = "merge_request_id, author_id, rtrim(lower(trim(body)), '.! ')"
     return new_rows(world, "note", columns, [[row["merge_request_id"], ME, body.lower().rstrip(".! ")]], SPOKEN)
 
 
 @TEMPLATES.define('Post "{words}" for the merge request related to {topic} in {project}.')
-def request_comment(world: Sampler) -> Draw:
+def request_comment(world: t.Sampler) -> t.Draw:
     """Comment on a merge request, by what it is about."""
     rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
     row, topic = find_topic(world, MERGE_REQUEST, rows)
     words = world.rng.choice(WORDS)
-    return Draw(
+    return t.Draw(
         slots={"words": words, "topic": topic, "project": row["full_path"]},
         eval=comment_is(world, row, words),
         solution=[
             *open_item(world, MERGE_REQUEST, row, f"Only this one is about {topic}."),
-            type_text("Write a comment", words),
-            click("Comment"),
-            leave(),
+            t.type_text("Write a comment", words),
+            t.click("Comment"),
+            t.leave(),
         ],
     )
 
@@ -120,7 +107,7 @@ def request_comment(world: Sampler) -> Draw:
     "Go to the open merge request on {topic} that I have to review and find out whether its author was the last to comment."
     ' If so, reply "Thank you". Otherwise remind the author with a simple @ and the user name, nothing else.'
 )
-def review_reply(world: Sampler) -> Draw:
+def review_reply(world: t.Sampler) -> t.Draw:
     """Thank or remind the author of a request that I have to review."""
     rows = world.rows(
         PLANNING
@@ -132,32 +119,34 @@ def review_reply(world: Sampler) -> Draw:
     )
     row, topic = find_topic(world, MERGE_REQUEST, [row for row in rows if row["last_id"] and row["author_id"] != ME])
     if sum(topic.removeprefix("the ") in other["title"].lower() for other in rows) > 1:
-        raise NothingToDraw("a topic that one of my reviews alone is about")
+        raise t.NothingToDraw("a topic that one of my reviews alone is about")
     is_answered = row["last_id"] == row["author_id"]
     reply = "Thank you" if is_answered else f"@{row['author_username']}"
     turns = turn_pages(world, rows.index(row), PER_PAGE, f"None of these is about {topic}.")
-    return Draw(
+    return t.Draw(
         slots={"topic": topic},
         eval=comment_is(world, row, reply),
         solution=[
-            click("Review requests"),
+            t.click("Review requests"),
             *turns,
-            click(entry(row["title"])),
-            type_text("Write a comment", reply, f"{row['author']} wrote {'the last comment' if is_answered else 'no answer'}."),
-            click("Comment"),
-            leave(),
+            t.click(entry(row["title"])),
+            t.type_text(
+                "Write a comment", reply, f"{row['author']} wrote {'the last comment' if is_answered else 'no answer'}."
+            ),
+            t.click("Comment"),
+            t.leave(),
         ],
     )
 
 
-def value_holds(world: Sampler, query: str, row: Row, value: str) -> dict[str, Any]:
+def value_holds(world: t.Sampler, query: str, row: t.Row, value: str) -> dict[str, Any]:
     """A query over a project's merge requests must give a value for this one, and for the others what it gave at the start."""
     expected = [[iid, value if iid == row["iid"] else old] for iid, old in world.rows(query, row["project_id"])]
-    return state(query, row["project_id"], expected=expected)
+    return t.state(query, row["project_id"], expected=expected)
 
 
 @TEMPLATES.define('Ask {person} to review the merge request "{title}" in {project}. Nobody else needs to.')
-def request_reviewer(world: Sampler) -> Draw:
+def request_reviewer(world: t.Sampler) -> t.Draw:
     """Set the reviewer of a request that has none."""
     row = world.pick(
         PLANNING
@@ -166,34 +155,34 @@ def request_reviewer(world: Sampler) -> Draw:
     )
     others = [person for person in people_of(world, row["project_id"]) if person["user_id"] != row["author_id"]]
     if not others:
-        raise NothingToDraw("somebody to ask for a review")
+        raise t.NothingToDraw("somebody to ask for a review")
     person = world.rng.choice(others)
-    return Draw(
+    return t.Draw(
         slots={"person": person["name"], "title": row["title"], "project": row["full_path"]},
         eval=value_holds(world, REVIEWED, row, person["username"]),
         solution=[
             *open_item(world, MERGE_REQUEST, row),
-            click("Edit merge request"),
-            choose("Reviewer", option(person)),
-            click("Save changes"),
-            leave(),
+            t.click("Edit merge request"),
+            t.choose("Reviewer", option(person)),
+            t.click("Save changes"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Close the merge request "{title}" in {project} without merging it.')
-def request_close(world: Sampler) -> Draw:
+def request_close(world: t.Sampler) -> t.Draw:
     """Close a merge request."""
     row = world.pick(PLANNING + f"SELECT * FROM request WHERE state = 'opened' AND {MINE} ORDER BY merge_request_id")
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"]},
         eval=value_holds(world, STATES, row, "closed"),
-        solution=[*open_item(world, MERGE_REQUEST, row), click("Close merge request"), leave()],
+        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Close merge request"), t.leave()],
     )
 
 
 @TEMPLATES.define('Merge the merge request "{title}" in {project}.')
-def request_merge(world: Sampler) -> Draw:
+def request_merge(world: t.Sampler) -> t.Draw:
     """Merge a request that nothing is in the way of: its files are as its branch found them."""
     row = world.pick(
         PLANNING
@@ -208,8 +197,8 @@ def request_merge(world: Sampler) -> Draw:
                 AND d.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = s.branch_id)
         ) ORDER BY merge_request_id"""
     )
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"], "project": row["full_path"]},
         eval=value_holds(world, STATES, row, "merged"),
-        solution=[*open_item(world, MERGE_REQUEST, row), click("Merge"), leave()],
+        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Merge"), t.leave()],
     )

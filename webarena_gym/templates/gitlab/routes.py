@@ -3,8 +3,8 @@
 from datetime import date
 
 from webarena_gym.sites.gitlab.access import VISIBLE, VISIBLE_GROUP
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler, choose, click, search
 from webarena_gym.templates.ways import turn_pages
 
 ME = 1  # the person who is signed in when a task starts
@@ -32,29 +32,34 @@ WITH me(id) AS (VALUES ({ME})), project_seen AS (
 """What I can see: all projects, those whose name nobody else uses, and among these my own. is_mine: I am a member."""
 
 
-def project_label(row: Row) -> str:
+def project_label(row: t.Row) -> str:
     """Return the label of the link to a project in lists."""
     return f"{row['namespace_name']} / {row['name']}"
 
 
-def open_project(row: Row, *labels: str) -> list[Step]:
+def open_project(row: t.Row, *labels: str) -> list[Step]:
     """Return the steps to a page of a row of the projects, by the links to follow from its overview."""
     start = "Projects" if row["is_mine"] else "Explore"
-    return [click(start), search("Filter by name", row["name"]), click(project_label(row)), *map(click, labels)]
+    return [t.click(start), t.search("Filter by name", row["name"]), t.click(project_label(row)), *map(t.click, labels)]
 
 
 def open_by_stars() -> list[Step]:
     """Return the steps to the list of all projects, the most starred first."""
-    return [click("Explore"), choose("Sort by", "Most stars"), click("Apply")]
+    return [t.click("Explore"), t.choose("Sort by", "Most stars"), t.click("Apply")]
 
 
-def open_group(world: Sampler, name: str) -> list[Step]:
+def open_group(world: t.Sampler, name: str) -> list[Step]:
     """Return the steps to a group's page, by its name."""
     names = [
         row["name"] for row in world.rows(f"SELECT name FROM user_group g WHERE {GROUP_SEEN} ORDER BY name COLLATE NOCASE")
     ]
     thought = f"{name} is not on this page."
-    return [click("Explore"), click("All groups"), *turn_pages(world, names.index(name), GROUPS_PER_PAGE, thought), click(name)]
+    return [
+        t.click("Explore"),
+        t.click("All groups"),
+        *turn_pages(world, names.index(name), GROUPS_PER_PAGE, thought),
+        t.click(name),
+    ]
 
 
 def slashed(day: str) -> str:

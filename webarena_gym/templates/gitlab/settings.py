@@ -3,24 +3,12 @@
 from datetime import timedelta
 from typing import Any
 
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    all_of,
-    answer,
-    at_url,
-    click,
-    leave,
-    state,
-    type_text,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import today
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import new_rows, open_settings
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")
 """The columns of a profile; emoji are left to taste."""
 
@@ -53,105 +41,105 @@ TOKENS = f"SELECT name FROM access_token WHERE user_id = {ME} AND NOT is_revoked
 
 
 @TEMPLATES.define("What is my feed token, the one for RSS?")
-def feed_token(world: Sampler) -> Draw:
+def feed_token(world: t.Sampler) -> t.Draw:
     """Ask for my feed token; there is one draw in a world."""
     token, other = (world.value("SELECT feed_token FROM user WHERE user_id = ?", user_id) for user_id in (ME, ME + 1))
-    return Draw(
+    return t.Draw(
         slots={},
-        eval=answer(fuzzy_match=token),
-        solution=[*open_settings("Access tokens"), leave(token)],
+        eval=t.answer(fuzzy_match=token),
+        solution=[*open_settings("Access tokens"), t.leave(token)],
         wrong_answers=[other],
     )
 
 
-def profile_holds(world: Sampler, **changed: Any) -> dict[str, Any]:
+def profile_holds(world: t.Sampler, **changed: Any) -> dict[str, Any]:
     """My profile must be what it was, but for these columns; a website may be written with or without https://."""
     site = "rtrim(replace(replace(website, 'https://', ''), 'http://', ''), '/')"
     columns = ", ".join(site if name == "website" else name for name in PROFILE)
     query = f"SELECT {columns} FROM user WHERE user_id = {ME}"
     before = dict(zip(PROFILE, world.rows(query)[0], strict=True))
-    return state(query, expected=[list((before | changed).values())])
+    return t.state(query, expected=[list((before | changed).values())])
 
 
 @TEMPLATES.define("Set my status to {status}.")
-def status_set(world: Sampler) -> Draw:
+def status_set(world: t.Sampler) -> t.Draw:
     """Set my status message, or that I am busy."""
     status = world.rng.choice((*(f'"{text}"' for text in STATUSES), "busy, without a message"))
     busy = status.startswith("busy")
     message = "" if busy else status.strip('"')
-    step = click("Busy") if busy else type_text("Status message (optional)", message)
-    return Draw(
+    step = t.click("Busy") if busy else t.type_text("Status message (optional)", message)
+    return t.Draw(
         slots={"status": status},
         eval=profile_holds(world, status_message=message, is_busy=int(busy)),
-        solution=[*open_settings(), step, click("Update profile settings"), leave()],
+        solution=[*open_settings(), step, t.click("Update profile settings"), t.leave()],
     )
 
 
 @TEMPLATES.define("Set the homepage URL on my profile to {site}.")
-def website_set(world: Sampler) -> Draw:
+def website_set(world: t.Sampler) -> t.Draw:
     """Set the website of my profile."""
     site = world.rng.choice(SITES)
     written = world.rng.choice((site, f"https://{site}"))
-    return Draw(
+    return t.Draw(
         slots={"site": written},
         eval=profile_holds(world, website=site),
-        solution=[*open_settings(), type_text("Website (optional)", written), click("Update profile settings"), leave()],
+        solution=[*open_settings(), t.type_text("Website (optional)", written), t.click("Update profile settings"), t.leave()],
     )
 
 
 @TEMPLATES.define("On my profile, say that I work as {job} at {company} now, and live in {town}.")
-def profile_set(world: Sampler) -> Draw:
+def profile_set(world: t.Sampler) -> t.Draw:
     """Change three fields of my profile."""
     job, company = world.rng.choice(JOBS), world.rng.choice(COMPANIES)
     town = world.rng.choice(("Lisbon", "Tromsø", "Kyoto", "Valparaíso", "Nairobi"))
-    return Draw(
+    return t.Draw(
         slots={"job": job, "company": company, "town": town},
         eval=profile_holds(world, job_title=job, organization=company, location=town),
         solution=[
             *open_settings(),
-            type_text("Location (optional)", town),
-            type_text("Job title (optional)", job),
-            type_text("Organization (optional)", company),
-            click("Update profile settings"),
-            leave(),
+            t.type_text("Location (optional)", town),
+            t.type_text("Job title (optional)", job),
+            t.type_text("Organization (optional)", company),
+            t.click("Update profile settings"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Revoke my access token "{name}".')
-def token_revoke(world: Sampler) -> Draw:
+def token_revoke(world: t.Sampler) -> t.Draw:
     """Revoke one of my tokens."""
     names = [row["name"] for row in world.rows(TOKENS)]
     if not names:
-        raise NothingToDraw("a token of mine")
+        raise t.NothingToDraw("a token of mine")
     name = world.rng.choice(names)
-    return Draw(
+    return t.Draw(
         slots={"name": name},
-        eval=state(TOKENS, expected=[[other] for other in names if other != name]),
-        solution=[*open_settings("Access tokens"), click(f"Revoke {name}"), leave()],
+        eval=t.state(TOKENS, expected=[[other] for other in names if other != name]),
+        solution=[*open_settings("Access tokens"), t.click(f"Revoke {name}"), t.leave()],
     )
 
 
 @TEMPLATES.define('Create a personal access token called "{name}" with the scope {scope} only, which expires on {date}.')
-def token_create(world: Sampler) -> Draw:
+def token_create(world: t.Sampler) -> t.Draw:
     """Make a token with one scope and a last day."""
     name = world.rng.choice(("ci runner", "mirror job", "phone app", "backup script", "dashboard widget"))
     scope, meaning = world.rng.choice((("read_api", "read access to the API"), ("read_user", "read access to your profile")))
     ends = today(world) + timedelta(days=world.rng.randint(20, 300))
-    return Draw(
+    return t.Draw(
         slots={"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
-        eval=state(
+        eval=t.state(
             f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ? AND NOT is_revoked",
             world.value("SELECT max(token_id) FROM access_token"),
             expected=[[name, scope, str(ends)]],
         ),
         solution=[
             *open_settings("Access tokens"),
-            type_text("Token name", name),
-            type_text("Expiration date (optional)", str(ends)),
-            click(f"{scope}: {meaning}"),
-            click("Create personal access token"),
-            leave(),
+            t.type_text("Token name", name),
+            t.type_text("Expiration date (optional)", str(ends)),
+            t.click(f"{scope}: {meaning}"),
+            t.click("Create personal access token"),
+            t.leave(),
         ],
     )
 
@@ -159,25 +147,25 @@ def token_create(world: Sampler) -> Draw:
 @TEMPLATES.define(
     'Create a snippet that is {visibility}, with the title "{title}", the file name {file} and this content: {content}'
 )
-def snippet_create(world: Sampler) -> Draw:
+def snippet_create(world: t.Sampler) -> t.Draw:
     """Store a snippet."""
     title, file_name, content = world.rng.choice(SNIPPETS)
     visibility = world.rng.choice(("public", "internal", "private"))
     snippet_id = world.value("SELECT coalesce(max(snippet_id), 0) + 1 FROM snippet")
     expected = [[ME, title, file_name, content, visibility]]
-    return Draw(
+    return t.Draw(
         slots={"visibility": visibility, "title": title, "file": file_name, "content": content},
-        eval=all_of(
-            at_url(f"__GITLAB__/-/snippets/{snippet_id}"),
+        eval=t.all_of(
+            t.at_url(f"__GITLAB__/-/snippets/{snippet_id}"),
             new_rows(world, "snippet", "author_id, title, file_name, trim(content), visibility", expected),
         ),
         solution=[
-            click("New snippet"),
-            type_text("Title", title),
-            type_text("File name (optional)", file_name),
-            type_text("Content", content),
-            click(visibility.capitalize()),
-            click("Create snippet"),
-            leave(),
+            t.click("New snippet"),
+            t.type_text("Title", title),
+            t.type_text("File name (optional)", file_name),
+            t.type_text("Content", content),
+            t.click(visibility.capitalize()),
+            t.click("Create snippet"),
+            t.leave(),
         ],
     )

@@ -2,30 +2,18 @@
 
 from typing import Any
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import joined
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    search,
-    state,
-)
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, PROJECTS_PER_PAGE, open_by_stars, open_project, project_label
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 STARRED = f"SELECT project_id FROM star WHERE user_id = {ME} ORDER BY project_id"
 FORKED = """SELECT namespace, path, forked_from_id, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
     WHERE b.project_id = p.project_id) > 0 FROM project p WHERE project_id > ? ORDER BY path, namespace"""
 
 
-def by_stars(world: Sampler, condition: str, *values: Any) -> list[Row]:
+def by_stars(world: t.Sampler, condition: str, *values: Any) -> list[t.Row]:
     """Return the projects that are not private and fulfil a condition, the most starred first."""
     return world.rows(
         PROJECTS
@@ -34,35 +22,30 @@ def by_stars(world: Sampler, condition: str, *values: Any) -> list[Row]:
     )
 
 
-def starred_with(world: Sampler, added: list[int], removed: int = 0) -> dict[str, Any]:
+def starred_with(world: t.Sampler, added: list[int], removed: int = 0) -> dict[str, Any]:
     """My stars must be those that I have now, with some more, without another."""
     before = {row["project_id"] for row in world.rows(STARRED)}
-    return state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
+    return t.state(STARRED, expected=[[number] for number in sorted((before | {*added}) - {removed})])
 
 
 @TEMPLATES.define("How many stars does {project} have?")
-def star_count(world: Sampler) -> Draw:
+def star_count(world: t.Sampler) -> t.Draw:
     """Ask for a number of stars."""
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars > 1 ORDER BY project_id")
-    return Draw(
-        slots={"project": row["name"]},
-        eval=answer(fuzzy_match=str(row["stars"])),
-        solution=[*open_project(row), leave(str(row["stars"]), "The number is beside the button.")],
-        wrong_answers=[str(row["stars"] + 1)],
-    )
+    return question({"project": row["name"]}, row["stars"], way=open_project(row), seen="The number is beside the button.")
 
 
 @TEMPLATES.define(
     "Give me the whole git command to clone the most starred project with the topic {topic}, using its {protocol} address."
 )
-def clone_command(world: Sampler) -> Draw:
+def clone_command(world: t.Sampler) -> t.Draw:
     """Ask for the command that clones the best-liked project of a kind."""
     topics = world.rows("SELECT topics FROM project WHERE visibility = 'public' ORDER BY project_id")
     topic = world.rng.choice(sorted({topic for row in topics for topic in row["topics"].split(", ")}))
     listed = by_stars(world, "instr(lower(full_path || ' ' || name || ' ' || description || ' ' || topics), ?)", topic)
     fitting = [row for row in listed if topic in row["topics"].split(", ")]
     if len(fitting) < 2 or fitting[0]["stars"] == fitting[1]["stars"]:
-        raise NothingToDraw("a topic with one best project")
+        raise t.NothingToDraw("a topic with one best project")
     best = fitting[0]
     protocol = world.rng.choice(("SSH", "HTTPS"))
     commands = {
@@ -71,18 +54,18 @@ def clone_command(world: Sampler) -> Draw:
         for name, start in (("SSH", "git@code.test:"), ("HTTPS", "https://code.test/"))
     }
     other = commands["SSH" if protocol == "HTTPS" else "HTTPS"]
-    return Draw(
+    return t.Draw(
         slots={"topic": topic, "protocol": protocol},
         grounds={commands[protocol]: joined(commands[protocol].removeprefix("git clone "))},
-        eval=answer(fuzzy_match=commands[protocol]),
+        eval=t.answer(fuzzy_match=commands[protocol]),
         solution=[
-            click("Explore"),
-            search("Filter by name", topic),
-            choose("Sort by", "Most stars"),
-            click("Apply"),
+            t.click("Explore"),
+            t.search("Filter by name", topic),
+            t.choose("Sort by", "Most stars"),
+            t.click("Apply"),
             *turn_pages(world, listed.index(best), PROJECTS_PER_PAGE, "None of these has the topic."),
-            click(project_label(best), f"It has the topic and {best['stars']} stars."),
-            leave(commands[protocol]),
+            t.click(project_label(best), f"It has the topic and {best['stars']} stars."),
+            t.leave(commands[protocol]),
         ],
         wrong_answers=[other, commands[protocol].replace(best["full_path"], fitting[1]["full_path"])],
     )
@@ -91,7 +74,7 @@ def clone_command(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "Of all projects that I have committed to, which {count} have the most stars? List their names, separated by commas."
 )
-def contributed_most_starred(world: Sampler) -> Draw:
+def contributed_most_starred(world: t.Sampler) -> t.Draw:
     """Ask for the best-liked projects that I have worked on."""
     count = world.rng.choice((2, 3, 4))
     rows = world.rows(
@@ -101,71 +84,68 @@ def contributed_most_starred(world: Sampler) -> Draw:
         ME,
     )
     if len(rows) <= count or rows[count - 1]["stars"] == rows[count]["stars"]:
-        raise NothingToDraw("projects of mine with different numbers of stars")
+        raise t.NothingToDraw("projects of mine with different numbers of stars")
     names = [row["name"] for row in rows]
-    return Draw(
-        slots={"count": count},
-        eval=answer(fuzzy_match=", ".join(names[:count])),
-        solution=[
-            click("Projects"),
-            click("Contributed"),
-            choose("Sort by", "Most stars"),
-            click("Apply"),
-            leave(", ".join(names[:count]), "They come first."),
-        ],
-        wrong_answers=[", ".join(names[1 : count + 1]), names[0]],
+    return question(
+        {"count": count},
+        ", ".join(names[:count]),
+        way=[t.click("Projects"), t.click("Contributed"), t.choose("Sort by", "Most stars"), t.click("Apply")],
+        seen="They come first.",
+        wrong=[", ".join(names[1 : count + 1]), names[0]],
     )
 
 
 @TEMPLATES.define("Star the {count} most starred projects of all.")
-def star_top(world: Sampler) -> Draw:
+def star_top(world: t.Sampler) -> t.Draw:
     """Star the first few projects of the list; some may have my star already."""
     count = world.rng.choice((2, 3, 4, 5))
     rows = by_stars(world, "1")
     if rows[count - 1]["stars"] == rows[count]["stars"]:
-        raise NothingToDraw("a place in the list that is not shared")
+        raise t.NothingToDraw("a place in the list that is not shared")
     mine = {row["project_id"] for row in world.rows(STARRED)}
     missing = [row for row in rows[:count] if row["project_id"] not in mine]
     if not missing:
-        raise NothingToDraw("a star to give")
-    steps = [step for row in missing for step in (*open_by_stars(), click(project_label(row)), click("Star"))]
-    return Draw(
-        slots={"count": count},
-        eval=starred_with(world, [row["project_id"] for row in missing]),
-        solution=[*steps, leave("", f"The first {count} have my star.")],
+        raise t.NothingToDraw("a star to give")
+    steps = [step for row in missing for step in (*open_by_stars(), t.click(project_label(row)), t.click("Star"))]
+    return instruction(
+        {"count": count},
+        starred_with(world, [row["project_id"] for row in missing]),
+        way=steps,
+        seen=f"The first {count} have my star.",
     )
 
 
 @TEMPLATES.define("I like {project}. Give it a star.")
-def star_one(world: Sampler) -> Draw:
+def star_one(world: t.Sampler) -> t.Draw:
     """Star a project."""
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id NOT IN ({STARRED}) ORDER BY project_id")
-    return Draw(
-        slots={"project": row["name"]},
-        eval=starred_with(world, [row["project_id"]]),
-        solution=[*open_project(row), click("Star"), leave("", "The button says Unstar now.")],
+    return instruction(
+        {"project": row["name"]},
+        starred_with(world, [row["project_id"]]),
+        way=[*open_project(row), t.click("Star")],
+        seen="The button says Unstar now.",
     )
 
 
 @TEMPLATES.define("Take my star back from {project}.")
-def unstar(world: Sampler) -> Draw:
+def unstar(world: t.Sampler) -> t.Draw:
     """Take a star back."""
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id")
-    return Draw(
+    return t.Draw(
         slots={"project": row["name"]},
         eval=starred_with(world, [], removed=row["project_id"]),
         solution=[
-            click("Projects"),
-            click("Starred"),
-            search("Filter by name", row["name"]),
-            click(project_label(row)),
-            click("Unstar"),
-            leave(),
+            t.click("Projects"),
+            t.click("Starred"),
+            t.search("Filter by name", row["name"]),
+            t.click(project_label(row)),
+            t.click("Unstar"),
+            t.leave(),
         ],
     )
 
 
-def free_to_fork(world: Sampler, namespace: str) -> list[Row]:
+def free_to_fork(world: t.Sampler, namespace: str) -> list[t.Row]:
     """Return the projects of others, with unique names, that can be forked into a namespace."""
     return world.rows(
         PROJECTS
@@ -177,7 +157,7 @@ def free_to_fork(world: Sampler, namespace: str) -> list[Row]:
 
 
 @TEMPLATES.define("Fork {project} into {place}.")
-def fork(world: Sampler) -> Draw:
+def fork(world: t.Sampler) -> t.Draw:
     """Fork a project into my namespace or a group of mine."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     groups = world.rows(
@@ -188,42 +168,34 @@ def fork(world: Sampler) -> Draw:
     path, place = world.rng.choice([(me, "my own namespace"), *((g["path"], f"the group {g['name']}") for g in groups)])
     row = world.rng.choice(free_to_fork(world, path))
     last = world.value("SELECT max(project_id) FROM project")
-    return Draw(
-        slots={"project": row["name"], "place": place},
-        eval=state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
-        solution=[
-            *open_project(row, "Fork"),
-            choose("Project namespace", path),
-            click("Fork project"),
-            leave("", "The fork is there."),
-        ],
+    return instruction(
+        {"project": row["name"], "place": place},
+        t.state(FORKED, last, expected=[[path, row["path"], row["project_id"], 1]]),
+        way=[*open_project(row, "Fork"), t.choose("Project namespace", path), t.click("Fork project")],
+        seen="The fork is there.",
     )
 
 
 @TEMPLATES.define("Fork every public project of {person} (@{username}) into my own namespace, except forks and archived ones.")
-def fork_all(world: Sampler) -> Draw:
+def fork_all(world: t.Sampler) -> t.Draw:
     """Fork the two to four projects of a person."""
     me = world.value("SELECT username FROM user WHERE user_id = ?", ME)
     free = {row["project_id"] for row in free_to_fork(world, me)}
-    owners: dict[str, list[Row]] = {}
+    owners: dict[str, list[t.Row]] = {}
     for row in by_stars(world, "owner_id != ? AND visibility = 'public' AND forked_from_id IS NULL AND NOT is_archived", ME):
         owners.setdefault(row["namespace"], []).append(row)
     fitting = sorted(
         name for name, rows in owners.items() if 2 <= len(rows) <= 4 and all(row["project_id"] in free for row in rows)
     )
     if not fitting:
-        raise NothingToDraw("somebody with two to four projects of their own")
+        raise t.NothingToDraw("somebody with two to four projects of their own")
     username = world.rng.choice(fitting)
     rows = sorted(owners[username], key=lambda row: str(row["path"]))
     last = world.value("SELECT max(project_id) FROM project")
-    steps = [step for row in rows for step in (*open_project(row, "Fork"), click("Fork project"))]
-    return Draw(
-        slots={"person": rows[0]["namespace_name"], "username": username},
-        eval=state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
-        solution=[
-            click("Explore"),
-            search("Filter by name", username),
-            *steps,
-            leave("", f"All {len(rows)} are forked."),
-        ],
+    steps = [step for row in rows for step in (*open_project(row, "Fork"), t.click("Fork project"))]
+    return instruction(
+        {"person": rows[0]["namespace_name"], "username": username},
+        t.state(FORKED, last, expected=[[me, row["path"], row["project_id"], 1] for row in rows]),
+        way=[t.click("Explore"), t.search("Filter by name", username), *steps],
+        seen=f"All {len(rows)} are forked.",
     )

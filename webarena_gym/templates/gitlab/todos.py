@@ -3,23 +3,12 @@
 from typing import Any
 
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    answer,
-    at_url,
-    choose,
-    click,
-    leave,
-    state,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, open_item
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import question, turn_pages
 
-TEMPLATES = Templates("gitlab")
+TEMPLATES = t.Templates("gitlab")
 REASONS = {
     "mentioned": ("in which somebody mentioned me", "Mentioned"),
     "review_requested": ("that ask me for a review", "Review requested"),
@@ -32,26 +21,26 @@ TODO = f"""SELECT d.*, coalesce(i.title, r.title) AS title FROM todo d LEFT JOIN
 
 
 @TEMPLATES.define("Check out my todos: show me only those {reason}.")
-def todos_place(world: Sampler) -> Draw:
+def todos_place(world: t.Sampler) -> t.Draw:
     """Open the part of my to-do list that has one reason."""
     kind = world.rng.choice(list(REASONS))
     reason, label = REASONS[kind]
-    return Draw(
+    return t.Draw(
         slots={"reason": reason},
-        eval=at_url(f"__GITLAB__/dashboard/todos?state=pending&type={kind}"),
-        solution=[click("To-Do List"), choose("Reason", label), click("Apply"), leave()],
+        eval=t.at_url(f"__GITLAB__/dashboard/todos?state=pending&type={kind}"),
+        solution=[t.click("To-Do List"), t.choose("Reason", label), t.click("Apply"), t.leave()],
     )
 
 
-def todos_hold(world: Sampler, *, added: list[list[Any]] | None = None, done: int = 0) -> dict[str, Any]:
+def todos_hold(world: t.Sampler, *, added: list[list[Any]] | None = None, done: int = 0) -> dict[str, Any]:
     """My pending to-dos must be those of the start, with some added and one done."""
     query = f"SELECT issue_id, merge_request_id, kind FROM todo WHERE user_id = {ME} AND state = 'pending' ORDER BY todo_id"
     rows = world.rows(query.replace("SELECT", "SELECT todo_id,", 1))
-    return state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
+    return t.state(query, expected=[list(row)[1:] for row in rows if row["todo_id"] != done] + (added or []))
 
 
 @TEMPLATES.define('Put the {noun} "{title}" of {project} on my to-do list.')
-def todo_add(world: Sampler) -> Draw:
+def todo_add(world: t.Sampler) -> t.Draw:
     """Add an issue or a merge request to my list that is not on it."""
     kind, view = world.rng.choice(((ISSUE, "problem"), (MERGE_REQUEST, "request")))
     row = world.pick(
@@ -61,44 +50,39 @@ def todo_add(world: Sampler) -> Draw:
         ) ORDER BY {kind.key}"""
     )
     added = [row[kind.key], None, "marked"] if kind is ISSUE else [None, row[kind.key], "marked"]
-    return Draw(
+    return t.Draw(
         slots={"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
         eval=todos_hold(world, added=[added]),
-        solution=[*open_item(world, kind, row), click("Add a to do"), leave()],
+        solution=[*open_item(world, kind, row), t.click("Add a to do"), t.leave()],
     )
 
 
 @TEMPLATES.define('On my to-do list, mark "{title}" as done.')
-def todo_done(world: Sampler) -> Draw:
+def todo_done(world: t.Sampler) -> t.Draw:
     """Finish something that is on my list once."""
     rows = world.rows(TODO)
     titles = [row["title"] for row in rows]
     chosen = [row for row in rows if titles.count(row["title"]) == 1 and len(row["title"]) < 60]
     if not chosen:
-        raise NothingToDraw("something to do that is on the list once")
+        raise t.NothingToDraw("something to do that is on the list once")
     row = world.rng.choice(chosen)
     turns = turn_pages(world, titles.index(row["title"]), PER_PAGE, "It is not on this page.")
-    return Draw(
+    return t.Draw(
         slots={"title": row["title"]},
         eval=todos_hold(world, done=row["todo_id"]),
-        solution=[click("To-Do List"), *turns, click(f"Mark as done: {row['title']}"), leave()],
+        solution=[t.click("To-Do List"), *turns, t.click(f"Mark as done: {row['title']}"), t.leave()],
     )
 
 
 @TEMPLATES.define("How many of my to-dos ask me for a review?")
-def review_todo_count(world: Sampler) -> Draw:
+def review_todo_count(world: t.Sampler) -> t.Draw:
     """Count my pending to-dos of one reason; there is one draw in a world."""
     found = sum(row["kind"] == "review_requested" for row in world.rows(TODO))
     if not found:
-        raise NothingToDraw("a review to do")
-    return Draw(
-        slots={},
-        eval=answer(fuzzy_match=str(found)),
-        solution=[
-            click("To-Do List"),
-            choose("Reason", "Review requested"),
-            click("Apply"),
-            leave(str(found), f"The tab says {found}."),
-        ],
-        wrong_answers=[str(found + 1)],
+        raise t.NothingToDraw("a review to do")
+    return question(
+        {},
+        found,
+        way=[t.click("To-Do List"), t.choose("Reason", "Review requested"), t.click("Apply")],
+        seen=f"The tab says {found}.",
     )

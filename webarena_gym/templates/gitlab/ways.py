@@ -10,8 +10,8 @@ from webarena_gym.sites.gitlab.base import BRAND
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind
 from webarena_gym.sites.gitlab.world.pools import pools
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search, state
 from webarena_gym.templates.gitlab.routes import ME, project_label
 from webarena_gym.templates.ways import turn_pages
 
@@ -47,19 +47,19 @@ def entry(text: str) -> str:
     return clean(text, MAX_LABEL)
 
 
-def open_project(row: Row) -> list[Step]:
+def open_project(row: t.Row) -> list[Step]:
     """Return the steps to a project, from a row with its path, name and namespace_name."""
-    return [search(SEARCH_BOX, row["path"]), click(entry(project_label(row)))]
+    return [t.search(SEARCH_BOX, row["path"]), t.click(entry(project_label(row)))]
 
 
-def open_list(kind: Kind, row: Row) -> list[Step]:
+def open_list(kind: Kind, row: t.Row) -> list[Step]:
     """Return the steps to the open issues or merge requests of a row's project."""
-    return [*open_project(row), click("Issues" if kind is ISSUE else "Merge requests")]
+    return [*open_project(row), t.click("Issues" if kind is ISSUE else "Merge requests")]
 
 
-def open_item(world: Sampler, kind: Kind, row: Row, thought: str = "") -> list[Step]:
+def open_item(world: t.Sampler, kind: Kind, row: t.Row, thought: str = "") -> list[Step]:
     """Return the steps to the page of a row of PLANNING's issues or merge requests."""
-    state_tab = [] if row["state"] == "opened" else [click(_TABS[row["state"]], "It is not among the open ones.")]
+    state_tab = [] if row["state"] == "opened" else [t.click(_TABS[row["state"]], "It is not among the open ones.")]
     others = world.rows(
         PLANNING
         + f"""SELECT {kind.key} AS item_id FROM {_VIEWS[kind]} WHERE project_id = ? AND state = ?
@@ -69,30 +69,30 @@ def open_item(world: Sampler, kind: Kind, row: Row, thought: str = "") -> list[S
     )
     place = [other["item_id"] for other in others].index(row[kind.key])
     turns = turn_pages(world, place, PER_PAGE, "It is not on this page.")
-    return [*open_list(kind, row), *state_tab, *turns, click(entry(row["title"]), thought)]
+    return [*open_list(kind, row), *state_tab, *turns, t.click(entry(row["title"]), thought)]
 
 
 def open_person(name: str) -> list[Step]:
     """Return the steps to somebody's profile."""
-    return [search(SEARCH_BOX, name), click("Users"), click(name)]
+    return [t.search(SEARCH_BOX, name), t.click("Users"), t.click(name)]
 
 
 def open_settings(*labels: str) -> list[Step]:
     """Return the steps to a page of my settings."""
-    return [click("Preferences"), *map(click, labels)]
+    return [t.click("Preferences"), *map(t.click, labels)]
 
 
-def item_url(kind: Kind, row: Row, iid: int | None = None) -> str:
+def item_url(kind: Kind, row: t.Row, iid: int | None = None) -> str:
     """Return where an item of a row's project is; by default the row's own."""
     return f"__GITLAB__/{row['full_path']}/-/{kind.segment}/{row['iid'] if iid is None else iid}"
 
 
-def next_iid(world: Sampler, table: str, project_id: int) -> int:
+def next_iid(world: t.Sampler, table: str, project_id: int) -> int:
     """Return the number that the next row of a project will get."""
     return int(world.value(f"SELECT coalesce(max(iid), 0) + 1 FROM {table} WHERE project_id = ?", project_id))
 
 
-def find_topic(world: Sampler, kind: Kind, rows: Sequence[Row]) -> tuple[Row, str]:
+def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.Row, str]:
     """Return one of some items and what it is about, which no other item of its project mentions. Raises NothingToDraw."""
     known = pools()
     topics = {f"the {word}": word for word in known["components"]}
@@ -104,10 +104,10 @@ def find_topic(world: Sampler, kind: Kind, rows: Sequence[Row]) -> tuple[Row, st
         single = [topic for topic in own if sum(topics[topic] in title for title in titles) == 1]
         if single:
             return row, world.rng.choice(single)
-    raise NothingToDraw("an item that is the only one of its project about something")
+    raise t.NothingToDraw("an item that is the only one of its project about something")
 
 
-def people_of(world: Sampler, project_id: int) -> list[Row]:
+def people_of(world: t.Sampler, project_id: int) -> list[t.Row]:
     """Return the members of a project but me, by name."""
     return world.rows(
         f"""SELECT user_id, username, name FROM user WHERE user_id IN (SELECT user_id FROM membership WHERE project_id = ?)
@@ -116,7 +116,7 @@ def people_of(world: Sampler, project_id: int) -> list[Row]:
     )
 
 
-def option(person: Row) -> str:
+def option(person: t.Row) -> str:
     """Return how lists of people to choose from call somebody."""
     return f"{person['name']} (@{person['username']})"
 
@@ -125,9 +125,9 @@ SPOKEN = "NOT is_system"
 """The condition of notes that people wrote; the site's own say what was done, also what was done and undone."""
 
 
-def new_rows(world: Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
+def new_rows(world: t.Sampler, table: str, columns: str, expected: list[list[Any]], condition: str = "1") -> dict[str, Any]:
     """The rows that were added to a table since the start, and of which the condition holds, must be these."""
     key = f"{table}_id"
     last = world.value(f"SELECT coalesce(max({key}), 0) FROM {table}")
     query = f"SELECT {columns} FROM {table} t WHERE {key} > ? AND {condition} ORDER BY {key}"
-    return state(query, last, expected=expected)
+    return t.state(query, last, expected=expected)

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, choose, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.map.ways import open_place, places, some_place
 from webarena_gym.templates.ways import turn_pages
 
-TEMPLATES = Templates("map")
+TEMPLATES = t.Templates("map")
 ME = 1  # the mapper who is signed in when a task starts
 NOTES_PER_PAGE = 15
 SAVED = f"SELECT place_id, note FROM saved_place WHERE user_id = {ME} ORDER BY place_id"
@@ -23,78 +23,84 @@ FAULTS = (
 
 def saved_are(wanted: dict[int, str]) -> dict[str, Any]:
     """My saved places must be exactly these, with these notes."""
-    return state(SAVED, expected=[list(item) for item in sorted(wanted.items())])
+    return t.state(SAVED, expected=[list(item) for item in sorted(wanted.items())])
 
 
-def saved(world: Sampler) -> dict[int, str]:
+def saved(world: t.Sampler) -> dict[int, str]:
     """Return the notes of my saved places."""
     return {row["place_id"]: row["note"] for row in world.rows(SAVED)}
 
 
 @TEMPLATES.define('Save {place} among my places, with the note "{note}".')
-def save_place(world: Sampler) -> Draw:
+def save_place(world: t.Sampler) -> t.Draw:
     """Save a place with a note."""
     row, note = some_place(world, f"NOT {MINE}"), world.rng.choice(REMINDERS)
-    return Draw(
+    return t.Draw(
         slots={"place": row["name"], "note": note},
         eval=saved_are({**saved(world), row["place_id"]: note}),
-        solution=[*open_place(row["name"]), type_text("Note", note), click("Save place"), leave()],
+        solution=[*open_place(row["name"]), t.type_text("Note", note), t.click("Save place"), t.leave()],
     )
 
 
 @TEMPLATES.define("I no longer need {place} among my saved places. Remove it.")
-def forget_place(world: Sampler) -> Draw:
+def forget_place(world: t.Sampler) -> t.Draw:
     """Remove a saved place."""
     row = some_place(world, MINE)
-    return Draw(
+    return t.Draw(
         slots={"place": row["name"]},
         eval=saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
-        solution=[click("Saved places"), click(f"Remove {row['name']}"), leave()],
+        solution=[t.click("Saved places"), t.click(f"Remove {row['name']}"), t.leave()],
     )
 
 
 @TEMPLATES.define('Change the note on {place} in my saved places to "{note}".')
-def change_reminder(world: Sampler) -> Draw:
+def change_reminder(world: t.Sampler) -> t.Draw:
     """Change the note of a saved place."""
     row, note = some_place(world, MINE), world.rng.choice(REMINDERS)
-    return Draw(
+    return t.Draw(
         slots={"place": row["name"], "note": note},
         eval=saved_are({**saved(world), row["place_id"]: note}),
-        solution=[click("Saved places"), click(row["name"]), type_text("Note", note), click("Update note"), leave()],
+        solution=[t.click("Saved places"), t.click(row["name"]), t.type_text("Note", note), t.click("Update note"), t.leave()],
     )
 
 
 @TEMPLATES.define("Remove every {kind} from my saved places and keep the rest.")
-def forget_kind(world: Sampler) -> Draw:
+def forget_kind(world: t.Sampler) -> t.Draw:
     """Remove all saved places of a kind."""
     kind = some_place(world, MINE)["category"]
     rows = sorted(places(world, f"{MINE} AND category = ?", kind), key=lambda row: str(row["name"]))
     gone = {row["place_id"] for row in rows}
-    return Draw(
+    return t.Draw(
         slots={"kind": kind},
         eval=saved_are({key: note for key, note in saved(world).items() if key not in gone}),
-        solution=[click("Saved places"), *(click(f"Remove {row['name']}") for row in rows), leave()],
+        solution=[t.click("Saved places"), *(t.click(f"Remove {row['name']}") for row in rows), t.leave()],
     )
 
 
 @TEMPLATES.define('Leave a note on the map at {place}: "{text}"')
-def add_note(world: Sampler) -> Draw:
+def add_note(world: t.Sampler) -> t.Draw:
     """Put a note on the map at a place."""
     row, text = some_place(world, "1"), world.rng.choice(FAULTS)
     total = world.value("SELECT count(*) FROM map_note")
-    return Draw(
+    return t.Draw(
         slots={"place": row["name"], "text": text},
-        eval=state(
+        eval=t.state(
             "SELECT user_id, latitude, longitude, text, status FROM map_note ORDER BY note_id LIMIT -1 OFFSET ?",
             total,
             expected=[[ME, row["latitude"], row["longitude"], text, "open"]],
         ),
-        solution=[*open_place(row["name"]), click("Add a note here"), type_text("Note", text), click("Add note"), leave()],
+        solution=[
+            *open_place(row["name"]),
+            t.click("Add a note here"),
+            t.type_text("Note", text),
+            t.click("Add note"),
+            t.leave(),
+        ],
     )
 
 
 @TEMPLATES.define('{author} has left a note on the map that begins with "{beginning}". It has been dealt with: resolve it.')
-def resolve_note(world: Sampler) -> Draw:
+def resolve_note(world: t.Sampler) -> t.Draw:
     """Resolve an open note of the newest ones."""
     rows = world.rows(
         "SELECT n.*, name FROM map_note n JOIN user USING (user_id) WHERE status = 'open' ORDER BY n.created_at DESC, note_id DESC"
@@ -102,26 +108,26 @@ def resolve_note(world: Sampler) -> Draw:
     row = world.rng.choice(rows[:NOTES_PER_PAGE])
     beginning = " ".join(row["text"].split()[:6])
     if sum(each["text"].startswith(beginning) and each["name"] == row["name"] for each in rows) > 1:
-        raise NothingToDraw("a note of its own")
+        raise t.NothingToDraw("a note of its own")
     resolved = world.rows("SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id")
     expected = sorted([each["note_id"] for each in resolved] + [row["note_id"]])
-    return Draw(
+    return t.Draw(
         slots={"author": row["name"], "beginning": beginning},
-        eval=state(
+        eval=t.state(
             "SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id", expected=[[each] for each in expected]
         ),
         solution=[
-            click("Notes"),
+            t.click("Notes"),
             *turn_pages(world, rows.index(row), NOTES_PER_PAGE),
-            click(f"Note {row['note_id']}"),
-            click("Resolve note"),
-            leave(),
+            t.click(f"Note {row['note_id']}"),
+            t.click("Resolve note"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define('Comment "{text}" on note {number}.')
-def comment_note(world: Sampler) -> Draw:
+def comment_note(world: t.Sampler) -> t.Draw:
     """Say something about one of the notes, which is found in the list of all."""
     rows = world.rows("SELECT note_id FROM map_note ORDER BY created_at DESC, note_id DESC")
     place = world.rng.randrange(len(rows))
@@ -129,45 +135,45 @@ def comment_note(world: Sampler) -> Draw:
         rows[place]["note_id"],
         world.rng.choice(("I have seen it, too.", "Thank you for telling us.", "Is this still so?")),
     )
-    return Draw(
+    return t.Draw(
         slots={"text": text, "number": number},
-        eval=state(
+        eval=t.state(
             "SELECT note_id, user_id, text FROM note_comment ORDER BY comment_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM note_comment"),
             expected=[[number, ME, text]],
         ),
         solution=[
-            click("Notes"),
-            click("Show all"),
+            t.click("Notes"),
+            t.click("Show all"),
             *turn_pages(world, place, NOTES_PER_PAGE),
-            click(f"Note {number}"),
-            type_text("Comment", text),
-            click("Add comment"),
-            leave(),
+            t.click(f"Note {number}"),
+            t.type_text("Comment", text),
+            t.click("Add comment"),
+            t.leave(),
         ],
     )
 
 
 @TEMPLATES.define("The {part} of {place} on the map is wrong. Suggest that it should read {value}.")
-def suggest_edit(world: Sampler) -> Draw:
+def suggest_edit(world: t.Sampler) -> t.Draw:
     """Suggest how a place's page should read."""
     row, other = some_place(world, "phone != '' AND website != ''"), some_place(world, "phone != '' AND website != ''")
     part = world.rng.choice(("Phone", "Website"))
     value = {"Phone": other["phone"], "Website": f"{row['website'].removesuffix('.example')}-new.example"}[part]
     if value == row[part.lower()]:
-        raise NothingToDraw("something else")
-    return Draw(
+        raise t.NothingToDraw("something else")
+    return t.Draw(
         slots={"part": part.lower(), "place": row["name"], "value": value},
-        eval=state(
+        eval=t.state(
             "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY suggestion_id",
             expected=[[ME, row["place_id"], part, value, "waiting"]],
         ),
         solution=[
             *open_place(row["name"]),
-            click("Suggest an edit"),
-            choose("What is wrong?", part),
-            type_text("It should read", value),
-            click("Send suggestion"),
-            leave(),
+            t.click("Suggest an edit"),
+            t.choose("What is wrong?", part),
+            t.type_text("It should read", value),
+            t.click("Send suggestion"),
+            t.leave(),
         ],
     )

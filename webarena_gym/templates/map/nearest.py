@@ -3,20 +3,8 @@
 from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT
 from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    click,
-    leave,
-    not_achievable,
-    search,
-    told,
-)
 from webarena_gym.templates.map.ways import (
     IN_TOWN,
     LANDMARKS,
@@ -34,9 +22,9 @@ from webarena_gym.templates.map.ways import (
     some_place,
     stated,
 )
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
-TEMPLATES = Templates("map")
+TEMPLATES = t.Templates("map")
 KINDS = (
     "cafe",
     "restaurant",
@@ -54,14 +42,14 @@ KINDS = (
 STROLLS = (5, 8, 10, 12, 15, 20)  # minutes on foot
 
 
-def nearest_of_a_kind(world: Sampler, kinds: tuple[str, ...] = KINDS) -> tuple[Row, str, Near, list[Near]]:
+def nearest_of_a_kind(world: t.Sampler, kinds: tuple[str, ...] = KINDS) -> tuple[t.Row, str, Near, list[Near]]:
     """Return a landmark, a kind of places, the nearest of them, and all of them in order. Raises NothingToDraw."""
     centre, kind = some_place(world, IN_TOWN), world.rng.choice(kinds)
     found = nearby(world, kind, centre, FOOT)
     return centre, kind, clearly_first(found), found
 
 
-def within_minutes(world: Sampler, kind: str, least: int, most: int) -> tuple[Row, int, list[Near], int]:
+def within_minutes(world: t.Sampler, kind: str, least: int, most: int) -> tuple[t.Row, int, list[Near], int]:
     """Return a landmark, a number of minutes, the places within that walk, and the index of the last one in the map's list.
 
     Nothing lies just beyond the limit, or on it. Raises NothingToDraw.
@@ -70,19 +58,20 @@ def within_minutes(world: Sampler, kind: str, least: int, most: int) -> tuple[Ro
     found = nearby(world, kind, centre, FOOT)
     inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
     if not least <= len(inside) <= most or any(one.walk.minutes in (limit, limit + 1) for one in found):
-        raise NothingToDraw("places within such a walk")
+        raise t.NothingToDraw("places within such a walk")
     return centre, limit, [found[index] for index in inside], max(inside, default=0)
 
 
 @TEMPLATES.define("Which {kind} is closest to {place}?")
-def nearest_name(world: Sampler) -> Draw:
+def nearest_name(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind."""
     centre, kind, best, found = nearest_of_a_kind(world)
-    return Draw(
-        slots={"kind": kind, "place": centre["name"]},
-        eval=answer(fuzzy_match=best.row["name"]),
-        solution=[*open_nearby(centre, kind), leave(best.row["name"], "It comes first.")],
-        wrong_answers=[found[1].row["name"]],
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best.row["name"],
+        way=open_nearby(centre, kind),
+        seen="It comes first.",
+        wrong=[found[1].row["name"]],
     )
 
 
@@ -90,51 +79,51 @@ def nearest_name(world: Sampler) -> Draw:
     "Where is the {kind} nearest to {place}, and how far is it on foot? Answer with its name and the distance as the map writes it, "
     'like "Name; 120 m" or "Name; 1.2 km".'
 )
-def nearest_walk(world: Sampler) -> Draw:
+def nearest_walk(world: t.Sampler) -> t.Draw:
     """Ask for the nearest place of a kind and the walking distance."""
     centre, kind, best, found = nearest_of_a_kind(world)
     truth = f"{best.row['name']}; {distance(best.walk.metres)}"
-    return Draw(
+    return t.Draw(
         slots={"kind": kind, "place": centre["name"]},
-        eval=answer(fuzzy_match=truth),
-        solution=[*open_nearby(centre, kind), leave(truth)],
+        eval=t.answer(fuzzy_match=truth),
+        solution=[*open_nearby(centre, kind), t.leave(truth)],
         wrong_answers=[f"{found[1].row['name']}; {distance(found[1].walk.metres)}", best.row["name"]],
     )
 
 
 @TEMPLATES.define("I am at {place}. How long does it take to get to the nearest {kind} by {way}?")
-def nearest_time(world: Sampler) -> Draw:
+def nearest_time(world: t.Sampler) -> t.Draw:
     """Ask for the time to the nearest place of a kind, which lies some minutes away."""
     centre, kind, best, _ = nearest_of_a_kind(world)
     mode = world.rng.choice((CAR, BICYCLE))
     minutes = route(world, mode, centre, best.row).minutes
     if best.walk.minutes == minutes:
-        raise NothingToDraw("a place that is not next door")
-    return Draw(
+        raise t.NothingToDraw("a place that is not next door")
+    return t.Draw(
         slots={"kind": kind, "place": centre["name"], "way": mode.name.lower()},
-        eval=told(answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
+        eval=t.told(t.answer(fuzzy_match=duration(minutes)), about=[best.row["name"]]),
         solution=[
             *open_nearby(centre, kind),
             *open_route(centre["name"], best.row["name"], mode),
-            leave(duration(minutes), f"{best.row['name']} is the nearest."),
+            t.leave(duration(minutes), f"{best.row['name']} is the nearest."),
         ],
         wrong_answers=other_times(minutes, best.walk.minutes),
     )
 
 
 @TEMPLATES.define("What is the full address of the {kind} nearest to {place} that I can walk to within {limit} minutes?")
-def nearest_address(world: Sampler) -> Draw:
+def nearest_address(world: t.Sampler) -> t.Draw:
     """Ask for the address of the nearest place of a kind, which is within reach."""
     centre, kind, best, found = nearest_of_a_kind(world)
     limits = [limit for limit in STROLLS if limit > best.walk.minutes]
     if not limits:
-        raise NothingToDraw("one within a walk")
-    return Draw(
+        raise t.NothingToDraw("one within a walk")
+    return t.Draw(
         slots={"kind": kind, "place": centre["name"], "limit": limits[0]},
-        eval=told(answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
+        eval=t.told(t.answer(fuzzy_match=best.row["address"]), about=[best.row["name"]]),
         solution=[
             *open_nearby(centre, kind),
-            leave(best.row["address"], f"{best.row['name']} is {duration(best.walk.minutes)} away."),
+            t.leave(best.row["address"], f"{best.row['name']} is {duration(best.walk.minutes)} away."),
         ],
         wrong_answers=[found[1].row["address"]],
     )
@@ -143,7 +132,7 @@ def nearest_address(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "How far is it on foot from {place} to the closest branch of {chain}? Give the number of {unit} that the map shows."
 )
-def nearest_branch(world: Sampler) -> Draw:
+def nearest_branch(world: t.Sampler) -> t.Draw:
     """Ask for the walking distance to the nearest branch of a chain."""
     centre, kind = (
         some_place(world, IN_TOWN),
@@ -154,30 +143,30 @@ def nearest_branch(world: Sampler) -> Draw:
     branches = [one for one in found if one.row["brand"] == chain]
     best = clearly_first(branches)
     if not chain or best.row["town_id"] != centre["town_id"]:
-        raise NothingToDraw("a branch in this town")
+        raise t.NothingToDraw("a branch in this town")
     unit, number = stated(best.walk.metres)
-    return Draw(
+    return t.Draw(
         slots={"chain": chain, "place": centre["name"], "unit": unit},
-        eval=told(answer(fuzzy_match=number), about=[best.row["name"]]),
+        eval=t.told(t.answer(fuzzy_match=number), about=[best.row["name"]]),
         solution=[
-            search("Search the map", f"{chain} near {centre['name']}"),
+            t.search("Search the map", f"{chain} near {centre['name']}"),
             *open_route(centre["name"], best.row["name"], FOOT),
-            leave(number, f"The closest is {best.row['name']}."),
+            t.leave(number, f"The closest is {best.row['name']}."),
         ],
         wrong_answers=[stated(best.walk.metres * 1.3)[1]],
     )
 
 
 @TEMPLATES.define("Name all {kinds} that are at most {limit} minutes on foot from {place}.")
-def all_within_walk(world: Sampler) -> Draw:
+def all_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for everything of a kind within a walk."""
     kind = world.rng.choice(("cafe", "restaurant", "hotel", "supermarket", "pharmacy", "bank"))
     centre, limit, inside, last = within_minutes(world, kind, 2, 4)
     names = [one.row["name"] for one in inside]
-    return Draw(
+    return t.Draw(
         slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        eval=answer(fuzzy_match="; ".join(names)),
-        solution=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE), leave("; ".join(names))],
+        eval=t.answer(fuzzy_match="; ".join(names)),
+        solution=[*open_nearby(centre, kind), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(names))],
         wrong_answers=[names[0], "; ".join(names[1:]) + "; The Swan"],
     )
 
@@ -186,31 +175,31 @@ def all_within_walk(world: Sampler) -> Draw:
     "Show me the walking distances from {place} to the hotels that are at most {limit} minutes away on foot. "
     'Answer in the form "Name: 120 m; Name: 1.2 km".'
 )
-def hotels_within_walk(world: Sampler) -> Draw:
+def hotels_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for the hotels within a walk and how far they are."""
     centre, limit, inside, last = within_minutes(world, "hotel", 1, 3)
     lines = [f"{one.row['name']}: {distance(one.walk.metres)}" for one in inside]
     wrong = [f"{one.row['name']}: {distance(one.walk.metres + 150)}" for one in inside]
-    return Draw(
+    return t.Draw(
         slots={"place": centre["name"], "limit": limit},
-        eval=answer(fuzzy_match="; ".join(lines)),
-        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE), leave("; ".join(lines))],
+        eval=t.answer(fuzzy_match="; ".join(lines)),
+        solution=[*open_nearby(centre, "hotel"), *turn_pages(world, last, PER_PAGE), t.leave("; ".join(lines))],
         wrong_answers=["; ".join(wrong)],
     )
 
 
 @TEMPLATES.define("Which {kinds} can I reach within {limit} minutes on foot from {place}? Answer N/A if there are none.")
-def none_within_walk(world: Sampler) -> Draw:
+def none_within_walk(world: t.Sampler) -> t.Draw:
     """Ask for what lies beyond a walk."""
     kind = world.rng.choice(("hotel", "bookshop", "cinema", "police station", "post office"))
     centre, limit, _, _ = within_minutes(world, kind, 0, 0)
     best = nearby(world, kind, centre, FOOT)[0]
-    return Draw(
-        slots={"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
-        grounds={"N/A": says(duration(best.walk.minutes))},
-        eval=not_achievable(),
-        solution=[*open_nearby(centre, kind), leave("N/A", f"The nearest is {duration(best.walk.minutes)} away.")],
-        wrong_answers=[best.row["name"]],
+    return impossible(
+        {"kinds": PLURALS[kind], "place": centre["name"], "limit": limit},
+        says(duration(best.walk.minutes)),
+        way=open_nearby(centre, kind),
+        seen=f"The nearest is {duration(best.walk.minutes)} away.",
+        wrong=[best.row["name"]],
     )
 
 
@@ -218,7 +207,7 @@ def none_within_walk(world: Sampler) -> Draw:
     "Tell me the full address of all {kinds} within a driving distance of {limit} km of {place}. "
     "Put a semicolon between addresses."
 )
-def all_within_drive(world: Sampler) -> Draw:
+def all_within_drive(world: t.Sampler) -> t.Draw:
     """Ask for the addresses of the few of a kind that are not too far by road."""
     kind = world.rng.choice(("airport", "airport", "national park", "zoo", "stadium", "theater", "concert hall"))
     centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
@@ -229,17 +218,17 @@ def all_within_drive(world: Sampler) -> Draw:
     inner, outer = ways[count - 1][0], ways[count][0]
     limit = next((km for km in (5, 10, 20, 30, 50, 80, 100, 120, 150, 200) if inner * 1.05 < km * 1000 < outer / 1.05), 0)
     if not limit:
-        raise NothingToDraw("a distance between the near and the far")
+        raise t.NothingToDraw("a distance between the near and the far")
     addresses = "; ".join(row["address"] for _, row in ways[:count])
-    return Draw(
-        slots={"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
-        eval=answer(fuzzy_match=addresses),
-        solution=[
+    return question(
+        {"kinds": PLURALS[kind], "limit": limit, "place": centre["name"]},
+        addresses,
+        way=[
             *open_routes(centre["name"], [row["name"] for _, row in ways[: count + 1]], CAR),
-            search("Search the map", PLURALS[kind]),
-            leave(addresses, f"The next one is {distance(outer)} away."),
+            t.search("Search the map", PLURALS[kind]),
         ],
-        wrong_answers=["; ".join(row["address"] for _, row in ways[: count + 1])],
+        seen=f"The next one is {distance(outer)} away.",
+        wrong=["; ".join(row["address"] for _, row in ways[: count + 1])],
     )
 
 
@@ -247,24 +236,24 @@ def all_within_drive(world: Sampler) -> Draw:
     "I will soon arrive at {place}. Which branch of {chain} is the closest hotel of that chain, and how far is the supermarket "
     'nearest to that hotel on foot? Answer with the hotel\'s name and the distance as the map writes it, like "Name; 120 m".'
 )
-def arrival(world: Sampler) -> Draw:
+def arrival(world: t.Sampler) -> t.Draw:
     """Ask for a chain's hotel near an airport or a university, and for the way from there to a supermarket."""
     centre = some_place(world, "category IN ('airport', 'university', 'stadium')")
     hotels = [one for one in nearby(world, "hotel", centre, FOOT, most=60) if one.row["brand"]]
     chain = world.rng.choice(sorted({one.row["brand"] for one in hotels[:6]} or {""}))
     hotel = clearly_first([one for one in hotels if one.row["brand"] == chain]).row
     if hotel["town_id"] != centre["town_id"]:
-        raise NothingToDraw("a hotel in the town")
+        raise t.NothingToDraw("a hotel in the town")
     shop = clearly_first(nearby(world, "supermarket", hotel, FOOT))
     truth = f"{hotel['name']}; {distance(shop.walk.metres)}"
-    return Draw(
+    return t.Draw(
         slots={"place": centre["name"], "chain": chain},
-        eval=told(answer(fuzzy_match=truth), about=[shop.row["name"]]),
+        eval=t.told(t.answer(fuzzy_match=truth), about=[shop.row["name"]]),
         solution=[
-            search("Search the map", f"{chain} near {centre['name']}"),
-            click(hotel["name"]),
-            click("Supermarkets nearby"),
-            leave(truth, f"{shop.row['name']} is the nearest supermarket."),
+            t.search("Search the map", f"{chain} near {centre['name']}"),
+            t.click(hotel["name"]),
+            t.click("Supermarkets nearby"),
+            t.leave(truth, f"{shop.row['name']} is the nearest supermarket."),
         ],
         wrong_answers=[hotel["name"], f"{hotel['name']}; {distance(shop.walk.metres + 170)}"],
     )
@@ -274,7 +263,7 @@ def arrival(world: Sampler) -> Draw:
     "I am arriving at {place}. Find the hotel nearest to it, and name all {kinds} that are at most {limit} minutes on foot from "
     "that hotel."
 )
-def around_the_hotel(world: Sampler) -> Draw:
+def around_the_hotel(world: t.Sampler) -> t.Draw:
     """Ask for what is around a hotel that must be found first."""
     centre = some_place(world, IN_TOWN)
     hotel = clearly_first(nearby(world, "hotel", centre, FOOT)).row
@@ -282,63 +271,63 @@ def around_the_hotel(world: Sampler) -> Draw:
     found = nearby(world, kind, hotel, FOOT)
     inside = [index for index, one in enumerate(found) if one.walk.minutes <= limit]
     if not 1 <= len(inside) <= 4 or any(one.walk.minutes in (limit, limit + 1) for one in found):
-        raise NothingToDraw("places within such a walk")
+        raise t.NothingToDraw("places within such a walk")
     names = [found[index].row["name"] for index in inside]
-    return Draw(
+    return t.Draw(
         slots={"place": centre["name"], "kinds": PLURALS[kind], "limit": limit},
-        eval=told(answer(fuzzy_match="; ".join(names)), about=[hotel["name"]]),
+        eval=t.told(t.answer(fuzzy_match="; ".join(names)), about=[hotel["name"]]),
         solution=[
             *open_nearby(centre, "hotel"),
-            click(hotel["name"]),
+            t.click(hotel["name"]),
             *open_nearby(hotel, kind)[2:],
             *turn_pages(world, max(inside), PER_PAGE),
-            leave("; ".join(names)),
+            t.leave("; ".join(names)),
         ],
         wrong_answers=[found[max(inside) + 1].row["name"]],
     )
 
 
 @TEMPLATES.define("Which {kind} can I get to the fastest by car from {place}?")
-def quickest_landmark(world: Sampler) -> Draw:
+def quickest_landmark(world: t.Sampler) -> t.Draw:
     """Compare the drives to all landmarks of a kind."""
     kind = world.rng.choice(("airport", "zoo", "concert hall", "hospital", "theater"))
     centre = some_place(world, f"{LANDMARKS} AND category != ?", kind)
     goals = places(world, "category = ?", kind)
     ways = sorted(((route(world, CAR, centre, row).minutes, row) for row in goals), key=lambda item: item[0])
     if ways[1][0] <= 1.1 * ways[0][0] + 1:
-        raise NothingToDraw("one that is clearly the quickest to reach")
+        raise t.NothingToDraw("one that is clearly the quickest to reach")
     best = ways[0][1]
-    return Draw(
-        slots={"kind": kind, "place": centre["name"]},
-        eval=answer(fuzzy_match=best["name"]),
-        solution=[
-            search("Search the map", f"{PLURALS[kind]} near {centre['name']}"),
+    return question(
+        {"kind": kind, "place": centre["name"]},
+        best["name"],
+        way=[
+            t.search("Search the map", f"{PLURALS[kind]} near {centre['name']}"),
             *open_routes(centre["name"], [row["name"] for _, row in ways], CAR),
-            leave(best["name"], f"It takes {duration(ways[0][0])}."),
         ],
-        wrong_answers=[ways[1][1]["name"]],
+        seen=f"It takes {duration(ways[0][0])}.",
+        wrong=[ways[1][1]["name"]],
     )
 
 
 @TEMPLATES.define(
     "Open the page of {place} and find out how long it takes to walk to the nearest {kind}, and from there to the nearest {second}. Answer with the sum of both walks."
 )
-def two_walks(world: Sampler) -> Draw:
+def two_walks(world: t.Sampler) -> t.Draw:
     """Ask for the sum of two walks, the second of which begins where the first ends."""
     centre, kind, best, _ = nearest_of_a_kind(world)
     second = world.rng.choice([each for each in KINDS if each != kind])
     then = clearly_first(nearby(world, second, best.row, FOOT))
     total = best.walk.minutes + then.walk.minutes
-    return Draw(
+    return t.Draw(
         slots={"place": centre["name"], "kind": kind, "second": second},
         grounds={duration(total): sum_of(duration(best.walk.minutes), duration(then.walk.minutes))},
-        eval=told(answer(fuzzy_match=duration(total)), about=[best.row["name"], then.row["name"]]),
+        eval=t.told(t.answer(fuzzy_match=duration(total)), about=[best.row["name"], then.row["name"]]),
         solution=[
             *open_place(centre["name"]),
             *open_nearby(centre, kind)[2:],
-            click(best.row["name"]),
+            t.click(best.row["name"]),
             *open_nearby(best.row, second)[2:],
-            leave(duration(total), f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}."),
+            t.leave(duration(total), f"{duration(best.walk.minutes)} and {duration(then.walk.minutes)}."),
         ],
         wrong_answers=other_times(total, best.walk.minutes, then.walk.minutes),
     )

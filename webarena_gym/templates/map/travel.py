@@ -6,8 +6,8 @@ from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import BICYCLE, CAR, FOOT, Mode, Route
 from webarena_gym.sites.map.steps import directions
 from webarena_gym.sites.map.units import duration
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, answer, leave, told
 from webarena_gym.templates.map.ways import (
     IN_TOWN,
     LANDMARKS,
@@ -23,12 +23,13 @@ from webarena_gym.templates.map.ways import (
     stated,
     travel_by,
 )
+from webarena_gym.templates.ways import question
 
-TEMPLATES = Templates("map")
+TEMPLATES = t.Templates("map")
 YES_NO = ("No", "Yes")
 
 
-def two_in_a_town(world: Sampler) -> tuple[Row, Row]:
+def two_in_a_town(world: t.Sampler) -> tuple[t.Row, t.Row]:
     """Return a landmark and another place of its town."""
     first = some_place(world, IN_TOWN)
     second = some_place(
@@ -37,76 +38,76 @@ def two_in_a_town(world: Sampler) -> tuple[Row, Row]:
     return first, second
 
 
-def two_far_apart(world: Sampler) -> tuple[Row, Row]:
+def two_far_apart(world: t.Sampler) -> tuple[t.Row, t.Row]:
     """Return landmarks of two towns."""
     first = some_place(world, LANDMARKS)
     return first, some_place(world, f"{LANDMARKS} AND town_id != ?", first["town_id"])
 
 
-def ask_time(world: Sampler, mode: Mode, first: Row, second: Row) -> Draw:
+def ask_time(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
     """Return a question for how long a way takes."""
     way = route(world, mode, first, second)
     if way.minutes < 4:
-        raise NothingToDraw("a way that takes some minutes")
+        raise t.NothingToDraw("a way that takes some minutes")
     others = [route(world, other, first, second).minutes for other in (CAR, FOOT) if other is not mode]
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=duration(way.minutes)),
-        solution=[*open_route(first["name"], second["name"], mode), leave(duration(way.minutes))],
+        eval=t.answer(fuzzy_match=duration(way.minutes)),
+        solution=[*open_route(first["name"], second["name"], mode), t.leave(duration(way.minutes))],
         wrong_answers=other_times(way.minutes, *others),
     )
 
 
-def ask_distance(world: Sampler, mode: Mode, first: Row, second: Row) -> Draw:
+def ask_distance(world: t.Sampler, mode: Mode, first: t.Row, second: t.Row) -> t.Draw:
     """Return a question for how far a way is."""
     way = route(world, mode, first, second)
     unit, number = stated(way.metres)
     if way.metres < 200:
-        raise NothingToDraw("places that are not next to each other")
-    return Draw(
+        raise t.NothingToDraw("places that are not next to each other")
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"], "unit": unit},
-        eval=answer(fuzzy_match=number),
-        solution=[*open_route(first["name"], second["name"], mode), leave(number)],
+        eval=t.answer(fuzzy_match=number),
+        solution=[*open_route(first["name"], second["name"], mode), t.leave(number)],
         wrong_answers=[stated(way.metres * 1.2)[1]],
     )
 
 
 @TEMPLATES.define("How long is the drive from {first} to {second}?")
-def drive_time(world: Sampler) -> Draw:
+def drive_time(world: t.Sampler) -> t.Draw:
     """Ask for a driving time."""
     return ask_time(world, CAR, *two_far_apart(world))
 
 
 @TEMPLATES.define("How long would I walk from {first} to {second}?")
-def walk_time(world: Sampler) -> Draw:
+def walk_time(world: t.Sampler) -> t.Draw:
     """Ask for a walking time."""
     return ask_time(world, FOOT, *two_in_a_town(world))
 
 
 @TEMPLATES.define("I go from {first} to {second} by bicycle. How long does it take?")
-def bicycle_time(world: Sampler) -> Draw:
+def bicycle_time(world: t.Sampler) -> t.Draw:
     """Ask for the time by bicycle, also from town to town."""
     return ask_time(world, BICYCLE, *world.rng.choice((two_far_apart, two_in_a_town))(world))
 
 
 @TEMPLATES.define("My hotel is {first}. What is the estimated driving time to {second}?")
-def hotel_drive(world: Sampler) -> Draw:
+def hotel_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time from a hotel to a landmark of its state."""
     hotel = some_place(world, "category = 'hotel'")
     return ask_time(world, CAR, hotel, some_place(world, f"{LANDMARKS} AND state_id = ?", hotel["state_id"]))
 
 
 @TEMPLATES.define("What is the least time in which one can get from the town of {first} to the town of {second} by car?")
-def town_drive(world: Sampler) -> Draw:
+def town_drive(world: t.Sampler) -> t.Draw:
     """Ask for the driving time between two towns."""
     first, second = world.rng.sample(world.rows(PLACES + "SELECT * FROM towns ORDER BY town_id"), 2)
     net = roads(world)
     ends = net.crossing(first["node_id"]), net.crossing(second["node_id"])
     minutes, cycling = net.route(CAR, *ends).minutes, net.route(BICYCLE, *ends).minutes
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=duration(minutes)),
-        solution=[*open_route(first["name"], second["name"], CAR), leave(duration(minutes))],
+        eval=t.answer(fuzzy_match=duration(minutes)),
+        solution=[*open_route(first["name"], second["name"], CAR), t.leave(duration(minutes))],
         wrong_answers=other_times(minutes, cycling),
     )
 
@@ -114,13 +115,13 @@ def town_drive(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "How many kilometres is it from {first} to {second} by car? Give the number that the map shows, with its decimal."
 )
-def drive_distance(world: Sampler) -> Draw:
+def drive_distance(world: t.Sampler) -> t.Draw:
     """Ask for a driving distance."""
     return ask_distance(world, CAR, *two_far_apart(world))
 
 
 @TEMPLATES.define("Measure the way on foot from {first} to {second}. Give the number of {unit} that the map shows.")
-def walk_distance(world: Sampler) -> Draw:
+def walk_distance(world: t.Sampler) -> t.Draw:
     """Ask for a walking distance."""
     return ask_distance(world, FOOT, *two_in_a_town(world))
 
@@ -129,17 +130,17 @@ def walk_distance(world: Sampler) -> Draw:
     "Compare walking and driving from {first} to {second}: how long does each take? "
     'Answer in the form "walking: 30 min; driving: 5 min".'
 )
-def walk_or_drive(world: Sampler) -> Draw:
+def walk_or_drive(world: t.Sampler) -> t.Draw:
     """Ask for two times of one way."""
     first, second = two_in_a_town(world)
     walk, drive = (route(world, mode, first, second).minutes for mode in (FOOT, CAR))
     if walk < drive + 4:
-        raise NothingToDraw("a way that is quicker by car")
+        raise t.NothingToDraw("a way that is quicker by car")
     truth = f"walking: {duration(walk)}; driving: {duration(drive)}"
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=truth),
-        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(FOOT), leave(truth)],
+        eval=t.answer(fuzzy_match=truth),
+        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(FOOT), t.leave(truth)],
         wrong_answers=[f"walking: {duration(drive)}; driving: {duration(walk)}"],
     )
 
@@ -148,58 +149,58 @@ def walk_or_drive(world: Sampler) -> Draw:
     "How long does it take from {first} to {second} with each way of travelling? "
     'Answer in the form "car: 5 min; bicycle: 10 min; foot: 30 min".'
 )
-def every_way(world: Sampler) -> Draw:
+def every_way(world: t.Sampler) -> t.Draw:
     """Ask for the times by car, by bicycle and on foot."""
     first, second = two_in_a_town(world)
     car, bicycle, foot = (route(world, mode, first, second).minutes for mode in (CAR, BICYCLE, FOOT))
     if len({car, bicycle, foot}) < 3:
-        raise NothingToDraw("three different times")
+        raise t.NothingToDraw("three different times")
     truth = f"car: {duration(car)}; bicycle: {duration(bicycle)}; foot: {duration(foot)}"
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=truth),
-        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(BICYCLE), *travel_by(FOOT), leave(truth)],
+        eval=t.answer(fuzzy_match=truth),
+        solution=[*open_route(first["name"], second["name"], CAR), *travel_by(BICYCLE), *travel_by(FOOT), t.leave(truth)],
         wrong_answers=[f"car: {duration(foot)}; bicycle: {duration(bicycle)}; foot: {duration(car)}"],
     )
 
 
 @TEMPLATES.define("Can {second} be reached within {limit} by car from {first}? Answer yes or no.")
-def within_reach(world: Sampler) -> Draw:
+def within_reach(world: t.Sampler) -> t.Draw:
     """Ask whether a drive is short enough; both answers are as likely, and none is a close call."""
     is_near = world.rng.randrange(2)
     first, second = two_far_apart(world)
     minutes = route(world, CAR, first, second).minutes
     hours = world.rng.choice((1, 1.5, 2))
     if bool(is_near) != (minutes < 60 * hours) or not 1.1 < max(minutes / hours / 60, hours * 60 / minutes) < 2.2:
-        raise NothingToDraw("a drive of about that time")
+        raise t.NothingToDraw("a drive of about that time")
     limit = {1: "one hour", 1.5: "one and a half hours", 2: "two hours"}[hours]
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"], "limit": limit},
         grounds={YES_NO[is_near]: says(duration(minutes))},
-        eval=told(
-            answer(fuzzy_match=YES_NO[is_near]),
+        eval=t.told(
+            t.answer(fuzzy_match=YES_NO[is_near]),
             yes=["reached", "reachable", "within reach", "possible"],
             no=["out of reach", "unreachable", "impossible", "too far", "not enough"],
         ),
-        solution=[*open_route(first["name"], second["name"], CAR), leave(YES_NO[is_near], f"It takes {duration(minutes)}.")],
+        solution=[*open_route(first["name"], second["name"], CAR), t.leave(YES_NO[is_near], f"It takes {duration(minutes)}.")],
         wrong_answers=[YES_NO[1 - is_near]],
     )
 
 
 @TEMPLATES.define("I walk from {first} to {second} and drive on from there to {third}. How long am I on the way altogether?")
-def walk_then_drive(world: Sampler) -> Draw:
+def walk_then_drive(world: t.Sampler) -> t.Draw:
     """Ask for the sum of a walk and a drive."""
     first, second = two_in_a_town(world)
     third = some_place(world, f"{LANDMARKS} AND name NOT IN (?, ?)", first["name"], second["name"])
     walk, drive = route(world, FOOT, first, second).minutes, route(world, CAR, second, third).minutes
-    return Draw(
+    return t.Draw(
         slots={"first": first["name"], "second": second["name"], "third": third["name"]},
         grounds={duration(walk + drive): sum_of(duration(walk), duration(drive))},
-        eval=answer(fuzzy_match=duration(walk + drive)),
+        eval=t.answer(fuzzy_match=duration(walk + drive)),
         solution=[
             *open_route(first["name"], second["name"], FOOT),
             *open_route(second["name"], third["name"], CAR),
-            leave(duration(walk + drive), f"{duration(walk)} and {duration(drive)}."),
+            t.leave(duration(walk + drive), f"{duration(walk)} and {duration(drive)}."),
         ],
         wrong_answers=other_times(walk + drive, walk, drive, route(world, CAR, first, third).minutes),
     )
@@ -209,7 +210,7 @@ def walk_then_drive(world: Sampler) -> Draw:
     "I start at {first} and want to see {second}, {third} and {fourth}, in the order that takes the least driving altogether. "
     'Which is it? Answer in the form "A > B > C > D", beginning with {first}.'
 )
-def best_order(world: Sampler) -> Draw:
+def best_order(world: t.Sampler) -> t.Draw:
     """Ask for the best order of three places; the next best takes a tenth more."""
     first = some_place(world, LANDMARKS)
     stops = world.rng.sample(places(world, f"{LANDMARKS} AND town_id != ?", first["town_id"]), 3)
@@ -220,29 +221,29 @@ def best_order(world: Sampler) -> Draw:
         if a["name"] != b["name"]
     }
 
-    def total(order: tuple[Row, ...]) -> int:
+    def total(order: tuple[t.Row, ...]) -> int:
         return sum(ways[a["name"], b["name"]] for a, b in zip((first, *order), order, strict=False))
 
     orders = sorted(permutations(stops), key=total)
     if total(orders[1]) < MARGIN * total(orders[0]):
-        raise NothingToDraw("an order that is clearly the best")
+        raise t.NothingToDraw("an order that is clearly the best")
     written = [" > ".join(row["name"] for row in (first, *order)) for order in orders]
-    return Draw(
-        slots={"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
-        eval=answer(fuzzy_match=written[0]),
-        solution=[
+    return question(
+        {"first": first["name"]} | dict(zip(("second", "third", "fourth"), (row["name"] for row in stops), strict=True)),
+        written[0],
+        way=[
             *open_routes(first["name"], [row["name"] for row in stops], CAR),
             *change_route("From", stops[0]["name"]),
             *change_route("From", stops[1]["name"]),
             *change_route("To", stops[0]["name"]),
-            leave(written[0], f"That takes {duration(total(orders[0]))} of driving."),
         ],
-        wrong_answers=[written[1], written[-1]],
+        seen=f"That takes {duration(total(orders[0]))} of driving.",
+        wrong=[written[1], written[-1]],
     )
 
 
 @TEMPLATES.define("Which is the shorter {way} from {first}: {second} or {third}?")
-def which_is_nearer(world: Sampler) -> Draw:
+def which_is_nearer(world: t.Sampler) -> t.Draw:
     """Compare the ways to two places."""
     mode = world.rng.choice((FOOT, CAR))
     first = some_place(world, IN_TOWN)
@@ -252,40 +253,41 @@ def which_is_nearer(world: Sampler) -> Draw:
         else f"{LANDMARKS} AND town_id != ? AND place_id != ?"
     )
     second, third = world.rng.sample(places(world, where, first["town_id"], first["place_id"]), 2)
-    ways: list[tuple[Route, Row]] = sorted(
+    ways: list[tuple[Route, t.Row]] = sorted(
         ((route(world, mode, first, row), row) for row in (second, third)), key=lambda item: item[0].metres
     )
     (near, nearer), (far, farther) = ways
     if far.metres < MARGIN * near.metres or far.minutes <= near.minutes:
-        raise NothingToDraw("one that is clearly nearer")
-    return Draw(
+        raise t.NothingToDraw("one that is clearly nearer")
+    return t.Draw(
         slots={
             "first": first["name"],
             "second": second["name"],
             "third": third["name"],
             "way": {FOOT: "walk", CAR: "drive"}[mode],
         },
-        eval=answer(fuzzy_match=nearer["name"]),
+        eval=t.answer(fuzzy_match=nearer["name"]),
         solution=[
             *open_route(first["name"], second["name"], mode),
             *change_route("To", third["name"]),
-            leave(nearer["name"]),
+            t.leave(nearer["name"]),
         ],
         wrong_answers=[farther["name"]],
     )
 
 
 @TEMPLATES.define("On the walk from {first} to {second}, along which street does the map lead me the farthest?")
-def longest_street(world: Sampler) -> Draw:
+def longest_street(world: t.Sampler) -> t.Draw:
     """Read the steps of a route."""
     first, second = two_in_a_town(world)
     steps = sorted(directions(roads(world), route(world, FOOT, first, second)), key=lambda step: -step.metres)
     names = [step.text.partition(" on ")[2] or step.text.partition(" onto ")[2] for step in steps]
     if not 3 <= len(steps) <= 20 or steps[1].metres * MARGIN > steps[0].metres or len(set(names)) < len(names):
-        raise NothingToDraw("a way with one long street")
-    return Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=names[0]),
-        solution=[*open_route(first["name"], second["name"], FOOT), leave(names[0], f"{steps[0].text}: {steps[0].metres} m.")],
-        wrong_answers=[names[1]],
+        raise t.NothingToDraw("a way with one long street")
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        names[0],
+        way=open_route(first["name"], second["name"], FOOT),
+        seen=f"{steps[0].text}: {steps[0].metres} m.",
+        wrong=[names[1]],
     )

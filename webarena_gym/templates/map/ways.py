@@ -8,8 +8,8 @@ from webarena_gym.sites.map.finding import by_distance, of_place
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.map.routing import CAR, Mode, Roads, Route, Spot, load_roads
 from webarena_gym.sites.map.units import distance, duration
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, choose, click, search, type_text
 
 SEARCH_BOX = "Search the map"
 PER_PAGE = 10  # results of a search, places nearby
@@ -21,37 +21,37 @@ IN_TOWN = f"{LANDMARKS} AND category NOT IN ('airport', 'national park')"
 class Near(NamedTuple):
     """A place of some kind around another one: its row, how far it is in a straight line, and the way there on foot."""
 
-    row: Row
+    row: t.Row
     metres: float
     walk: Route
 
 
-def roads(world: Sampler) -> Roads:
+def roads(world: t.Sampler) -> Roads:
     """Return the roads of the world."""
     return load_roads(world.rows)
 
 
-def places(world: Sampler, where: str, *values: object) -> list[Row]:
+def places(world: t.Sampler, where: str, *values: object) -> list[t.Row]:
     """Return the places that meet a condition."""
     return world.rows(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
 
 
-def some_place(world: Sampler, where: str, *values: object) -> Row:
+def some_place(world: t.Sampler, where: str, *values: object) -> t.Row:
     """Return one of the places that meet a condition. Raises NothingToDraw."""
     return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
 
 
-def spot(row: Row) -> Spot:
+def spot(row: t.Row) -> Spot:
     """Return where a place's door is."""
     return Spot(row["edge_id"], row["metres"])
 
 
-def route(world: Sampler, mode: Mode, a: Row, b: Row) -> Route:
+def route(world: t.Sampler, mode: Mode, a: t.Row, b: t.Row) -> Route:
     """Return the way from one place to another."""
     return roads(world).route(mode, spot(a), spot(b))
 
 
-def nearby(world: Sampler, category: str, centre: Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
+def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
     """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there."""
     rows = {row["name"]: row for row in places(world, "category = ?", category) if row["name"] != centre["name"]}
     found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
@@ -61,12 +61,12 @@ def nearby(world: Sampler, category: str, centre: Row, walk: Mode, most: int = 2
 def clearly_first(found: Sequence[Near]) -> Near:
     """Return the nearest place, if it is so by far, both in a straight line and on the road. Raises NothingToDraw."""
     if len(found) < 2:
-        raise NothingToDraw("a choice of places")
+        raise t.NothingToDraw("a choice of places")
     best, others = found[0], found[1:]
     if any(other.metres < MARGIN * best.metres or other.walk.metres < MARGIN * best.walk.metres for other in others):
-        raise NothingToDraw("one that is nearer than all others")
+        raise t.NothingToDraw("one that is nearer than all others")
     if best.walk.metres < 50:
-        raise NothingToDraw("one that is not next door")
+        raise t.NothingToDraw("one that is not next door")
     return best
 
 
@@ -88,12 +88,12 @@ def other_times(minutes: int, *more: int) -> list[str]:
 
 def open_place(name: str, thought: str = "") -> list[Step]:
     """Return the steps to the page of a place, town or state."""
-    return [search(SEARCH_BOX, name), click(name, thought)]
+    return [t.search(SEARCH_BOX, name), t.click(name, thought)]
 
 
-def open_nearby(centre: Row, category: str) -> list[Step]:
+def open_nearby(centre: t.Row, category: str) -> list[Step]:
     """Return the steps to the list of the places of a kind around a place."""
-    return [*open_place(centre["name"]), click(link_to(category))]
+    return [*open_place(centre["name"]), t.click(link_to(category))]
 
 
 def link_to(category: str) -> str:
@@ -104,8 +104,8 @@ def link_to(category: str) -> str:
 
 def open_route(start: str, goal: str, mode: Mode) -> list[Step]:
     """Return the steps to a route."""
-    chosen = [] if mode is CAR else [choose("Travel by", mode.name)]
-    return [click("Directions"), type_text("From", start), type_text("To", goal), *chosen, click("Get directions")]
+    chosen = [] if mode is CAR else [t.choose("Travel by", mode.name)]
+    return [t.click("Directions"), t.type_text("From", start), t.type_text("To", goal), *chosen, t.click("Get directions")]
 
 
 def open_routes(start: str, goals: Sequence[str], mode: Mode) -> list[Step]:
@@ -115,9 +115,9 @@ def open_routes(start: str, goals: Sequence[str], mode: Mode) -> list[Step]:
 
 def change_route(label: str, name: str) -> list[Step]:
     """Return the steps from a route to one that has another place at one of its ends."""
-    return [type_text(label, name), click("Get directions")]
+    return [t.type_text(label, name), t.click("Get directions")]
 
 
 def travel_by(mode: Mode) -> list[Step]:
     """Return the steps from a route to the same one by another way to travel."""
-    return [choose("Travel by", mode.name), click("Get directions")]
+    return [t.choose("Travel by", mode.name), t.click("Get directions")]

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, thread_url, word
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 OPEN_POSTS = POSTS + f"SELECT * FROM posts WHERE NOT is_locked AND user_id != {ME} "
 REMARKS = (
     "???",
@@ -18,16 +19,16 @@ REMARKS = (
 )
 
 
-def remark(world: Sampler) -> str:
+def remark(world: t.Sampler) -> str:
     """Return something to say."""
     return str(world.rng.choice(REMARKS).format(word=word(world)))
 
 
-def answered(world: Sampler, row: Row, parent_id: int | None, text: str) -> dict[str, Any]:
+def answered(world: t.Sampler, row: t.Row, parent_id: int | None, text: str) -> dict[str, Any]:
     """Exactly one new comment must be there, and the episode must end at its thread."""
-    return all_of(
-        at_url(thread_url(row)),
-        state(
+    return t.all_of(
+        t.at_url(thread_url(row)),
+        t.state(
             "SELECT submission_id, parent_id, user_id, body FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY 1",
             world.value("SELECT max(comment_id) FROM comment"),
             expected=[[row["submission_id"], parent_id, ME, text]],
@@ -36,19 +37,19 @@ def answered(world: Sampler, row: Row, parent_id: int | None, text: str) -> dict
 
 
 @TEMPLATES.define('Comment on this post with "{text}"')
-def comment_here(world: Sampler) -> Draw:
+def comment_here(world: t.Sampler) -> t.Draw:
     """Comment on the post that is open."""
     row, text = world.pick(OPEN_POSTS + "ORDER BY submission_id"), remark(world)
-    return Draw(
+    return t.Draw(
         start_url=thread_url(row),
         slots={"text": text},
         eval=answered(world, row, None, text),
-        solution=[type_text("Comment", text), click("Post"), leave("", "The comment stands below the post.")],
+        solution=[t.type_text("Comment", text), t.click("Post"), t.leave("", "The comment stands below the post.")],
     )
 
 
 @TEMPLATES.define('Comment on the {place} post in the forum {forum} with "{text}"')
-def comment_in_forum(world: Sampler) -> Draw:
+def comment_in_forum(world: t.Sampler) -> t.Draw:
     """Comment on a post that must be found by its place in a list."""
     place, rank, orders = world.rng.choice((("newest", "newest", ("New",)), ("highest rated", "best", ("Top", "All time"))))
     row = world.pick(
@@ -58,21 +59,21 @@ def comment_in_forum(world: Sampler) -> Draw:
     )
     text = remark(world)
     slots = {"place": place, "forum": row["forum"], "text": text}
-    return Draw(
-        slots=slots,
-        eval=answered(world, row, None, text),
-        solution=[
+    return instruction(
+        slots,
+        answered(world, row, None, text),
+        way=[
             *open_forum(row["forum"], *orders),
-            click(row["title"], "It stands first."),
-            type_text("Comment", text),
-            click("Post"),
-            leave("", "The comment is there."),
+            t.click(row["title"], "It stands first."),
+            t.type_text("Comment", text),
+            t.click("Post"),
         ],
+        seen="The comment is there.",
     )
 
 
 @TEMPLATES.define('Answer what {author} says on this page with "{text}"')
-def answer_comment(world: Sampler) -> Draw:
+def answer_comment(world: t.Sampler) -> t.Draw:
     """Answer a comment of the thread that is open."""
     row = world.pick(
         POSTS
@@ -83,15 +84,15 @@ def answer_comment(world: Sampler) -> Draw:
         PER_PAGE // 3,  # so few that every layout shows them on one page
     )
     text = remark(world)
-    return Draw(
+    return t.Draw(
         start_url=thread_url(row),
         slots={"author": row["speaker"], "text": text},
         eval=answered(world, row, row["comment_id"], text),
         solution=[
-            click(f"Reply to {row['speaker']}"),
-            type_text(f"Reply to {row['speaker']}'s comment", text),
-            click("Post"),
-            leave("", "The answer stands below the comment."),
+            t.click(f"Reply to {row['speaker']}"),
+            t.type_text(f"Reply to {row['speaker']}'s comment", text),
+            t.click("Post"),
+            t.leave("", "The answer stands below the comment."),
         ],
     )
 
@@ -99,7 +100,7 @@ def answer_comment(world: Sampler) -> Draw:
 @TEMPLATES.define(
     'Open the thread of the post with the most points of all time in the forum "{forum}", and subscribe to that forum.'
 )
-def open_and_subscribe(world: Sampler) -> Draw:
+def open_and_subscribe(world: t.Sampler) -> t.Draw:
     """End at a thread, as a new subscriber of its forum."""
     row = world.pick(
         POSTS
@@ -108,19 +109,19 @@ def open_and_subscribe(world: Sampler) -> Draw:
         ORDER BY submission_id"""
     )
     mine = [item[0] for item in world.rows(f"SELECT forum_id FROM subscription WHERE user_id = {ME}")]
-    return Draw(
-        slots={"forum": row["forum"]},
-        eval=all_of(
-            at_url(thread_url(row)),
-            state(
+    return instruction(
+        {"forum": row["forum"]},
+        t.all_of(
+            t.at_url(thread_url(row)),
+            t.state(
                 f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id",
                 expected=[[forum_id] for forum_id in sorted([*mine, row["forum_id"]])],
             ),
         ),
-        solution=[
+        way=[
             *open_best(row["forum"]),
-            click(row["title"], f"{row['score']} points are the most."),
-            click(f"Subscribe to {row['forum']}"),
-            leave("", "This is the thread."),
+            t.click(row["title"], f"{row['score']} points are the most."),
+            t.click(f"Subscribe to {row['forum']}"),
         ],
+        seen="This is the thread.",
     )

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, all_of, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, POSTS, comma_list, open_forum, open_post, word
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 SUBSCRIPTIONS = f"SELECT forum_id FROM subscription WHERE user_id = {ME} ORDER BY forum_id"
 OWN = f"SELECT f.* FROM forum f JOIN moderator m USING (forum_id) WHERE m.user_id = {ME} ORDER BY forum_id"
 TOPICS = ("New", "Classic", "Questions", "Pictures", "Meetups", "Reviews", "Trades", "Random", "Events", "Recipes")
@@ -17,64 +18,61 @@ DESCRIPTIONS = (
 )
 
 
-def subscribed_to(world: Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
+def subscribed_to(world: t.Sampler, *, added: tuple[int, ...] = (), removed: tuple[int, ...] = ()) -> dict[str, Any]:
     """My subscriptions must be what they were, but for these forums."""
     forums = {row[0] for row in world.rows(SUBSCRIPTIONS)}
-    return state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
+    return t.state(SUBSCRIPTIONS, expected=[[forum] for forum in sorted((forums | set(added)) - set(removed))])
 
 
 @TEMPLATES.define(
     'Make a new forum called {name}, with the title "{title}" and the description "{description}", '
     "and name {topics} in its sidebar."
 )
-def create_forum(world: Sampler) -> Draw:
+def create_forum(world: t.Sampler) -> t.Draw:
     """Make a forum."""
     subject = word(world)
     topics = world.rng.sample(TOPICS, world.rng.randint(3, 5))
     name, title = f"{subject}_{world.rng.choice(('fans', 'club', 'talk'))}", f"Friends of {subject}"
     description = world.rng.choice(DESCRIPTIONS).format(word=subject)
     conditions = " AND ".join(["sidebar LIKE ?"] * len(topics))
-    return Draw(
-        slots={"name": name, "title": title, "description": description, "topics": comma_list(topics)},
-        eval=state(
+    return instruction(
+        {"name": name, "title": title, "description": description, "topics": comma_list(topics)},
+        t.state(
             f"SELECT name, title, description, {conditions} FROM forum WHERE forum_id > ? ORDER BY forum_id",
             *(f"%{topic}%" for topic in topics),
             world.value("SELECT max(forum_id) FROM forum"),
             expected=[[name, title, description, 1]],
         ),
-        solution=[
-            click("Create forum"),
-            type_text("Name", name),
-            type_text("Title", title),
-            type_text("Description", description),
-            type_text("Sidebar", "\n".join(topics)),
-            click("Create forum"),
-            leave("", "The forum is there."),
+        way=[
+            t.click("Create forum"),
+            t.type_text("Name", name),
+            t.type_text("Title", title),
+            t.type_text("Description", description),
+            t.type_text("Sidebar", "\n".join(topics)),
+            t.click("Create forum"),
         ],
+        seen="The forum is there.",
     )
 
 
 @TEMPLATES.define("{change} the forum {forum}.")
-def subscription(world: Sampler) -> Draw:
+def subscription(world: t.Sampler) -> t.Draw:
     """Subscribe to a forum, or unsubscribe from it."""
     row = world.pick(
         f"SELECT f.*, forum_id IN (SELECT forum_id FROM subscription WHERE user_id = {ME}) AS is_mine FROM forum f ORDER BY forum_id"
     )
     change = "Unsubscribe me from" if row["is_mine"] else "Subscribe me to"
     changes = {"removed" if row["is_mine"] else "added": (row["forum_id"],)}
-    return Draw(
-        slots={"change": change, "forum": row["name"]},
-        eval=subscribed_to(world, **changes),
-        solution=[
-            *open_forum(row["name"]),
-            click(f"{change.replace(' me', '')} {row['name']}"),
-            leave("", "That is done."),
-        ],
+    return instruction(
+        {"change": change, "forum": row["name"]},
+        subscribed_to(world, **changes),
+        way=[*open_forum(row["name"]), t.click(f"{change.replace(' me', '')} {row['name']}")],
+        seen="That is done.",
     )
 
 
 @TEMPLATES.define("Subscribe me to all forums with the tag {tag}.")
-def subscribe_to_tag(world: Sampler) -> Draw:
+def subscribe_to_tag(world: t.Sampler) -> t.Draw:
     """Subscribe to several forums, to some of which I may be subscribed already."""
     row = world.pick("SELECT tag FROM forum_tag GROUP BY tag HAVING count(*) BETWEEN 2 AND 6 ORDER BY tag")
     mine = [item[0] for item in world.rows(SUBSCRIPTIONS)]
@@ -83,63 +81,54 @@ def subscribe_to_tag(world: Sampler) -> Draw:
     )
     missing = [forum for forum in forums if forum["forum_id"] not in mine]
     if not missing:
-        raise NothingToDraw(row["tag"])
-    return Draw(
-        slots={"tag": row["tag"]},
-        eval=subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
-        solution=[
-            click("Tags"),
-            click(row["tag"]),
-            *(click(f"Subscribe to {forum['name']}") for forum in missing),
-            leave("", f"These are all {len(forums)}."),
-        ],
+        raise t.NothingToDraw(row["tag"])
+    return instruction(
+        {"tag": row["tag"]},
+        subscribed_to(world, added=tuple(forum["forum_id"] for forum in missing)),
+        way=[t.click("Tags"), t.click(row["tag"]), *(t.click(f"Subscribe to {forum['name']}") for forum in missing)],
+        seen=f"These are all {len(forums)}.",
     )
 
 
 @TEMPLATES.define('Change the {part} of the forum that I moderate to "{text}"')
-def edit_forum(world: Sampler) -> Draw:
+def edit_forum(world: t.Sampler) -> t.Draw:
     """Change a text of my own forum."""
     row = world.pick(OWN)
     part = world.rng.choice(("title", "description", "sidebar"))
     text = world.rng.choice(DESCRIPTIONS).format(word=word(world))
     query = "SELECT name, title, description, sidebar FROM forum WHERE forum_id = ?"
     old = dict(world.rows(query, row["forum_id"])[0])
-    return Draw(
-        slots={"part": part, "text": text},
-        eval=state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
-        solution=[
-            *open_forum(row["name"]),
-            click("Edit forum"),
-            type_text(part.capitalize(), text),
-            click("Save changes"),
-            leave("", "The forum has changed."),
-        ],
+    return instruction(
+        {"part": part, "text": text},
+        t.state(query, row["forum_id"], expected=[list({**old, part: text}.values())]),
+        way=[*open_forum(row["name"]), t.click("Edit forum"), t.type_text(part.capitalize(), text), t.click("Save changes")],
+        seen="The forum has changed.",
     )
 
 
 @TEMPLATES.define("Make {user} a moderator of the forum that I moderate.")
-def add_moderator(world: Sampler) -> Draw:
+def add_moderator(world: t.Sampler) -> t.Draw:
     """Name another moderator of my own forum."""
     row = world.pick(OWN)
     query = "SELECT user_id FROM moderator WHERE forum_id = ? ORDER BY user_id"
     present = [item[0] for item in world.rows(query, row["forum_id"])]
     users = world.rows("SELECT user_id, username FROM user WHERE user_id IN (SELECT user_id FROM submission) ORDER BY user_id")
     user = world.rng.choice([user for user in users if user["user_id"] not in present])
-    return Draw(
-        slots={"user": user["username"]},
-        eval=state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
-        solution=[
+    return instruction(
+        {"user": user["username"]},
+        t.state(query, row["forum_id"], expected=[[each] for each in sorted([*present, user["user_id"]])]),
+        way=[
             *open_forum(row["name"]),
-            click("Moderators"),
-            type_text("Username", user["username"]),
-            click("Add moderator"),
-            leave("", "There is one more moderator."),
+            t.click("Moderators"),
+            t.type_text("Username", user["username"]),
+            t.click("Add moderator"),
         ],
+        seen="There is one more moderator.",
     )
 
 
 @TEMPLATES.define('{change} the post "{title}" in the forum that I moderate.')
-def moderate(world: Sampler) -> Draw:
+def moderate(world: t.Sampler) -> t.Draw:
     """Lock, pin or remove a post of my own forum."""
     forum = world.pick(OWN)
     row = world.pick(
@@ -158,8 +147,9 @@ def moderate(world: Sampler) -> Draw:
         list({**dict(post), column: value}.values()) if post["submission_id"] == row["submission_id"] else list(post)
         for post in world.rows(query, forum["forum_id"])
     ]
-    return Draw(
-        slots={"change": change, "title": row["title"]},
-        eval=all_of(state(query, forum["forum_id"], expected=expected)),
-        solution=[*open_post(row["title"]), click(label), leave("", "That is done.")],
+    return instruction(
+        {"change": change, "title": row["title"]},
+        t.all_of(t.state(query, forum["forum_id"], expected=expected)),
+        way=[*open_post(row["title"]), t.click(label)],
+        seen="That is done.",
     )

@@ -1,9 +1,10 @@
 """Changes to what is mine: my biography, settings, posts, comments and lists."""
 
-from webarena_gym.tasks.template import Draw, Sampler, Templates, choose, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, my_name, open_post, turn_thread, word
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 USER = "SELECT email, password, biography, night_mode, front_page FROM user WHERE user_id = ?"
 ONE_LINE = "trim(replace(replace(replace(body, char(10), ' '), '  ', ' '), '  ', ' '))"
 """A text without its line breaks, so that it does not matter how many stand between two paragraphs."""
@@ -24,75 +25,69 @@ LINES = (
 
 
 @TEMPLATES.define('Change the biography on my profile to "{text}"')
-def biography(world: Sampler) -> Draw:
+def biography(world: t.Sampler) -> t.Draw:
     """Say something new about me."""
     text, name = world.rng.choice(BIOGRAPHIES).format(word=word(world)), my_name(world)
     old = dict(world.rows(USER, ME)[0])
-    return Draw(
-        slots={"text": text},
-        eval=state(USER, ME, expected=[list({**old, "biography": text}.values())]),
-        solution=[
-            click(name),
-            click("Edit biography"),
-            type_text("Biography", text),
-            click("Save"),
-            leave("", "The profile shows it."),
-        ],
+    return instruction(
+        {"text": text},
+        t.state(USER, ME, expected=[list({**old, "biography": text}.values())]),
+        way=[t.click(name), t.click("Edit biography"), t.type_text("Biography", text), t.click("Save")],
+        seen="The profile shows it.",
     )
 
 
 @TEMPLATES.define("In my account settings, {wish}.")
-def settings(world: Sampler) -> Draw:
+def settings(world: t.Sampler) -> t.Draw:
     """Change one setting."""
     old = dict(world.rows(USER, ME)[0])
     email = f"{word(world)}@example.net".lower()
     wish, change, step = world.rng.choice(
         (
-            (f"change the email address to {email}", {"email": email}, type_text("Email", email)),
-            ("turn night mode on", {"night_mode": "on"}, choose("Night mode", "On")),
-            ("turn night mode off for good", {"night_mode": "off"}, choose("Night mode", "Off")),
-            ("make the front page show all forums", {"front_page": "all"}, choose("Front page", "All forums")),
-            ("let the front page show what I moderate", {"front_page": "moderated"}, choose("Front page", "Moderated forums")),
+            (f"change the email address to {email}", {"email": email}, t.type_text("Email", email)),
+            ("turn night mode on", {"night_mode": "on"}, t.choose("Night mode", "On")),
+            ("turn night mode off for good", {"night_mode": "off"}, t.choose("Night mode", "Off")),
+            ("make the front page show all forums", {"front_page": "all"}, t.choose("Front page", "All forums")),
+            (
+                "let the front page show what I moderate",
+                {"front_page": "moderated"},
+                t.choose("Front page", "Moderated forums"),
+            ),
         )
     )
-    return Draw(
-        slots={"wish": wish},
-        eval=state(USER, ME, expected=[list({**old, **change}.values())]),
-        solution=[
-            click(my_name(world)),
-            click("Account settings"),
-            step,
-            click("Save changes"),
-            leave("", "The settings are saved."),
-        ],
+    return instruction(
+        {"wish": wish},
+        t.state(USER, ME, expected=[list({**old, **change}.values())]),
+        way=[t.click(my_name(world)), t.click("Account settings"), step, t.click("Save changes")],
+        seen="The settings are saved.",
     )
 
 
 @TEMPLATES.define('Edit my post "{title}" by adding a line at the end of its text that says "{line}"')
-def add_line(world: Sampler) -> Draw:
+def add_line(world: t.Sampler) -> t.Draw:
     """Add to a post of mine."""
     posts = world.rows(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
     row, line = world.rng.choice(posts), world.rng.choice(LINES).format(word=word(world))
     bodies = {post["submission_id"]: " ".join(post["body"].split()) for post in posts}
     bodies[row["submission_id"]] = f"{bodies[row['submission_id']]} {line}".strip()
-    return Draw(
-        slots={"title": row["title"], "line": line},
-        eval=state(
+    return instruction(
+        {"title": row["title"], "line": line},
+        t.state(
             f"SELECT submission_id, {ONE_LINE} FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id",
             expected=[list(item) for item in sorted(bodies.items())],
         ),
-        solution=[
+        way=[
             *open_post(row["title"]),
-            click("Edit"),
-            type_text("Body", f"{row['body']}\n{line}".strip(), "The old text stays."),
-            click("Save"),
-            leave("", "The line is added."),
+            t.click("Edit"),
+            t.type_text("Body", f"{row['body']}\n{line}".strip(), "The old text stays."),
+            t.click("Save"),
         ],
+        seen="The line is added.",
     )
 
 
 @TEMPLATES.define('Delete my comment on "{title}".')
-def delete_comment(world: Sampler) -> Draw:
+def delete_comment(world: t.Sampler) -> t.Draw:
     """Take back what I said."""
     row = world.pick(
         POSTS
@@ -102,58 +97,52 @@ def delete_comment(world: Sampler) -> Draw:
         PER_PAGE,
     )
     query = f"SELECT comment_id FROM comment WHERE user_id = {ME} AND state = 'visible' ORDER BY comment_id"
-    return Draw(
-        slots={"title": row["title"]},
-        eval=state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
-        solution=[
-            *open_post(row["title"]),
-            *turn_thread(world, row, row["comment_id"]),
-            click("Delete comment"),
-            leave("", "The comment is gone."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["comment_id"]]),
+        way=[*open_post(row["title"]), *turn_thread(world, row, row["comment_id"]), t.click("Delete comment")],
+        seen="The comment is gone.",
     )
 
 
 @TEMPLATES.define('Delete my post "{title}".')
-def delete_post(world: Sampler) -> Draw:
+def delete_post(world: t.Sampler) -> t.Draw:
     """Take back what I posted."""
     query = f"SELECT submission_id FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id"
     row = world.pick(f"SELECT * FROM submission WHERE user_id = {ME} AND state = 'visible' ORDER BY submission_id")
-    return Draw(
-        slots={"title": row["title"]},
-        eval=state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        solution=[*open_post(row["title"]), click("Delete"), leave("", "The post is gone.")],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
+        way=[*open_post(row["title"]), t.click("Delete")],
+        seen="The post is gone.",
     )
 
 
 @TEMPLATES.define('I have seen enough of "{title}": hide that post from my lists.')
-def hide(world: Sampler) -> Draw:
+def hide(world: t.Sampler) -> t.Draw:
     """Hide a post."""
     row = world.pick(POSTS + f"SELECT * FROM posts WHERE user_id != {ME} AND newest <= 10 ORDER BY submission_id")
     query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
     hidden = [item[0] for item in world.rows(query)]
-    return Draw(
-        slots={"title": row["title"]},
-        eval=state(query, expected=[[post] for post in sorted([*hidden, row["submission_id"]])]),
-        solution=[*open_post(row["title"]), click("Hide"), leave("", "It is hidden.")],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[[post] for post in sorted([*hidden, row["submission_id"]])]),
+        way=[*open_post(row["title"]), t.click("Hide")],
+        seen="It is hidden.",
     )
 
 
 @TEMPLATES.define('I want to see "{title}" again, which I had hidden. Take it off the list of hidden submissions.')
-def unhide(world: Sampler) -> Draw:
+def unhide(world: t.Sampler) -> t.Draw:
     """Show a hidden post again."""
     query = f"SELECT submission_id FROM hidden_submission WHERE user_id = {ME} ORDER BY submission_id"
     row = world.pick(
         f"""SELECT s.* FROM submission s JOIN hidden_submission h USING (submission_id)
         WHERE h.user_id = {ME} AND s.state = 'visible' ORDER BY submission_id"""
     )
-    return Draw(
-        slots={"title": row["title"]},
-        eval=state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
-        solution=[
-            click(my_name(world)),
-            click("Hidden submissions"),
-            click(f"Unhide {row['title']}"),
-            leave("", "It is back."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        t.state(query, expected=[list(item) for item in world.rows(query) if item[0] != row["submission_id"]]),
+        way=[t.click(my_name(world)), t.click("Hidden submissions"), t.click(f"Unhide {row['title']}")],
+        seen="It is back.",
     )

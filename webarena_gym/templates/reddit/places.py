@@ -1,11 +1,11 @@
 """Pages to open."""
 
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
-from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 WISHES = {
     "top": "the best posts",
     "controversial": "the most controversial posts",
@@ -15,19 +15,20 @@ SPANS = {"week": "the past week", "month": "the past month", "year": "the past y
 
 
 @TEMPLATES.define("Show me {wish} of {span} in the forum {forum}.")
-def forum_list(world: Sampler) -> Draw:
+def forum_list(world: t.Sampler) -> t.Draw:
     """Open a forum's list in some order."""
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
     sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
-    return Draw(
-        slots={"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
-        eval=at_url(f"__REDDIT__/f/{forum}/{sort}?t={period}"),
-        solution=[*open_forum(forum, SORTS[sort], PERIODS[period]), leave("", "This is the list.")],
+    return instruction(
+        {"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
+        t.at_url(f"__REDDIT__/f/{forum}/{sort}?t={period}"),
+        way=open_forum(forum, SORTS[sort], PERIODS[period]),
+        seen="This is the list.",
     )
 
 
 @TEMPLATES.define("Open the thread of the newest submission of {user}.")
-def newest_of_user(world: Sampler) -> Draw:
+def newest_of_user(world: t.Sampler) -> t.Draw:
     """Open somebody's latest post."""
     row = world.pick(
         POSTS
@@ -35,15 +36,16 @@ def newest_of_user(world: Sampler) -> Draw:
         (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
         ORDER BY submission_id"""
     )
-    return Draw(
-        slots={"user": row["author"]},
-        eval=at_url(thread_url(row)),
-        solution=[*open_user(row["author"]), click(row["title"], "It stands first."), leave("", "This is the thread.")],
+    return instruction(
+        {"user": row["author"]},
+        t.at_url(thread_url(row)),
+        way=[*open_user(row["author"]), t.click(row["title"], "It stands first.")],
+        seen="This is the thread.",
     )
 
 
 @TEMPLATES.define("Open the post with the {place} points of all time in the forum {forum}.")
-def extreme_post(world: Sampler) -> Draw:
+def extreme_post(world: t.Sampler) -> t.Draw:
     """Open the best or the worst post of a forum."""
     is_best = world.rng.choice((True, False))
     row = world.pick(
@@ -53,20 +55,20 @@ def extreme_post(world: Sampler) -> Draw:
         ORDER BY submission_id""",
         is_best,
     )
-    return Draw(
-        slots={"place": "most" if is_best else "fewest", "forum": row["forum"]},
-        eval=at_url(thread_url(row)),
-        solution=[
+    return instruction(
+        {"place": "most" if is_best else "fewest", "forum": row["forum"]},
+        t.at_url(thread_url(row)),
+        way=[
             *open_best(row["forum"]),
             *turn_pages(world, row["best"] - 1, PER_PAGE, "The list goes on."),
-            click(row["title"], f"{row['score']} points."),
-            leave("", "This is the post."),
+            t.click(row["title"], f"{row['score']} points."),
         ],
+        seen="This is the post.",
     )
 
 
 @TEMPLATES.define("Open my {place}.")
-def own_page(world: Sampler) -> Draw:
+def own_page(world: t.Sampler) -> t.Draw:
     """Open a page of my account."""
     name = my_name(world)
     place, path, steps = world.rng.choice(
@@ -77,8 +79,6 @@ def own_page(world: Sampler) -> Draw:
             ("profile", f"user/{name}", ()),
         )
     )
-    return Draw(
-        slots={"place": place},
-        eval=at_url(f"__REDDIT__/{path}"),
-        solution=[click(name), *map(click, steps), leave("", "Here it is.")],
+    return instruction(
+        {"place": place}, t.at_url(f"__REDDIT__/{path}"), way=[t.click(name), *map(t.click, steps)], seen="Here it is."
     )

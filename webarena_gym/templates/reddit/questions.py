@@ -1,34 +1,21 @@
 """Questions about posts, people and forums."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    back,
-    click,
-    leave,
-    not_achievable,
-    search,
-    told,
-)
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, open_best, open_forum, open_post, open_user, turn_thread, word
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import impossible, question, turn_pages
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 TEN = 10
 NO_TIE = "(SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1"
 
 
-def best_of(world: Sampler, forum_id: int) -> list[Row]:
+def best_of(world: t.Sampler, forum_id: int) -> list[t.Row]:
     """Return the ten best posts of a forum. Raises NothingToDraw when a tie decides who is the tenth."""
     rows = world.rows(POSTS + "SELECT * FROM posts WHERE forum_id = ? ORDER BY best LIMIT ?", forum_id, TEN + 1)
     if len(rows) <= TEN or rows[-1]["score"] == rows[-2]["score"]:
-        raise NothingToDraw("the ten best")
+        raise t.NothingToDraw("the ten best")
     return rows[:TEN]
 
 
@@ -36,7 +23,7 @@ def best_of(world: Sampler, forum_id: int) -> list[Row]:
     "How many comments with more downvotes than upvotes, that is with a negative score, has the user written "
     "who made the latest post in the forum {forum}?"
 )
-def unpopular_comments(world: Sampler) -> Draw:
+def unpopular_comments(world: t.Sampler) -> t.Draw:
     """Count the comments with negative scores of the author of the newest post."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE newest = 1 ORDER BY submission_id")
     comments = world.rows(
@@ -46,16 +33,16 @@ def unpopular_comments(world: Sampler) -> Draw:
     )
     found = sum(comment["down"] > comment["up"] for comment in comments)
     if not found:
-        raise NothingToDraw(row["author"])
-    return Draw(
+        raise t.NothingToDraw(row["author"])
+    return t.Draw(
         slots={"forum": row["forum"]},
-        eval=told(answer(fuzzy_match=str(found)), about=[row["author"]]),
+        eval=t.told(t.answer(fuzzy_match=str(found)), about=[row["author"]]),
         solution=[
             *open_forum(row["forum"], "New"),
-            click(row["author"], f"The newest post is by {row['author']}."),
-            click(f"Comments ({len(comments)})"),
+            t.click(row["author"], f"The newest post is by {row['author']}."),
+            t.click(f"Comments ({len(comments)})"),
             *turn_pages(world, max(len(comments) - 1, 0), PER_PAGE, "I count the negative scores of each page."),
-            leave(str(found), f"{found} comments have a negative score."),
+            t.leave(str(found), f"{found} comments have a negative score."),
         ],
         wrong_answers=[str(found + 1)],
     )
@@ -64,7 +51,7 @@ def unpopular_comments(world: Sampler) -> Draw:
 @TEMPLATES.define(
     'Among the ten posts with the most points of all time in the forum "{forum}", who wrote the one that mentions {name}?'
 )
-def mention(world: Sampler) -> Draw:
+def mention(world: t.Sampler) -> t.Draw:
     """Find the one good post that speaks of something."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     rows = best_of(world, forum["forum_id"])
@@ -75,17 +62,14 @@ def mention(world: Sampler) -> Draw:
         if sum(" ".join(pair) in f"{other['title']} {other['body']}" for other in rows) == 1
     ]
     if not found:
-        raise NothingToDraw(forum["name"])
+        raise t.NothingToDraw(forum["name"])
     row, name = world.rng.choice(found)
-    return Draw(
-        slots={"forum": forum["name"], "name": name},
-        eval=answer(fuzzy_match=row["author"]),
-        solution=[
-            *open_best(forum["name"]),
-            *_reading(rows, rows.index(row)),
-            leave(row["author"], f"{row['author']} mentions {name}."),
-        ],
-        wrong_answers=[next(other["author"] for other in rows if other["author"] != row["author"])],
+    return question(
+        {"forum": forum["name"], "name": name},
+        row["author"],
+        way=[*open_best(forum["name"]), *_reading(rows, rows.index(row))],
+        seen=f"{row['author']} mentions {name}.",
+        wrong=[next(other["author"] for other in rows if other["author"] != row["author"])],
     )
 
 
@@ -104,62 +88,60 @@ def _names(text: str) -> list[tuple[str, ...]]:
     return names
 
 
-def _reading(rows: list[Row], place: int) -> list[Step]:
+def _reading(rows: list[t.Row], place: int) -> list[Step]:
     """Return the steps that open posts of a list that have a text, one after the other, up to one of them."""
     steps: list[Step] = []
     for row in rows[: place + 1]:
-        steps += [click(row["title"])] if row is rows[place] else [click(row["title"]), back("Nothing about it here.")]
+        steps += [t.click(row["title"])] if row is rows[place] else [t.click(row["title"]), t.back("Nothing about it here.")]
     return steps
 
 
 @TEMPLATES.define(
     'Among the ten posts with the most points of all time in the forum "{forum}", which user wrote about {name}? If none did, answer "N/A".'
 )
-def mention_of_nothing(world: Sampler) -> Draw:
+def mention_of_nothing(world: t.Sampler) -> t.Draw:
     """Look for something that nobody has written about."""
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     rows, name = best_of(world, forum["forum_id"]), word(world)
     if any(name in f"{row['title']} {row['body']}" for row in rows):
-        raise NothingToDraw(name)
-    return Draw(
-        slots={"forum": forum["name"], "name": f"The {name} Chronicles"},
-        grounds={"N/A": says("No submission and no comment has all of these words")},
-        eval=not_achievable(),
-        solution=[
-            search("Search query", f"The {name} Chronicles"),
-            leave("N/A", "Nobody has written about it at all."),
-        ],
-        wrong_answers=[rows[0]["author"]],
+        raise t.NothingToDraw(name)
+    return impossible(
+        {"forum": forum["name"], "name": f"The {name} Chronicles"},
+        says("No submission and no comment has all of these words"),
+        way=[t.search("Search query", f"The {name} Chronicles")],
+        seen="Nobody has written about it at all.",
+        wrong=[rows[0]["author"]],
     )
 
 
 @TEMPLATES.define('Who posted "{title}"?')
-def poster(world: Sampler) -> Draw:
+def poster(world: t.Sampler) -> t.Draw:
     """Ask for the author of a post."""
     row = world.pick(POSTS + "SELECT * FROM posts ORDER BY submission_id")
     other = world.pick(POSTS + "SELECT * FROM posts WHERE author != ? ORDER BY submission_id", row["author"])
-    return Draw(
-        slots={"title": row["title"]},
-        eval=answer(fuzzy_match=row["author"]),
-        solution=[*open_post(row["title"]), leave(row["author"], f"It is by {row['author']}.")],
-        wrong_answers=[other["author"]],
+    return question(
+        {"title": row["title"]},
+        row["author"],
+        way=open_post(row["title"]),
+        seen=f"It is by {row['author']}.",
+        wrong=[other["author"]],
     )
 
 
 @TEMPLATES.define("How many points has the {place} post of all time in the forum {forum}, counted by points?")
-def points(world: Sampler) -> Draw:
+def points(world: t.Sampler) -> t.Draw:
     """Ask for the score of one of the best posts."""
     row = world.pick(POSTS + f"SELECT * FROM posts p WHERE best <= 3 AND {NO_TIE} ORDER BY submission_id")
-    return Draw(
-        slots={"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
-        eval=answer(fuzzy_match=str(row["score"])),
-        solution=[*open_best(row["forum"]), leave(str(row["score"]), f"Number {row['best']} has {row['score']} points.")],
-        wrong_answers=[str(row["score"] + 1)],
+    return question(
+        {"place": ("best", "second best", "third best")[row["best"] - 1], "forum": row["forum"]},
+        row["score"],
+        way=open_best(row["forum"]),
+        seen=f"Number {row['best']} has {row['score']} points.",
     )
 
 
 @TEMPLATES.define("Which post in the forum {forum} has the most comments of all time? Give its title.")
-def most_commented(world: Sampler) -> Draw:
+def most_commented(world: t.Sampler) -> t.Draw:
     """Ask for the liveliest thread."""
     row = world.pick(
         POSTS
@@ -172,34 +154,32 @@ def most_commented(world: Sampler) -> Draw:
         row["forum_id"],
         row["submission_id"],
     )
-    return Draw(
-        slots={"forum": row["forum"]},
-        eval=answer(fuzzy_match=row["title"]),
-        solution=[
-            *open_forum(row["forum"], "Most commented", "All time"),
-            leave(row["title"], f"It has {row['comments']} comments."),
-        ],
-        wrong_answers=[other["title"]],
+    return question(
+        {"forum": row["forum"]},
+        row["title"],
+        way=open_forum(row["forum"], "Most commented", "All time"),
+        seen=f"It has {row['comments']} comments.",
+        wrong=[other["title"]],
     )
 
 
 @TEMPLATES.define("How many submissions has {user} made?")
-def submission_count(world: Sampler) -> Draw:
+def submission_count(world: t.Sampler) -> t.Draw:
     """Ask how much somebody has posted."""
     row = world.pick(
         """SELECT u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
         WHERE s.state = 'visible' GROUP BY u.user_id ORDER BY u.user_id"""
     )
-    return Draw(
-        slots={"user": row["username"]},
-        eval=answer(fuzzy_match=str(row["posts"])),
-        solution=[*open_user(row["username"]), leave(str(row["posts"]), f"The profile counts {row['posts']} submissions.")],
-        wrong_answers=[str(row["posts"] + 1)],
+    return question(
+        {"user": row["username"]},
+        row["posts"],
+        way=open_user(row["username"]),
+        seen=f"The profile counts {row['posts']} submissions.",
     )
 
 
 @TEMPLATES.define("To which forum has {user} made the most submissions?")
-def favourite_forum(world: Sampler) -> Draw:
+def favourite_forum(world: t.Sampler) -> t.Draw:
     """Count somebody's posts by forum."""
     user = world.pick(
         """SELECT u.user_id, u.username, count(*) AS posts FROM user u JOIN submission s USING (user_id)
@@ -211,22 +191,22 @@ def favourite_forum(world: Sampler) -> Draw:
         user["user_id"],
     )
     if len(rows) < 2 or rows[0]["posts"] == rows[1]["posts"]:
-        raise NothingToDraw(user["username"])
-    return Draw(
-        slots={"user": user["username"]},
-        eval=answer(fuzzy_match=rows[0]["name"]),
-        solution=[
+        raise t.NothingToDraw(user["username"])
+    return question(
+        {"user": user["username"]},
+        rows[0]["name"],
+        way=[
             *open_user(user["username"]),
-            click(f"Submissions ({user['posts']})"),
+            t.click(f"Submissions ({user['posts']})"),
             *turn_pages(world, user["posts"] - 1, PER_PAGE, "I count by forum."),
-            leave(rows[0]["name"], f"{rows[0]['posts']} of {user['posts']} are in {rows[0]['name']}."),
         ],
-        wrong_answers=[rows[1]["name"]],
+        seen=f"{rows[0]['posts']} of {user['posts']} are in {rows[0]['name']}.",
+        wrong=[rows[1]["name"]],
     )
 
 
 @TEMPLATES.define("Which forum with the tag {tag} has the most subscribers?")
-def largest_of_tag(world: Sampler) -> Draw:
+def largest_of_tag(world: t.Sampler) -> t.Draw:
     """Compare the forums of a tag."""
     # Forums in the lead of several tags are left out, so that no two draws have the same answer.
     tag = world.pick(
@@ -244,21 +224,18 @@ def largest_of_tag(world: Sampler) -> Draw:
         tag,
     )
     if rows[0]["subscribers"] == rows[1]["subscribers"]:
-        raise NothingToDraw(tag)
-    return Draw(
-        slots={"tag": tag},
-        eval=answer(fuzzy_match=rows[0]["name"]),
-        solution=[
-            click("Tags"),
-            click(tag),
-            leave(rows[0]["name"], f"{rows[0]['name']} has {rows[0]['subscribers']} subscribers."),
-        ],
-        wrong_answers=[rows[1]["name"]],
+        raise t.NothingToDraw(tag)
+    return question(
+        {"tag": tag},
+        rows[0]["name"],
+        way=[t.click("Tags"), t.click(tag)],
+        seen=f"{rows[0]['name']} has {rows[0]['subscribers']} subscribers.",
+        wrong=[rows[1]["name"]],
     )
 
 
 @TEMPLATES.define("Who moderates the forum {forum}? List all usernames, separated by commas.")
-def moderators(world: Sampler) -> Draw:
+def moderators(world: t.Sampler) -> t.Draw:
     """Ask who looks after a forum."""
     forum = world.pick(
         "SELECT f.* FROM forum f JOIN moderator USING (forum_id) GROUP BY forum_id HAVING count(*) > 1 ORDER BY forum_id"
@@ -273,16 +250,17 @@ def moderators(world: Sampler) -> Draw:
         "SELECT username FROM user WHERE user_id NOT IN (SELECT user_id FROM moderator WHERE forum_id = ?) ORDER BY user_id",
         forum["forum_id"],
     )
-    return Draw(
-        slots={"forum": forum["name"]},
-        eval=answer(fuzzy_match=", ".join(names)),
-        solution=[*open_forum(forum["name"]), leave(", ".join(names), "They are named beside the posts.")],
-        wrong_answers=[names[0], ", ".join([*names, other["username"]])],
+    return question(
+        {"forum": forum["name"]},
+        ", ".join(names),
+        way=open_forum(forum["name"]),
+        seen="They are named beside the posts.",
+        wrong=[names[0], ", ".join([*names, other["username"]])],
     )
 
 
 @TEMPLATES.define('Who wrote the comment with the most points on "{title}"?')
-def best_comment(world: Sampler) -> Draw:
+def best_comment(world: t.Sampler) -> t.Draw:
     """Ask for the author of the best comment of a thread."""
     row = world.pick(POSTS + "SELECT * FROM posts WHERE comments BETWEEN 4 AND ? ORDER BY submission_id", PER_PAGE)
     rows = world.rows(
@@ -292,14 +270,11 @@ def best_comment(world: Sampler) -> Draw:
     )
     others = [other["username"] for other in rows if other["username"] != rows[0]["username"]]
     if rows[0]["score"] == rows[1]["score"] or not others:
-        raise NothingToDraw(row["title"])
-    return Draw(
-        slots={"title": row["title"]},
-        eval=answer(fuzzy_match=rows[0]["username"]),
-        solution=[
-            *open_post(row["title"]),
-            *turn_thread(world, row),
-            leave(rows[0]["username"], f"It has {rows[0]['score']} points."),
-        ],
-        wrong_answers=others[:1],
+        raise t.NothingToDraw(row["title"])
+    return question(
+        {"title": row["title"]},
+        rows[0]["username"],
+        way=[*open_post(row["title"]), *turn_thread(world, row)],
+        seen=f"It has {rows[0]['score']} points.",
+        wrong=others[:1],
     )

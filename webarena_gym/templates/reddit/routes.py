@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler, click, search
 from webarena_gym.templates.ways import turn_pages
 
 ME = 1  # the user who is signed in when a task starts
@@ -24,25 +24,25 @@ WITH posts AS (
 """What I can see, with each post's rank in its forum: 1 is the newest, and the best of all time."""
 
 
-def thread_url(row: Row) -> str:
+def thread_url(row: t.Row) -> str:
     """Return the address of a post's thread."""
     return f"__REDDIT__/f/{row['forum']}/{row['submission_id']}/{row['slug']}"
 
 
-def word(world: Sampler) -> str:
+def word(world: t.Sampler) -> str:
     """Return an invented word that no other world has."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     return invented(seed, world.rng.randrange(WORDS_PER_WORLD), "title")
 
 
-def my_name(world: Sampler) -> str:
+def my_name(world: t.Sampler) -> str:
     """Return my username."""
     return str(world.value(f"SELECT username FROM user WHERE user_id = {ME}"))
 
 
 def open_forum(name: str, *orders: str) -> list[Step]:
     """Return the steps to a forum's list of submissions, in the order that the links `orders` lead to."""
-    return [click("Forums"), search("Find forums", name), click(name), *map(click, orders)]
+    return [t.click("Forums"), t.search("Find forums", name), t.click(name), *map(t.click, orders)]
 
 
 def open_best(name: str) -> list[Step]:
@@ -52,10 +52,10 @@ def open_best(name: str) -> list[Step]:
 
 def open_post(title: str) -> list[Step]:
     """Return the steps to a post's thread."""
-    return [search("Search query", title), click(title)]
+    return [t.search("Search query", title), t.click(title)]
 
 
-def turn_thread(world: Sampler, row: Row, comment_id: int | None = None) -> list[Step]:
+def turn_thread(world: t.Sampler, row: t.Row, comment_id: int | None = None) -> list[Step]:
     """Return the steps from the first page of a post's thread to the one with a comment, by default to the last page.
 
     A page holds so many first comments, each with all the answers below it.
@@ -74,7 +74,7 @@ def turn_thread(world: Sampler, row: Row, comment_id: int | None = None) -> list
 
 def open_user(name: str) -> list[Step]:
     """Return the steps to somebody's profile."""
-    return [search("Search query", name), click(name)]
+    return [t.search("Search query", name), t.click(name)]
 
 
 def comma_list(items: Sequence[str]) -> str:

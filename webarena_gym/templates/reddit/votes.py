@@ -2,19 +2,19 @@
 
 from typing import Any
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, all_of, click, leave, state
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_best, open_forum, open_post, open_user
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
-TEMPLATES = Templates("reddit")
+TEMPLATES = t.Templates("reddit")
 ORDINALS = ("first", "second", "third", "fourth", "fifth")
 CHOICES = {1: "Upvote", -1: "Downvote"}
 UNVOTED = f"""user_id != {ME}
     AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
 
 
-def votes_are(world: Sampler, changes: dict[int, int]) -> dict[str, Any]:
+def votes_are(world: t.Sampler, changes: dict[int, int]) -> dict[str, Any]:
     """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. Those on comments must be untouched.
 
     What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
@@ -25,30 +25,27 @@ def votes_are(world: Sampler, changes: dict[int, int]) -> dict[str, Any]:
         for what in ("submission", "comment")
     )
     votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
-    return all_of(
-        state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
-        state(on_comments, expected=[list(row) for row in world.rows(on_comments)]),
+    return t.all_of(
+        t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
+        t.state(on_comments, expected=[list(row) for row in world.rows(on_comments)]),
     )
 
 
 @TEMPLATES.define("{choice} the newest post in the forum {forum}.")
-def vote_newest(world: Sampler) -> Draw:
+def vote_newest(world: t.Sampler) -> t.Draw:
     """Vote on the latest post of a forum."""
     choice = world.rng.choice(list(CHOICES))
     row = world.pick(POSTS + f"SELECT * FROM posts WHERE newest = 1 AND {UNVOTED} ORDER BY submission_id")
-    return Draw(
-        slots={"choice": CHOICES[choice], "forum": row["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice}),
-        solution=[
-            *open_forum(row["forum"], "New"),
-            click(f"{CHOICES[choice]} {row['title']}", "It stands first."),
-            leave("", "The vote is counted."),
-        ],
+    return instruction(
+        {"choice": CHOICES[choice], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_forum(row["forum"], "New"), t.click(f"{CHOICES[choice]} {row['title']}", "It stands first.")],
+        seen="The vote is counted.",
     )
 
 
 @TEMPLATES.define("{choice} the post with the {place} most points of all time in the forum {forum}.")
-def vote_best(world: Sampler) -> Draw:
+def vote_best(world: t.Sampler) -> t.Draw:
     """Vote on one of the best posts of a forum."""
     choice = world.rng.choice(list(CHOICES))
     row = world.pick(
@@ -57,18 +54,15 @@ def vote_best(world: Sampler) -> Draw:
         AND (SELECT count(*) FROM posts other WHERE other.forum_id = p.forum_id AND other.score = p.score) = 1
         ORDER BY submission_id"""
     )
-    return Draw(
-        slots={"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice}),
-        solution=[
-            *open_best(row["forum"]),
-            click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}."),
-            leave("", "The vote is counted."),
-        ],
+    return instruction(
+        {"choice": CHOICES[choice], "place": ORDINALS[row["best"] - 1], "forum": row["forum"]},
+        votes_are(world, {row["submission_id"]: choice}),
+        way=[*open_best(row["forum"]), t.click(f"{CHOICES[choice]} {row['title']}", f"It is number {row['best']}.")],
+        seen="The vote is counted.",
     )
 
 
-def vote_on_all(world: Sampler, choice: int) -> Draw:
+def vote_on_all(world: t.Sampler, choice: int) -> t.Draw:
     """Vote on everything that somebody has posted to a forum."""
     picked = world.pick(
         POSTS
@@ -84,56 +78,49 @@ def vote_on_all(world: Sampler, choice: int) -> Draw:
     )
     rows = [row for row in written if row["forum_id"] == picked["forum_id"] and row["choice"] != choice]
     if len(rows) < 2:
-        raise NothingToDraw(picked["author"])
-    return Draw(
-        slots={"author": picked["author"], "forum": picked["forum"]},
-        eval=votes_are(world, {row["submission_id"]: choice for row in rows}),
-        solution=[
-            *open_user(picked["author"]),
-            click(f"Submissions ({len(written)})"),
-            *_votes(world, rows, CHOICES[choice]),
-            leave("", f"These are all {len(rows)}."),
-        ],
+        raise t.NothingToDraw(picked["author"])
+    return instruction(
+        {"author": picked["author"], "forum": picked["forum"]},
+        votes_are(world, {row["submission_id"]: choice for row in rows}),
+        way=[*open_user(picked["author"]), t.click(f"Submissions ({len(written)})"), *_votes(world, rows, CHOICES[choice])],
+        seen=f"These are all {len(rows)}.",
     )
 
 
-def _votes(world: Sampler, rows: list[Row], label: str) -> list[Step]:
+def _votes(world: t.Sampler, rows: list[t.Row], label: str) -> list[Step]:
     """Return the steps that vote on rows of a list, from its first page on."""
     steps: list[Step] = []
     turned = 0
     for row in rows:
         turns = turn_pages(world, row["place"], PER_PAGE, "There are more on the next page.")
-        steps += [*turns[turned:], click(f"{label} {row['title']}")]
+        steps += [*turns[turned:], t.click(f"{label} {row['title']}")]
         turned = len(turns)
     return steps
 
 
 @TEMPLATES.define("Like all submissions of {author} to the forum {forum}.")
-def like_all(world: Sampler) -> Draw:
+def like_all(world: t.Sampler) -> t.Draw:
     """Vote for everything that somebody has posted to a forum."""
     return vote_on_all(world, 1)
 
 
 @TEMPLATES.define("Dislike all submissions of {author} to the forum {forum}.")
-def dislike_all(world: Sampler) -> Draw:
+def dislike_all(world: t.Sampler) -> t.Draw:
     """Vote against everything that somebody has posted to a forum."""
     return vote_on_all(world, -1)
 
 
 @TEMPLATES.define('Take back my vote on "{title}".')
-def retract(world: Sampler) -> Draw:
+def retract(world: t.Sampler) -> t.Draw:
     """Undo a vote."""
     row = world.pick(
         POSTS
         + f"""SELECT p.*, v.choice FROM posts p JOIN submission_vote v USING (submission_id)
         WHERE v.user_id = {ME} AND p.user_id != {ME} ORDER BY submission_id"""
     )
-    return Draw(
-        slots={"title": row["title"]},
-        eval=votes_are(world, {row["submission_id"]: 0}),
-        solution=[
-            *open_post(row["title"]),
-            click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}"),
-            leave("", "The vote is gone."),
-        ],
+    return instruction(
+        {"title": row["title"]},
+        votes_are(world, {row["submission_id"]: 0}),
+        way=[*open_post(row["title"]), t.click(f"Retract {CHOICES[row['choice']].lower()} of {row['title']}")],
+        seen="The vote is gone.",
     )

@@ -4,29 +4,29 @@ from collections.abc import Sequence
 
 from webarena_gym.sites.country.geography import KINDS
 from webarena_gym.sites.map.routing import CAR
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, click, leave
 from webarena_gym.templates.map.pages import shows_route
 from webarena_gym.templates.map.ways import LANDMARKS, open_place, open_route, some_place
 from webarena_gym.templates.several.routes import MAP_AND_ENCYCLOPEDIA, address_on_map, tabs, turn_to
 from webarena_gym.templates.wikipedia.routes import FACTS, draw_extreme, open_article
 
-TEMPLATES = Templates("several")
+TEMPLATES = t.Templates("several")
 MAPPED = tuple(kind for kind in KINDS if kind != "concert hall")  # of which the encyclopedia measures something
 
 
-def show_on_map(world: Sampler, slots: dict[str, str], place: str, way: Sequence[Step]) -> Draw:
+def show_on_map(world: t.Sampler, slots: dict[str, str], place: str, way: Sequence[Step]) -> t.Draw:
     """Return a task that ends at the map's page of a place, by a way through the encyclopedia to its name."""
-    return Draw(
+    return t.Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots=slots,
-        eval=at_url(f"__MAP__/{address_on_map(world, place)}"),
-        solution=[turn_to(1), *way, turn_to(0, f"It is {place}."), *open_place(place), leave("", f"The map shows {place}.")],
+        eval=t.at_url(f"__MAP__/{address_on_map(world, place)}"),
+        solution=[turn_to(1), *way, turn_to(0, f"It is {place}."), *open_place(place), t.leave("", f"The map shows {place}.")],
     )
 
 
 @TEMPLATES.define("Find on the map the page of the place where the film {film} was shot.", sites=MAP_AND_ENCYCLOPEDIA)
-def film_place(world: Sampler) -> Draw:
+def film_place(world: t.Sampler) -> t.Draw:
     """Show where a film was made."""
     row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Filmed in' ORDER BY article_id", site="wikipedia")
     return show_on_map(world, {"film": row["title"]}, row["target"], open_article(row["title"]))
@@ -35,7 +35,7 @@ def film_place(world: Sampler) -> Draw:
 @TEMPLATES.define(
     "Show me the town where {person}, the {calling}, was born: open its page on the map.", sites=MAP_AND_ENCYCLOPEDIA
 )
-def birthplace_on_map(world: Sampler) -> Draw:
+def birthplace_on_map(world: t.Sampler) -> t.Draw:
     """Show where somebody was born."""
     row = world.pick(
         FACTS + "SELECT title, kind, target FROM facts WHERE label = 'Birthplace' ORDER BY article_id", site="wikipedia"
@@ -44,7 +44,7 @@ def birthplace_on_map(world: Sampler) -> Draw:
 
 
 @TEMPLATES.define("Open the map's page of the university where the {maker} of {title} studied.", sites=MAP_AND_ENCYCLOPEDIA)
-def college_on_map(world: Sampler) -> Draw:
+def college_on_map(world: t.Sampler) -> t.Draw:
     """Go from a work to its maker, to the university, to the map."""
     label, maker = world.rng.choice((("Directed by", "director"), ("Author", "author")))
     row = world.pick(
@@ -58,21 +58,21 @@ def college_on_map(world: Sampler) -> Draw:
         world,
         {"maker": maker, "title": row["title"]},
         row["target"],
-        [*open_article(row["title"]), click(row["maker"], f"The {maker} is {row['maker']}.")],
+        [*open_article(row["title"]), t.click(row["maker"], f"The {maker} is {row['maker']}.")],
     )
 
 
 @TEMPLATES.define(
     "Find the page of {extreme} on the map. The encyclopedia knows which one that is.", sites=MAP_AND_ENCYCLOPEDIA
 )
-def extreme_on_map(world: Sampler) -> Draw:
+def extreme_on_map(world: t.Sampler) -> t.Draw:
     """Show the landmark at one end of a measure."""
     end = draw_extreme(world, MAPPED)
     return show_on_map(world, {"extreme": end.words}, end.row["title"], end.way)
 
 
 @TEMPLATES.define("Which monument commemorates the {event}? Open its page on the map.", sites=MAP_AND_ENCYCLOPEDIA)
-def memorial_on_map(world: Sampler) -> Draw:
+def memorial_on_map(world: t.Sampler) -> t.Draw:
     """Go from an event to what links to it, to the map."""
     row = world.pick(
         FACTS
@@ -80,11 +80,13 @@ def memorial_on_map(world: Sampler) -> Draw:
         GROUP BY target HAVING count(*) = 1 ORDER BY target""",
         site="wikipedia",
     )
-    return show_on_map(world, {"event": row["event"]}, row["monument"], [*open_article(row["event"]), click("What links here")])
+    return show_on_map(
+        world, {"event": row["event"]}, row["monument"], [*open_article(row["event"]), t.click("What links here")]
+    )
 
 
 @TEMPLATES.define("Show me the way by car from {place} to the home stadium of the {team}.", sites=MAP_AND_ENCYCLOPEDIA)
-def stadium_route(world: Sampler) -> Draw:
+def stadium_route(world: t.Sampler) -> t.Draw:
     """Show the way to where a team plays today."""
     row = world.pick(
         FACTS + "SELECT title, target FROM facts WHERE label = 'Home stadium' ORDER BY article_id", site="wikipedia"
@@ -96,7 +98,7 @@ def stadium_route(world: Sampler) -> Draw:
     "Show me the way by car from {place} to the stadium that was the home of the {team} in the {decade}s.",
     sites=MAP_AND_ENCYCLOPEDIA,
 )
-def old_stadium_route(world: Sampler) -> Draw:
+def old_stadium_route(world: t.Sampler) -> t.Draw:
     """Show the way to where a team played in a decade of the past."""
     row = world.pick(
         FACTS
@@ -109,10 +111,10 @@ def old_stadium_route(world: Sampler) -> Draw:
     return route_to_stadium(world, {"team": row["title"], "decade": decade}, row["target"])
 
 
-def route_to_stadium(world: Sampler, slots: dict[str, str], stadium: str) -> Draw:
+def route_to_stadium(world: t.Sampler, slots: dict[str, str], stadium: str) -> t.Draw:
     """Return a task that ends at the way from some landmark to a stadium."""
     start = some_place(world, f"{LANDMARKS} AND category != 'stadium'")["name"]
-    return Draw(
+    return t.Draw(
         start_url=tabs(*MAP_AND_ENCYCLOPEDIA),
         slots=slots | {"place": start},
         eval=shows_route(start, stadium, CAR),
@@ -121,6 +123,6 @@ def route_to_stadium(world: Sampler, slots: dict[str, str], stadium: str) -> Dra
             *open_article(slots["team"]),
             turn_to(0, f"It is {stadium}."),
             *open_route(start, stadium, CAR),
-            leave("", "This is the way."),
+            t.leave("", "This is the way."),
         ],
     )

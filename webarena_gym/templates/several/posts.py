@@ -5,21 +5,8 @@ from typing import Any
 
 from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.reddit.texts import slug
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    click,
-    leave,
-    search,
-    state,
-    type_text,
-)
 from webarena_gym.templates.gitlab.routes import PROJECTS
 from webarena_gym.templates.gitlab.ways import SEARCH_BOX, entry
 from webarena_gym.templates.reddit.posting import forums_tagged, posted, submit
@@ -30,19 +17,19 @@ from webarena_gym.templates.shopping.routes import PER_PAGE, open_reviews
 from webarena_gym.templates.ways import turn_pages
 from webarena_gym.templates.wikipedia.routes import FILMS, open_article
 
-TEMPLATES = Templates("several")
+TEMPLATES = t.Templates("several")
 WITH_CODE = ("reddit", "gitlab")
 WITH_SHOP = ("reddit", "shopping")
 WITH_ENCYCLOPEDIA = ("reddit", "wikipedia")
 
 
-def listed(world: Sampler, forum: str, title: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+def listed(world: t.Sampler, forum: str, title: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
     """Exactly one new post must be there, by me, in that forum and with a text that holds what is wanted; the episode ends at it."""
     last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
     found, parameters = holds("s.body", wanted, unwanted)
-    return all_of(
-        at_url(f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}"),
-        state(
+    return t.all_of(
+        t.at_url(f"__REDDIT__/f/{forum}/{last + 1}/{slug(title)}"),
+        t.state(
             f"""SELECT f.name, s.user_id, s.title, {found} FROM submission s JOIN forum f USING (forum_id)
             WHERE s.submission_id > ? AND s.state = 'visible' ORDER BY s.submission_id""",
             *parameters,
@@ -57,15 +44,15 @@ def share(forum: str, title: str, url: str) -> list[Step]:
     """Return the steps that share a link in a forum."""
     return [
         *open_forum(forum),
-        click("Submit"),
-        type_text("URL", url),
-        type_text("Title", title),
-        click("Create submission"),
-        leave("", f"The link is shared in {forum}."),
+        t.click("Submit"),
+        t.type_text("URL", url),
+        t.type_text("Title", title),
+        t.click("Create submission"),
+        t.leave("", f"The link is shared in {forum}."),
     ]
 
 
-def project_url(row: Row) -> str:
+def project_url(row: t.Row) -> str:
     """Return the address of a project as the browser shows it."""
     return f"{URLS['__GITLAB__']}/{row['full_path']}"
 
@@ -75,20 +62,20 @@ def project_url(row: Row) -> str:
     "as the title and no text.",
     sites=WITH_CODE,
 )
-def promote_project(world: Sampler) -> Draw:
+def promote_project(world: t.Sampler) -> t.Draw:
     """Share a project under its description."""
     row = world.pick(
         PROJECTS + "SELECT * FROM seen WHERE description != '' AND visibility = 'public' ORDER BY project_id", site="gitlab"
     )
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
-    return Draw(
+    return t.Draw(
         start_url=tabs(*WITH_CODE),
         slots={"project": row["full_path"], "forum": forum},
         eval=posted(world, [forum], row["description"], url=project_url(row)),
         solution=[
             turn_to(1),
-            search(SEARCH_BOX, row["path"]),
-            click(entry(f"{row['namespace_name']} / {row['name']}")),
+            t.search(SEARCH_BOX, row["path"]),
+            t.click(entry(f"{row['namespace_name']} / {row['name']}")),
             turn_to(0, f"It is described as: {row['description']}. The address is {project_url(row)}."),
             *share(forum, row["description"], project_url(row)),
         ],
@@ -100,7 +87,7 @@ def promote_project(world: Sampler) -> Draw:
     'programs, under the title "{title}" and without text.',
     sites=WITH_CODE,
 )
-def share_repository(world: Sampler) -> Draw:
+def share_repository(world: t.Sampler) -> t.Draw:
     """Share the most starred project that deals with something, in any forum that fits."""
     rows = world.rows(
         PROJECTS + "SELECT * FROM project_seen WHERE description != '' ORDER BY stars DESC, project_id", site="gitlab"
@@ -108,18 +95,18 @@ def share_repository(world: Sampler) -> Draw:
     topic = " ".join(world.rng.choice(rows)["description"].split()[-2:])
     found = [row for row in rows if topic in row["description"]]
     if len(found) > 1 and found[0]["stars"] == found[1]["stars"]:
-        raise NothingToDraw("a project that stands out")
+        raise t.NothingToDraw("a project that stands out")
     best = found[0]
     title = f"A project that may help with {topic}"
     forums = forums_tagged(world, "programming")
-    return Draw(
+    return t.Draw(
         start_url=tabs(*WITH_CODE),
         slots={"topic": topic, "title": title},
         eval=posted(world, forums, title, url=project_url(best)),
         solution=[
             turn_to(1),
-            search(SEARCH_BOX, topic),
-            click(entry(f"{best['namespace_name']} / {best['name']}"), f"It has {best['stars']} stars."),
+            t.search(SEARCH_BOX, topic),
+            t.click(entry(f"{best['namespace_name']} / {best['name']}"), f"It has {best['stars']} stars."),
             turn_to(0, f"The address is {project_url(best)}."),
             *share(world.rng.choice(forums), title, project_url(best)),
         ],
@@ -131,7 +118,7 @@ def share_repository(world: Sampler) -> Draw:
     'title "{title}". The text holds these titles and no others.',
     sites=WITH_SHOP,
 )
-def review_titles(world: Sampler) -> Draw:
+def review_titles(world: t.Sampler) -> t.Draw:
     """Post what unhappy or happy buyers say of a product."""
     least, most, words = world.rng.choice(
         ((1, 1, "1 star"), (1, 2, "2 stars or fewer"), (1, 3, "3 stars or fewer"), (5, 5, "5 stars"))
@@ -151,11 +138,11 @@ def review_titles(world: Sampler) -> Draw:
     wanted = list(dict.fromkeys(row["title"] for row in reviews if least <= row["stars"] <= most))
     unwanted = list(dict.fromkeys(row["title"] for row in reviews if not least <= row["stars"] <= most))
     if not is_clear(wanted, unwanted):
-        raise NothingToDraw("titles that tell the reviews apart")
+        raise t.NothingToDraw("titles that tell the reviews apart")
     forum = world.rng.choice(("gadgets", "technology", "DIY", "food", "fitness", "Showerthoughts"))
     name = product["name"].partition(",")[0]
     title = f"What buyers say about the {name}"
-    return Draw(
+    return t.Draw(
         start_url=tabs(*WITH_SHOP),
         slots={"product": product["name"], "stars": words, "forum": forum, "title": title},
         eval=listed(world, forum, title, wanted, unwanted),
@@ -173,7 +160,7 @@ def review_titles(world: Sampler) -> Draw:
     'Post in the forum {forum} which films {director} made: the title is "{title}", and the text names all of them and no film of anybody else.',
     sites=WITH_ENCYCLOPEDIA,
 )
-def films_post(world: Sampler) -> Draw:
+def films_post(world: t.Sampler) -> t.Draw:
     """Post the films of a director."""
     person = world.pick(
         FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director", site="wikipedia"
@@ -182,7 +169,7 @@ def films_post(world: Sampler) -> Draw:
     own = [row["title"] for row in films if row["director"] == person]
     forum = world.rng.choice(("movies", "television", "Showerthoughts"))
     title = world.rng.choice(("Everything that {} has made", "All films by {}", "The films of {}, one by one")).format(person)
-    return Draw(
+    return t.Draw(
         start_url=tabs(*WITH_ENCYCLOPEDIA),
         slots={"forum": forum, "director": person, "title": title},
         eval=listed(world, forum, title, own, [row["title"] for row in films if row["director"] != person]),

@@ -4,26 +4,26 @@ from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Draw, NothingToDraw, Row, Sampler, Templates, click, leave, state, type_text
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.several.routes import holds, is_clear, tabs, turn_to
 from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
-TEMPLATES = Templates("several")
+TEMPLATES = t.Templates("several")
 SITES = ("gitlab", "wikipedia")
 
 
-def project_name(world: Sampler, *ends: str) -> str:
+def project_name(world: t.Sampler, *ends: str) -> str:
     """Return a name that no project has yet."""
     seed = int(world.value("SELECT value FROM world WHERE key = 'seed'"))
     return f"{invented(seed, world.rng.randrange(WORDS_PER_WORLD), 'title').lower()}-{world.rng.choice(ends)}"
 
 
-def new_readme(world: Sampler, name: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
+def new_readme(world: t.Sampler, name: str, wanted: Sequence[str], unwanted: Sequence[str]) -> dict[str, Any]:
     """There must be one new project, mine and of that name, whose README holds what is wanted and nothing unwanted."""
     found, parameters = holds("f.content", wanted, unwanted)
-    return state(
+    return t.state(
         f"""SELECT p.name, p.owner_id, f.path, {found}
         FROM project p LEFT JOIN branch b ON b.project_id = p.project_id AND b.name = p.default_branch
             LEFT JOIN file f ON f.branch_id = b.branch_id
@@ -38,26 +38,26 @@ def new_readme(world: Sampler, name: str, wanted: Sequence[str], unwanted: Seque
 def make_project(name: str, lines: Sequence[str]) -> list[Step]:
     """Return the steps that make a project with a README of these lines."""
     return [
-        click("New project"),
-        click("Create blank project"),
-        type_text("Project name", name),
-        click("Initialize repository with a README", "I write the README myself."),
-        click("Create project"),
-        click("New file"),
-        type_text("File name", "README.md"),
-        type_text("File content", "\n".join(f"- {line}" for line in lines)),
-        click("Commit changes"),
-        leave("", f"The project {name} has its README."),
+        t.click("New project"),
+        t.click("Create blank project"),
+        t.type_text("Project name", name),
+        t.click("Initialize repository with a README", "I write the README myself."),
+        t.click("Create project"),
+        t.click("New file"),
+        t.type_text("File name", "README.md"),
+        t.type_text("File content", "\n".join(f"- {line}" for line in lines)),
+        t.click("Commit changes"),
+        t.leave("", f"The project {name} has its README."),
     ]
 
 
 def draw_readme(
-    world: Sampler, slots: dict[str, Any], name: str, source: str, wanted: Sequence[str], others: Sequence[str]
-) -> Draw:
+    world: t.Sampler, slots: dict[str, Any], name: str, source: str, wanted: Sequence[str], others: Sequence[str]
+) -> t.Draw:
     """Return a task whose README lists what an article of the encyclopedia names."""
     if not wanted or not is_clear(wanted, others):
-        raise NothingToDraw("something to list")
-    return Draw(
+        raise t.NothingToDraw("something to list")
+    return t.Draw(
         start_url=tabs(*SITES),
         slots=slots | {"name": name},
         eval=new_readme(world, name, wanted, others),
@@ -70,17 +70,17 @@ def draw_readme(
     )
 
 
-def director(world: Sampler, condition: str = "count(*) > 2") -> str:
+def director(world: t.Sampler, condition: str = "count(*) > 2") -> str:
     """Draw a director whose films meet a condition. Raises NothingToDraw."""
     query = FILMS + f"SELECT director FROM films GROUP BY director HAVING {condition} ORDER BY director"
     return str(world.pick(query, site="wikipedia")["director"])
 
 
-def _films(world: Sampler) -> list[Row]:
+def _films(world: t.Sampler) -> list[t.Row]:
     return world.rows(FILMS + "SELECT * FROM films ORDER BY year, title", site="wikipedia")
 
 
-def _titles_but(films: Sequence[Row], wanted: Sequence[str]) -> list[str]:
+def _titles_but(films: Sequence[t.Row], wanted: Sequence[str]) -> list[str]:
     """Return the titles of all other films, which a list of the wanted ones must not hold."""
     return [row["title"] for row in films if row["title"] not in wanted]
 
@@ -89,7 +89,7 @@ def _titles_but(films: Sequence[Row], wanted: Sequence[str]) -> list[str]:
     "Create a project named {name} on the code host, with a README.md that lists the titles of all films directed by {director}.",
     sites=SITES,
 )
-def films_readme(world: Sampler) -> Draw:
+def films_readme(world: t.Sampler) -> t.Draw:
     """List all films of a director."""
     person = director(world)
     films = _films(world)
@@ -109,12 +109,15 @@ def films_readme(world: Sampler) -> Draw:
     "that came out {when} {year}, and no others.",
     sites=SITES,
 )
-def films_of_time_readme(world: Sampler) -> Draw:
+def films_of_time_readme(world: t.Sampler) -> t.Draw:
     """List the films of a director before or after a year."""
     person = director(world)
     films = _films(world)
     years = [row["year"] for row in films if row["director"] == person]
-    year = world.rng.choice([each for each in range(years[0] + 1, years[-1]) if each not in years])
+    absent = [each for each in range(years[0] + 1, years[-1]) if each not in years]
+    if not absent:
+        raise t.NothingToDraw("a year between two films that has none")
+    year = world.rng.choice(absent)
     when = world.rng.choice(("before", "after"))
     wanted = [row["title"] for row in films if row["director"] == person and (row["year"] < year) is (when == "before")]
     return draw_readme(
@@ -131,7 +134,7 @@ def films_of_time_readme(world: Sampler) -> Draw:
     "Make a project called {name} with a README.md that names the films of {director} which won a prize, and no other film.",
     sites=SITES,
 )
-def prized_films_readme(world: Sampler) -> Draw:
+def prized_films_readme(world: t.Sampler) -> t.Draw:
     """List the films of a director that won something."""
     person = director(world, "sum(is_awarded) BETWEEN 1 AND count(*) - 1")
     films = _films(world)
@@ -150,7 +153,7 @@ def prized_films_readme(world: Sampler) -> Draw:
     "Start a project named {name} whose README.md names everybody who won the {prize} in the {decade}s, and no other winner.",
     sites=SITES,
 )
-def winners_readme(world: Sampler) -> Draw:
+def winners_readme(world: t.Sampler) -> t.Draw:
     """List the winners of a prize in a decade."""
     row = world.pick(
         FACTS

@@ -5,8 +5,8 @@ from typing import Any
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler
 
 MAP_AND_ENCYCLOPEDIA = ("map", "wikipedia")
 
@@ -25,12 +25,12 @@ def turn_to(index: int, thought: str = "") -> Step:
     return Step(Action(Kind.SWITCH_TAB, argument=str(index)), thought)
 
 
-def place_named(world: Sampler, name: str) -> Row:
+def place_named(world: t.Sampler, name: str) -> t.Row:
     """Return the row of a place on the map. Raises NothingToDraw."""
     return world.pick(PLACES + "SELECT * FROM places WHERE name = ?", name, site="map")
 
 
-def address_on_map(world: Sampler, name: str) -> str:
+def address_on_map(world: t.Sampler, name: str) -> str:
     """Return where the map's page of a place or town is. Raises NothingToDraw."""
     return str(
         world.value(
@@ -64,7 +64,7 @@ def is_clear(wanted: Sequence[str], unwanted: Sequence[str]) -> bool:
     return not any(other in text for other in unwanted for text in wanted)
 
 
-def without_ties(rows: Sequence[Row], count: int, key: str) -> bool:
+def without_ties(rows: Sequence[t.Row], count: int, key: str) -> bool:
     """Say whether the first rows stand apart from the rest, which is sorted by that key."""
     values: list[Any] = [row[key] for row in rows[: count + 1]]
     return len(values) == count + 1 and values[-1] != values[-2]

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from webarena_gym.tasks.template import Draw, Sampler, Templates, click, leave, state, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping.goods import two_of_a_category
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product, open_reviews
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
-TEMPLATES = Templates("shopping")
+TEMPLATES = t.Templates("shopping")
 
 WISHES = f"SELECT sku, w.quantity FROM wishlist_item w JOIN product USING (product_id) WHERE customer_id = {ME} ORDER BY sku"
 ADDRESS = (
@@ -42,156 +42,141 @@ MESSAGES = (
 )
 
 
-def wishes(world: Sampler) -> dict[str, int]:
+def wishes(world: t.Sampler) -> dict[str, int]:
     """Return what stands on my wish list: SKU and quantity."""
     return {row["sku"]: row["quantity"] for row in world.rows(WISHES)}
 
 
 def wish_list_holds(wanted: dict[str, int]) -> dict[str, Any]:
     """My wish list must hold exactly these products, as `wishes` returns them."""
-    return state(WISHES, expected=[list(item) for item in sorted(wanted.items())])
+    return t.state(WISHES, expected=[list(item) for item in sorted(wanted.items())])
 
 
 def book_holds(addresses: list[dict[str, Any]]) -> dict[str, Any]:
     """My address book must hold exactly these addresses."""
     rows = ([address[name] for name in ADDRESS] for address in addresses)
-    return state(BOOK, expected=sorted(rows, key=lambda row: str(row[ADDRESS.index("street")])))
+    return t.state(BOOK, expected=sorted(rows, key=lambda row: str(row[ADDRESS.index("street")])))
 
 
-def my_addresses(world: Sampler) -> list[dict[str, Any]]:
+def my_addresses(world: t.Sampler) -> list[dict[str, Any]]:
     """Return my addresses as they stand in the book."""
     return [dict(row) for row in world.rows(f"SELECT * FROM customer_address WHERE customer_id = {ME} ORDER BY address_id")]
 
 
 @TEMPLATES.define("Add the {product} to my wish list.")
-def wish_list_add(world: Sampler) -> Draw:
+def wish_list_add(world: t.Sampler) -> t.Draw:
     """Put a product on the wish list that is not there yet."""
     present = wishes(world)
     rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
     row = world.rng.choice([row for row in rows if row["sku"] not in present])
-    return Draw(
-        slots={"product": row["name"]},
-        eval=wish_list_holds({**present, row["sku"]: 1}),
-        solution=[*open_product(row["name"]), click("Add to Wish List"), leave("", "It is on the wish list.")],
+    return instruction(
+        {"product": row["name"]},
+        wish_list_holds({**present, row["sku"]: 1}),
+        way=[*open_product(row["name"]), t.click("Add to Wish List")],
+        seen="It is on the wish list.",
     )
 
 
 @TEMPLATES.define("All I wish for now is the {product}. Add it to my wish list and take everything else off the list.")
-def wish_list_only(world: Sampler) -> Draw:
+def wish_list_only(world: t.Sampler) -> t.Draw:
     """Put a product on the wish list and remove what was there before, which comes first."""
     present = wishes(world)
     rows = world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id")
     row = world.rng.choice([row for row in rows if row["sku"] not in present])
-    removals = [click("Remove", f"{count} to take off.") for count in range(len(present), 0, -1)]
-    return Draw(
-        slots={"product": row["name"]},
-        eval=wish_list_holds({row["sku"]: 1}),
-        solution=[
-            *open_product(row["name"]),
-            click("Add to Wish List"),
-            *removals,
-            leave("", f"Only the {row['name']} is left."),
-        ],
+    removals = [t.click("Remove", f"{count} to take off.") for count in range(len(present), 0, -1)]
+    return instruction(
+        {"product": row["name"]},
+        wish_list_holds({row["sku"]: 1}),
+        way=[*open_product(row["name"]), t.click("Add to Wish List"), *removals],
+        seen=f"Only the {row['name']} is left.",
     )
 
 
 @TEMPLATES.define("Compare the {first} with the {second} in the shop's comparison of products.")
-def compare_two(world: Sampler) -> Draw:
+def compare_two(world: t.Sampler) -> t.Draw:
     """Put two products side by side."""
     first, second = two_of_a_category(world)
-    return Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=state(COMPARED, expected=sorted([row["sku"]] for row in (first, second))),
-        solution=[
-            *open_product(first["name"]),
-            click("Add to Compare"),
-            *open_product(second["name"]),
-            click("Add to Compare"),
-            leave("", "They stand side by side."),
-        ],
+    return instruction(
+        {"first": first["name"], "second": second["name"]},
+        t.state(COMPARED, expected=sorted([row["sku"]] for row in (first, second))),
+        way=[*open_product(first["name"]), t.click("Add to Compare"), *open_product(second["name"]), t.click("Add to Compare")],
+        seen="They stand side by side.",
     )
 
 
 @TEMPLATES.define("In my account, {action} the newsletter.")
-def newsletter_switch(world: Sampler) -> Draw:
+def newsletter_switch(world: t.Sampler) -> t.Draw:
     """Turn my own subscription on or off, whichever it is not; there is one draw in a world."""
     subscribed = f"SELECT email FROM newsletter_subscriber WHERE customer_id = {ME} AND status = 'Subscribed'"
     email = world.value(f"SELECT email FROM customer WHERE customer_id = {ME}")
     is_on = bool(world.rows(subscribed))
-    return Draw(
-        slots={"action": "unsubscribe me from" if is_on else "subscribe me to"},
-        eval=state(subscribed, expected=[] if is_on else [[email]]),
-        solution=[
+    return instruction(
+        {"action": "unsubscribe me from" if is_on else "subscribe me to"},
+        t.state(subscribed, expected=[] if is_on else [[email]]),
+        way=[
             *open_account("Newsletter Subscriptions"),
-            click("General Subscription", "The box is ticked." if is_on else "The box is not ticked."),
-            click("Save"),
-            leave("", "The subscription is saved."),
+            t.click("General Subscription", "The box is ticked." if is_on else "The box is not ticked."),
+            t.click("Save"),
         ],
+        seen="The subscription is saved.",
     )
 
 
 @TEMPLATES.define("Subscribe {email} to the shop's newsletter.")
-def newsletter_subscribe(world: Sampler) -> Draw:
+def newsletter_subscribe(world: t.Sampler) -> t.Draw:
     """Enter the address of somebody who has no account."""
     row = world.pick("SELECT DISTINCT firstname, lastname FROM order_address ORDER BY firstname, lastname")
     email = f"{row['firstname']}.{row['lastname']}@example.net".lower()
     subscribed = "SELECT count(*) FROM newsletter_subscriber WHERE status = 'Subscribed'"
     total = world.value(subscribed)
-    return Draw(
-        slots={"email": email},
-        eval=state(
+    return instruction(
+        {"email": email},
+        t.state(
             f"SELECT status, ({subscribed}) FROM newsletter_subscriber WHERE email = ?",
             email,
             expected=[["Subscribed", total + 1]],
         ),
-        solution=[
-            type_text("Email for our newsletter", email),
-            click("Subscribe"),
-            leave("", "The shop thanks for the subscription."),
-        ],
+        way=[t.type_text("Email for our newsletter", email), t.click("Subscribe")],
+        seen="The shop thanks for the subscription.",
     )
 
 
 @TEMPLATES.define("Change the {part} of my account to {name}.")
-def rename(world: Sampler) -> Draw:
+def rename(world: t.Sampler) -> t.Draw:
     """Change the first or the last name of the account."""
     me = world.rows(f"SELECT firstname, lastname, email FROM customer WHERE customer_id = {ME}")[0]
     part = world.rng.choice(("firstname", "lastname"))
     name = world.pick(f"SELECT DISTINCT {part} AS name FROM customer WHERE {part} != ? ORDER BY 1", me[part])["name"]
     label = {"firstname": "First Name", "lastname": "Last Name"}[part]
-    return Draw(
-        slots={"part": label.lower(), "name": name},
-        eval=state(
+    return instruction(
+        {"part": label.lower(), "name": name},
+        t.state(
             f"SELECT firstname, lastname, email FROM customer WHERE customer_id = {ME}",
             expected=[list({**dict(me), part: name}.values())],
         ),
-        solution=[
-            *open_account("Account Information"),
-            type_text(label, name),
-            click("Save"),
-            leave("", "The account page shows the new name."),
-        ],
+        way=[*open_account("Account Information"), t.type_text(label, name), t.click("Save")],
+        seen="The account page shows the new name.",
     )
 
 
 @TEMPLATES.define("The {part} of my default address is now {value}. Correct it in my address book.")
-def address_change(world: Sampler) -> Draw:
+def address_change(world: t.Sampler) -> t.Draw:
     """Change one line of the default address."""
     addresses = my_addresses(world)
     place = next(place for place, address in enumerate(addresses) if address["is_default_shipping"])
     part, label = world.rng.choice((("street", "Street Address"), ("telephone", "Phone Number")))
     value = world.pick(f"SELECT {part} AS value FROM customer_address WHERE customer_id != {ME} ORDER BY address_id")["value"]
     addresses[place][part] = value
-    return Draw(
-        slots={"part": label.lower(), "value": value},
-        eval=book_holds(addresses),
-        solution=[
+    return instruction(
+        {"part": label.lower(), "value": value},
+        book_holds(addresses),
+        way=[
             *open_account("Address Book"),
-            click(nth("Edit", place), "This is the default address."),
-            type_text(label, value),
-            click("Save Address"),
-            leave("", "The address is saved."),
+            t.click(nth("Edit", place), "This is the default address."),
+            t.type_text(label, value),
+            t.click("Save Address"),
         ],
+        seen="The address is saved.",
     )
 
 
@@ -199,7 +184,7 @@ def address_change(world: Sampler) -> Draw:
     "Add an address to my address book, under my own name: {street}, {city}, {region} {postcode}, phone number {telephone}. "
     "It is not to become a default."
 )
-def address_add(world: Sampler) -> Draw:
+def address_add(world: t.Sampler) -> t.Draw:
     """Enter a whole address."""
     other = world.pick(f"SELECT * FROM customer_address WHERE customer_id != {ME} ORDER BY address_id")
     addresses = my_addresses(world)
@@ -213,60 +198,56 @@ def address_add(world: Sampler) -> Draw:
     values = {name: other[name] for name in typed.values()}
     me = dict(world.rows(f"SELECT firstname, lastname FROM customer WHERE customer_id = {ME}")[0])
     added = {**me, "company": "", "country": other["country"], "is_default_billing": 0, "is_default_shipping": 0, **values}
-    return Draw(
-        slots=values,
-        eval=book_holds([*addresses, added]),
-        solution=[
+    return instruction(
+        values,
+        book_holds([*addresses, added]),
+        way=[
             *open_account("Address Book", "Add New Address"),
-            *(type_text(label, values[name]) for label, name in typed.items()),
-            click("Save Address"),
-            leave("", "The address is in the book."),
+            *(t.type_text(label, values[name]) for label, name in typed.items()),
+            t.click("Save Address"),
         ],
+        seen="The address is in the book.",
     )
 
 
 @TEMPLATES.define('Write this to the shop through its contact form: "{message}"')
-def contact_message(world: Sampler) -> Draw:
+def contact_message(world: t.Sampler) -> t.Draw:
     """Send a message; name and email are filled in already."""
     number = world.pick(f"SELECT increment_id FROM sales_order WHERE customer_id = {ME} ORDER BY order_id")["increment_id"]
     message = world.rng.choice(MESSAGES).format(number)
     me = world.rows(f"SELECT firstname || ' ' || lastname AS name, email FROM customer WHERE customer_id = {ME}")[0]
-    return Draw(
-        slots={"message": message},
-        eval=state(
+    return instruction(
+        {"message": message},
+        t.state(
             "SELECT name, email, comment FROM contact_message ORDER BY message_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM contact_message"),
             expected=[[me["name"], me["email"], message]],
         ),
-        solution=[
-            click("Contact Us"),
-            type_text("What's on your mind?", message),
-            click("Submit"),
-            leave("", "The message was sent."),
-        ],
+        way=[t.click("Contact Us"), t.type_text("What's on your mind?", message), t.click("Submit")],
+        seen="The message was sent.",
     )
 
 
 @TEMPLATES.define('Review the {product} for me: {stars}, with the summary "{summary}" and the text "{text}"')
-def review_write(world: Sampler) -> Draw:
+def review_write(world: t.Sampler) -> t.Draw:
     """Write a review; the nickname is filled in already."""
     row = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
     number = world.rng.randint(1, 5)
     nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
     stars, (summary, text) = f"{number} star{'s' if number > 1 else ''}", OPINIONS[number]
-    return Draw(
-        slots={"product": row["name"], "stars": stars, "summary": summary, "text": text},
-        eval=state(
+    return instruction(
+        {"product": row["name"], "stars": stars, "summary": summary, "text": text},
+        t.state(
             "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM review"),
             expected=[[row["product_id"], ME, nickname, summary, text, number]],
         ),
-        solution=[
+        way=[
             *open_reviews(row),
-            click(stars),
-            type_text("Summary", summary),
-            type_text("Review", text),
-            click("Submit Review"),
-            leave("", "The review waits for approval."),
+            t.click(stars),
+            t.type_text("Summary", summary),
+            t.type_text("Review", text),
+            t.click("Submit Review"),
         ],
+        seen="The review waits for approval.",
     )

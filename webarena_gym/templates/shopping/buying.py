@@ -6,23 +6,9 @@ from typing import Any
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
 from webarena_gym.sites.shopping.pricing import FLAT, TABLE
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    not_achievable,
-    state,
-    type_text,
-)
 from webarena_gym.templates.shopping.routes import (
     GOODS,
     ME,
@@ -34,9 +20,9 @@ from webarena_gym.templates.shopping.routes import (
     sort_by_price,
 )
 from webarena_gym.templates.shopping.shelves import ONE_PAGE
-from webarena_gym.templates.ways import nth, on_page, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, nth, on_page, turn_pages
 
-TEMPLATES = Templates("shopping")
+TEMPLATES = t.Templates("shopping")
 
 CART = f"""
 SELECT p.sku, i.options, i.quantity, c.coupon_code
@@ -51,49 +37,43 @@ WHERE o.increment_id > ? ORDER BY o.order_id, i.sku
 
 def cart_holds(*lines: tuple[str, dict[str, str], int], coupon: str | None = None) -> dict[str, Any]:
     """My cart must hold exactly these lines (SKU, options, quantity), with that coupon."""
-    return state(CART, expected=sorted([sku, json.dumps(options), quantity, coupon] for sku, options, quantity in lines))
+    return t.state(CART, expected=sorted([sku, json.dumps(options), quantity, coupon] for sku, options, quantity in lines))
 
 
 def buy(name: str) -> list[Step]:
     """Return the steps that put a plain product into the cart."""
-    return [*open_product(name), click("Add to Cart")]
+    return [*open_product(name), t.click("Add to Cart")]
 
 
-def plain_product(world: Sampler) -> Row:
+def plain_product(world: t.Sampler) -> t.Row:
     """Return a product that can be bought without choosing options."""
     return world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain ORDER BY product_id")
 
 
 @TEMPLATES.define("Put one {product} into my shopping cart.")
-def cart_add(world: Sampler) -> Draw:
+def cart_add(world: t.Sampler) -> t.Draw:
     """Add a product that has no options to the cart."""
     row = plain_product(world)
-    return Draw(
-        slots={"product": row["name"]},
-        eval=cart_holds((row["sku"], {}, 1)),
-        solution=[*buy(row["name"]), leave("", "It is in the cart.")],
+    return instruction(
+        {"product": row["name"]}, cart_holds((row["sku"], {}, 1)), way=buy(row["name"]), seen="It is in the cart."
     )
 
 
 @TEMPLATES.define("Add {quantity} of the {product} to my cart.")
-def cart_add_several(world: Sampler) -> Draw:
+def cart_add_several(world: t.Sampler) -> t.Draw:
     """Add several pieces of a product to the cart."""
     row = world.pick(GOODS + "SELECT * FROM goods WHERE is_salable AND is_plain AND quantity > 5 ORDER BY product_id")
     quantity = world.rng.randint(2, 5)
-    return Draw(
-        slots={"quantity": quantity, "product": row["name"]},
-        eval=cart_holds((row["sku"], {}, quantity)),
-        solution=[
-            *open_product(row["name"]),
-            type_text("Qty", str(quantity)),
-            click("Add to Cart"),
-            leave("", f"There are {quantity} in the cart."),
-        ],
+    return instruction(
+        {"quantity": quantity, "product": row["name"]},
+        cart_holds((row["sku"], {}, quantity)),
+        way=[*open_product(row["name"]), t.type_text("Qty", str(quantity)), t.click("Add to Cart")],
+        seen=f"There are {quantity} in the cart.",
     )
 
 
 @TEMPLATES.define("I would like the {product} with {choice}. Add one to the cart.")
-def cart_add_option(world: Sampler) -> Draw:
+def cart_add_option(world: t.Sampler) -> t.Draw:
     """Add a product with a choice to the cart."""
     row = world.pick(
         GOODS
@@ -106,40 +86,43 @@ def cart_add_option(world: Sampler) -> Draw:
         value = world.pick("SELECT * FROM product_option_value WHERE option_id = ? ORDER BY position", option["option_id"])
         chosen[option["title"]] = value["label"]
         extra = f" +{money(value['price_delta_cents'])}" if value["price_delta_cents"] else ""
-        steps.append(choose(option["title"], value["label"] + extra))
-    return Draw(
-        slots={"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
-        eval=cart_holds((row["sku"], chosen, 1)),
-        solution=[*open_product(row["name"]), *steps, click("Add to Cart"), leave("", "It is in the cart.")],
+        steps.append(t.choose(option["title"], value["label"] + extra))
+    return instruction(
+        {"product": row["name"], "choice": " and ".join(f"{title} {label}" for title, label in chosen.items())},
+        cart_holds((row["sku"], chosen, 1)),
+        way=[*open_product(row["name"]), *steps, t.click("Add to Cart")],
+        seen="It is in the cart.",
     )
 
 
 @TEMPLATES.define("Add both the {first} and the {second} to my shopping cart.")
-def cart_add_two(world: Sampler) -> Draw:
+def cart_add_two(world: t.Sampler) -> t.Draw:
     """Add two products to the cart."""
     first, second = plain_product(world), plain_product(world)
     if first["sku"] == second["sku"]:
-        raise NothingToDraw("two different products")
-    return Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=cart_holds((first["sku"], {}, 1), (second["sku"], {}, 1)),
-        solution=[*buy(first["name"]), *buy(second["name"]), leave("", "Both are in the cart.")],
+        raise t.NothingToDraw("two different products")
+    return instruction(
+        {"first": first["name"], "second": second["name"]},
+        cart_holds((first["sku"], {}, 1), (second["sku"], {}, 1)),
+        way=[*buy(first["name"]), *buy(second["name"])],
+        seen="Both are in the cart.",
     )
 
 
 @TEMPLATES.define("Add the {product} to my cart, then show me the cart.")
-def cart_show(world: Sampler) -> Draw:
+def cart_show(world: t.Sampler) -> t.Draw:
     """Add a product and end at the cart."""
     row = plain_product(world)
-    return Draw(
-        slots={"product": row["name"]},
-        eval=all_of(cart_holds((row["sku"], {}, 1)), at_url("__SHOPPING__/checkout/cart/")),
-        solution=[*buy(row["name"]), click("My Cart"), leave("", "The cart shows it.")],
+    return instruction(
+        {"product": row["name"]},
+        t.all_of(cart_holds((row["sku"], {}, 1)), t.at_url("__SHOPPING__/checkout/cart/")),
+        way=[*buy(row["name"]), t.click("My Cart")],
+        seen="The cart shows it.",
     )
 
 
 @TEMPLATES.define("My budget is {budget}. Put the most expensive product of {category} that I can afford into my cart.")
-def cart_add_affordable(world: Sampler) -> Draw:
+def cart_add_affordable(world: t.Sampler) -> t.Draw:
     """Add the dearest product of a category below a round price to the cart; it is on the first page when sorted."""
     row = world.pick(
         GOODS.rstrip()
@@ -152,34 +135,34 @@ def cart_add_affordable(world: Sampler) -> Draw:
         WHERE is_plain AND is_salable AND before < cents AND budget < after AND place < ? ORDER BY product_id""",
         ONE_PAGE,
     )
-    return Draw(
-        slots={"budget": money(row["budget"]), "category": row["category"]},
-        eval=cart_holds((row["sku"], {}, 1)),
-        solution=[
+    return instruction(
+        {"budget": money(row["budget"]), "category": row["category"]},
+        cart_holds((row["sku"], {}, 1)),
+        way=[
             *open_category(row),
             *sort_by_price(),
             *turn_pages(world, row["place"] - 1, ONE_PAGE, f"All on this page cost less than {money(row['budget'])}."),
-            click(row["name"], f"It costs {money(row['cents'])}, the next one {money(row['after'])}."),
-            click("Add to Cart"),
-            leave("", "It is in the cart."),
+            t.click(row["name"], f"It costs {money(row['cents'])}, the next one {money(row['after'])}."),
+            t.click("Add to Cart"),
         ],
+        seen="It is in the cart.",
     )
 
 
 @TEMPLATES.define("Please add one {product} to my cart.")
-def cart_add_sold_out(world: Sampler) -> Draw:
+def cart_add_sold_out(world: t.Sampler) -> t.Draw:
     """Ask for something that is out of stock: the answer is N/A."""
     row = world.pick(GOODS + "SELECT name FROM goods WHERE NOT is_salable ORDER BY product_id")
-    return Draw(
-        slots={"product": row["name"]},
-        grounds={"N/A": says("Out of stock")},
-        eval=not_achievable(),
-        solution=[*open_product(row["name"]), leave("N/A", "It is out of stock and has no button to add it.")],
+    return impossible(
+        {"product": row["name"]},
+        says("Out of stock"),
+        way=open_product(row["name"]),
+        seen="It is out of stock and has no button to add it.",
     )
 
 
 @TEMPLATES.define("Put one {product} into my cart and apply the coupon {code} to it.")
-def coupon_apply(world: Sampler) -> Draw:
+def coupon_apply(world: t.Sampler) -> t.Draw:
     """Add a product and enter a coupon that is valid."""
     row = plain_product(world)
     code = world.pick(
@@ -187,21 +170,16 @@ def coupon_apply(world: Sampler) -> Draw:
         WHERE is_active AND coupon_code != '' AND from_date <= date(value) AND coalesce(to_date, date(value)) >= date(value)
         ORDER BY rule_id"""
     )["coupon_code"]
-    return Draw(
-        slots={"product": row["name"], "code": code},
-        eval=cart_holds((row["sku"], {}, 1), coupon=code),
-        solution=[
-            *buy(row["name"]),
-            click("My Cart"),
-            type_text("Discount Code", code),
-            click("Apply Discount"),
-            leave("", f"The shop took the coupon {code}."),
-        ],
+    return instruction(
+        {"product": row["name"], "code": code},
+        cart_holds((row["sku"], {}, 1), coupon=code),
+        way=[*buy(row["name"]), t.click("My Cart"), t.type_text("Discount Code", code), t.click("Apply Discount")],
+        seen=f"The shop took the coupon {code}.",
     )
 
 
 @TEMPLATES.define("I want everything from my order {number} once more. Put it into my cart.")
-def reorder(world: Sampler) -> Draw:
+def reorder(world: t.Sampler) -> t.Draw:
     """Put the content of an order into the cart again, all of which can still be bought."""
     row = world.pick(
         MINE
@@ -209,21 +187,21 @@ def reorder(world: Sampler) -> Draw:
         GROUP BY order_id HAVING min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered) ORDER BY order_id"""
     )
     items = world.rows("SELECT sku, options, qty_ordered FROM order_item WHERE order_id = ?", row["order_id"])
-    return Draw(
-        slots={"number": row["increment_id"]},
-        eval=cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
-        solution=[
+    return instruction(
+        {"number": row["increment_id"]},
+        cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
+        way=[
             *open_orders(world, row),
-            click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
-            leave("", "The cart holds the same again."),
+            t.click(nth("Reorder", on_page(world, row["place"], PER_PAGE)[1]), f"{row['increment_id']} is on this page."),
         ],
+        seen="The cart holds the same again.",
     )
 
 
 @TEMPLATES.define(
     "Buy one {product}: send it to my address at {street} by {method}, and choose {payment} as the payment method. Place the order."
 )
-def checkout(world: Sampler) -> Draw:
+def checkout(world: t.Sampler) -> t.Draw:
     """Place an order for one product."""
     row = plain_product(world)
     payment = world.rng.choice(PAYMENT_METHODS)
@@ -234,22 +212,22 @@ def checkout(world: Sampler) -> Draw:
     address = world.pick(f"SELECT * FROM customer_address WHERE customer_id = {ME} ORDER BY address_id")
     number = world.value("SELECT max(increment_id) FROM sales_order")
     shown = "{lastname}, {street}, {city}".format(**address)
-    return Draw(
-        slots={"product": row["name"], "street": address["street"], "method": method, "payment": payment},
-        eval=state(
+    return instruction(
+        {"product": row["name"], "street": address["street"], "method": method, "payment": payment},
+        t.state(
             NEW_ORDERS,
             number,
             expected=[[ME, "pending", None, cents, payment, address["street"], row["sku"], "{}", 1]],
         ),
-        solution=[
+        way=[
             *buy(row["name"]),
-            click("My Cart"),
-            click("Proceed to Checkout"),
-            *([] if address["is_default_shipping"] else [click(shown)]),
-            click(f"{method} {money(cents)}"),
-            click("Next"),
-            *([] if payment == PAYMENT_METHODS[0] else [click(payment)]),
-            click("Place Order"),
-            leave("", "The shop thanks for the purchase."),
+            t.click("My Cart"),
+            t.click("Proceed to Checkout"),
+            *([] if address["is_default_shipping"] else [t.click(shown)]),
+            t.click(f"{method} {money(cents)}"),
+            t.click("Next"),
+            *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
+            t.click("Place Order"),
         ],
+        seen="The shop thanks for the purchase.",
     )

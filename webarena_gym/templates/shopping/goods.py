@@ -3,73 +3,64 @@
 from webarena_gym.answers import matches
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.views.search import TEXT
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, lacks, says
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    click,
-    leave,
-    not_achievable,
-    search,
-    told,
-)
 from webarena_gym.templates.shopping.routes import GOODS, SEARCH_BOX, open_product
+from webarena_gym.templates.ways import impossible, question
 
-TEMPLATES = Templates("shopping")
+TEMPLATES = t.Templates("shopping")
 YES_NO = ("No", "Yes")
 
 
 @TEMPLATES.define("How much does the {product} cost?")
-def product_price(world: Sampler) -> Draw:
+def product_price(world: t.Sampler) -> t.Draw:
     """Ask for a price; one of a sale counts."""
     row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods ORDER BY product_id")
     price = money(row["cents"])
     other = row["price_cents"] if row["price_cents"] != row["cents"] else row["cents"] + 100
-    return Draw(
-        slots={"product": row["name"]},
-        eval=answer(fuzzy_match=price),
-        solution=[search(SEARCH_BOX, row["name"]), leave(price, f"It costs {price}.")],
-        wrong_answers=[money(other)],
+    return question(
+        {"product": row["name"]},
+        price,
+        way=[t.search(SEARCH_BOX, row["name"])],
+        seen=f"It costs {price}.",
+        wrong=[money(other)],
     )
 
 
 @TEMPLATES.define("Tell me the SKU of the {product}.")
-def product_sku(world: Sampler) -> Draw:
+def product_sku(world: t.Sampler) -> t.Draw:
     """Ask for an article number."""
     row, other = world.rng.sample(world.rows(GOODS + "SELECT name, sku FROM goods ORDER BY product_id"), 2)
-    return Draw(
-        slots={"product": row["name"]},
-        eval=answer(fuzzy_match=row["sku"]),
-        solution=[*open_product(row["name"]), leave(row["sku"], f"The page says SKU: {row['sku']}.")],
-        wrong_answers=[other["sku"]],
+    return question(
+        {"product": row["name"]},
+        row["sku"],
+        way=open_product(row["name"]),
+        seen=f"The page says SKU: {row['sku']}.",
+        wrong=[other["sku"]],
     )
 
 
 @TEMPLATES.define("Is the {product} in stock at the moment? Answer yes or no.")
-def product_stock(world: Sampler) -> Draw:
+def product_stock(world: t.Sampler) -> t.Draw:
     """Ask whether something can be bought; both answers are as likely."""
     is_salable = world.rng.randrange(2)
     row = world.pick(GOODS + "SELECT name FROM goods WHERE is_salable = ? ORDER BY product_id", is_salable)
     seen = "It is in stock." if is_salable else "The page says that it is out of stock."
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
         grounds={YES_NO[is_salable]: says("In stock" if is_salable else "Out of stock")},
-        eval=told(
-            answer(fuzzy_match=YES_NO[is_salable]),
+        eval=t.told(
+            t.answer(fuzzy_match=YES_NO[is_salable]),
             yes=["in stock", "available"],
             no=["out of stock", "sold out", "unavailable"],
         ),
-        solution=[*open_product(row["name"]), leave(YES_NO[is_salable], seen)],
+        solution=[*open_product(row["name"]), t.leave(YES_NO[is_salable], seen)],
         wrong_answers=[YES_NO[1 - is_salable]],
     )
 
 
 @TEMPLATES.define('What does "More Information" on the page of the {product} say under "{attribute}"?')
-def product_attribute(world: Sampler) -> Draw:
+def product_attribute(world: t.Sampler) -> t.Draw:
     """Ask for a fact that the name of the product does not give away."""
     row = world.pick(
         GOODS
@@ -79,17 +70,17 @@ def product_attribute(world: Sampler) -> Draw:
         ORDER BY product_id, a.name"""
     )
     others = world.rows("SELECT DISTINCT value FROM product_attribute WHERE name = ? ORDER BY value", row["name"])
-    return Draw(
+    return t.Draw(
         slots={"product": row["product"], "attribute": row["name"]},
         grounds={row["value"]: says(row["name"])} if row["value"] in YES_NO else {},
-        eval=answer(fuzzy_match=row["value"]),
-        solution=[*open_product(row["product"]), leave(row["value"], f"{row['name']}: {row['value']}.")],
+        eval=t.answer(fuzzy_match=row["value"]),
+        solution=[*open_product(row["product"]), t.leave(row["value"], f"{row['name']}: {row['value']}.")],
         wrong_answers=[other["value"] for other in others if not matches(row["value"], other["value"])][:2],
     )
 
 
 @TEMPLATES.define('Which choices are there for "{option}" of the {product}? List all of them, separated by commas.')
-def product_options(world: Sampler) -> Draw:
+def product_options(world: t.Sampler) -> t.Draw:
     """Ask for the values of an option."""
     row = world.pick(
         GOODS
@@ -98,49 +89,47 @@ def product_options(world: Sampler) -> Draw:
     )
     values = world.rows("SELECT label FROM product_option_value WHERE option_id = ? ORDER BY position", row["option_id"])
     labels = [value["label"] for value in values]
-    return Draw(
-        slots={"product": row["name"], "option": row["title"]},
-        eval=answer(fuzzy_match=", ".join(labels)),
-        solution=[
-            *open_product(row["name"]),
-            leave(", ".join(labels), f"The list of {row['title']} has {len(labels)} entries."),
-        ],
-        wrong_answers=[", ".join(labels[1:])],
+    return question(
+        {"product": row["name"], "option": row["title"]},
+        ", ".join(labels),
+        way=open_product(row["name"]),
+        seen=f"The list of {row['title']} has {len(labels)} entries.",
+        wrong=[", ".join(labels[1:])],
     )
 
 
 @TEMPLATES.define("The {product} is on sale. How much do I save on one, compared to its regular price?")
-def product_saving(world: Sampler) -> Draw:
+def product_saving(world: t.Sampler) -> t.Draw:
     """Ask for the difference of two prices."""
     row = world.pick(GOODS + "SELECT name, cents, price_cents FROM goods WHERE cents < price_cents ORDER BY product_id")
     now, before, saved = (money(cents) for cents in (row["cents"], row["price_cents"], row["price_cents"] - row["cents"]))
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
         grounds={saved: difference_of([before], [now])},
-        eval=answer(fuzzy_match=saved),
-        solution=[search(SEARCH_BOX, row["name"]), leave(saved, f"{before} before, {now} now: {saved} less.")],
+        eval=t.answer(fuzzy_match=saved),
+        solution=[t.search(SEARCH_BOX, row["name"]), t.leave(saved, f"{before} before, {now} now: {saved} less.")],
         wrong_answers=[money(row["price_cents"] - row["cents"] + 100), now],
     )
 
 
 @TEMPLATES.define("Which is cheaper: the {first} or the {second}? Answer with the full name.")
-def cheaper_of_two(world: Sampler) -> Draw:
+def cheaper_of_two(world: t.Sampler) -> t.Draw:
     """Compare two products of one category."""
     first, second = two_of_a_category(world)
     cheap, dear = sorted((first, second), key=lambda row: int(row["cents"]))
-    return Draw(
-        slots={"first": first["name"], "second": second["name"]},
-        eval=answer(fuzzy_match=cheap["name"]),
-        solution=[
-            search(SEARCH_BOX, first["name"]),
-            search(SEARCH_BOX, second["name"], f"The first costs {money(first['cents'])}."),
-            leave(cheap["name"], f"The second costs {money(second['cents'])}, so the {cheap['name']} is cheaper."),
+    return question(
+        {"first": first["name"], "second": second["name"]},
+        cheap["name"],
+        way=[
+            t.search(SEARCH_BOX, first["name"]),
+            t.search(SEARCH_BOX, second["name"], f"The first costs {money(first['cents'])}."),
         ],
-        wrong_answers=[dear["name"]],
+        seen=f"The second costs {money(second['cents'])}, so the {cheap['name']} is cheaper.",
+        wrong=[dear["name"]],
     )
 
 
-def two_of_a_category(world: Sampler) -> tuple[Row, Row]:
+def two_of_a_category(world: t.Sampler) -> tuple[t.Row, t.Row]:
     """Return two products of one category that have different prices."""
     first = world.pick(GOODS + "SELECT * FROM goods ORDER BY product_id")
     others = GOODS + "SELECT * FROM goods WHERE category_id = ? AND cents != ? ORDER BY product_id"
@@ -148,61 +137,62 @@ def two_of_a_category(world: Sampler) -> tuple[Row, Row]:
 
 
 @TEMPLATES.define("How much does the {product} cost here?")
-def missing_product(world: Sampler) -> Draw:
+def missing_product(world: t.Sampler) -> t.Draw:
     """Ask for the price of something that this brand does not make."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     brand = world.pick("SELECT DISTINCT brand FROM product WHERE brand != ? ORDER BY brand", row["brand"])["brand"]
     title = row["name"].removeprefix(row["brand"]).strip()
     if world.rows(f"SELECT 1 FROM product p WHERE {TEXT} LIKE ? AND {TEXT} LIKE ?", f"%{brand}%", f"%{kind_of(row)}%"):
-        raise NothingToDraw(title)
-    return Draw(
-        slots={"product": f"{brand} {title}"},
-        grounds={"N/A": says("Your search returned no results")},
-        eval=not_achievable(),
-        solution=[
-            search(SEARCH_BOX, f"{brand} {title}"),
-            search(SEARCH_BOX, f"{brand} {kind_of(row)}", "Nothing was found. I try fewer words."),
-            leave("N/A", "The shop has no such thing."),
+        raise t.NothingToDraw(title)
+    return impossible(
+        {"product": f"{brand} {title}"},
+        says("Your search returned no results"),
+        way=[
+            t.search(SEARCH_BOX, f"{brand} {title}"),
+            t.search(SEARCH_BOX, f"{brand} {kind_of(row)}", "Nothing was found. I try fewer words."),
         ],
+        seen="The shop has no such thing.",
     )
 
 
-def kind_of(row: Row) -> str:
+def kind_of(row: t.Row) -> str:
     """Return the last word of what a product is, in small letters: towel, sneakers."""
     return str(row["name"]).partition(",")[0].split()[-1].lower()
 
 
 @TEMPLATES.define("I have a question about the {product}. Which phone number does its maker, {brand}, have?")
-def brand_phone(world: Sampler) -> Draw:
+def brand_phone(world: t.Sampler) -> t.Draw:
     """Ask for what the shop does not tell."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
-    return Draw(
-        slots={"product": row["name"], "brand": row["brand"]},
-        grounds={"N/A": lacks([row["brand"]], ["Phone", "Telephone"])},
-        eval=not_achievable(),
-        solution=[*open_product(row["name"]), leave("N/A", f"The page names {row['brand']} but no phone number.")],
+    return impossible(
+        {"product": row["name"], "brand": row["brand"]},
+        lacks([row["brand"]], ["Phone", "Telephone"]),
+        way=open_product(row["name"]),
+        seen=f"The page names {row['brand']} but no phone number.",
     )
 
 
 @TEMPLATES.define("What is the phone number of this shop?")
-def store_phone(world: Sampler) -> Draw:
+def store_phone(world: t.Sampler) -> t.Draw:
     """Ask for the telephone number; there is one draw in a world."""
     phone = world.value("SELECT value FROM store_config WHERE path = 'general/store_information/phone'")
-    return Draw(
-        slots={},
-        eval=answer(fuzzy_match=phone),
-        solution=[click("Customer Service"), leave(phone, f"They can be called at {phone}.")],
-        wrong_answers=[phone[:-1] + str((int(phone[-1]) + 1) % 10)],
+    return question(
+        {},
+        phone,
+        way=[t.click("Customer Service")],
+        seen=f"They can be called at {phone}.",
+        wrong=[phone[:-1] + str((int(phone[-1]) + 1) % 10)],
     )
 
 
 @TEMPLATES.define("Within how many days of delivery does this shop take things back? Give the number of days.")
-def return_window(world: Sampler) -> Draw:
+def return_window(world: t.Sampler) -> t.Draw:
     """Ask for the term of returns; there is one draw in a world."""
     days = world.value("SELECT value FROM store_config WHERE path = 'catalog/returns_days'")
-    return Draw(
-        slots={},
-        eval=answer(fuzzy_match=days),
-        solution=[click("Customer Service"), click("Returns"), leave(days, f"Returns are possible within {days} days.")],
-        wrong_answers=[str(int(days) + 15)],
+    return question(
+        {},
+        days,
+        way=[t.click("Customer Service"), t.click("Returns")],
+        seen=f"Returns are possible within {days} days.",
+        wrong=[str(int(days) + 15)],
     )

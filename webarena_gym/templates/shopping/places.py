@@ -4,19 +4,7 @@ from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping.listing import LIMITS, price_ranges, range_label
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    page_shows,
-    search,
-)
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping.routes import (
     GOODS,
     MINE,
@@ -28,157 +16,160 @@ from webarena_gym.templates.shopping.routes import (
     open_reviews,
 )
 from webarena_gym.templates.shopping.shelves import draw_extreme
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("shopping")
+TEMPLATES = t.Templates("shopping")
 ROOMS = {
-    "wish list": ("wishlist/", [click("My Wish List")]),
+    "wish list": ("wishlist/", [t.click("My Wish List")]),
     "address book": ("customer/address/", open_account("Address Book")),
     "list of past orders": ("sales/order/history/", open_account("My Orders")),
     "list of product reviews that I wrote": ("review/customer/", open_account("My Product Reviews")),
     "newsletter settings": ("newsletter/manage/", open_account("Newsletter Subscriptions")),
     "account page": ("customer/account/", open_account()),
     "name and email settings": ("customer/account/edit/", open_account("Account Information")),
-    "shopping cart": ("checkout/cart/", [click("My Cart")]),
+    "shopping cart": ("checkout/cart/", [t.click("My Cart")]),
 }
 """Pages of the account: what they are called, where they are, and the way there."""
 
 
 @TEMPLATES.define("Open my {place}.")
-def account_place(world: Sampler) -> Draw:
+def account_place(world: t.Sampler) -> t.Draw:
     """Open a page of the account."""
     place = world.rng.choice(list(ROOMS))
     path, steps = ROOMS[place]
-    return Draw(slots={"place": place}, eval=at_url(f"__SHOPPING__/{path}"), solution=[*steps, leave()])
+    return t.Draw(slots={"place": place}, eval=t.at_url(f"__SHOPPING__/{path}"), solution=[*steps, t.leave()])
 
 
 @TEMPLATES.define("Show me the {category} category in {department}.")
-def category_place(world: Sampler) -> Draw:
+def category_place(world: t.Sampler) -> t.Draw:
     """Open a category."""
     row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path FROM goods ORDER BY url_path")
-    return Draw(
+    return t.Draw(
         slots={"category": row["category"], "department": row["department"]},
-        eval=at_url(f"__SHOPPING__/{row['url_path']}.html"),
-        solution=[*open_category(row), leave()],
+        eval=t.at_url(f"__SHOPPING__/{row['url_path']}.html"),
+        solution=[*open_category(row), t.leave()],
     )
 
 
 @TEMPLATES.define('Search the shop for "{words}".')
-def search_place(world: Sampler) -> Draw:
+def search_place(world: t.Sampler) -> t.Draw:
     """Open the results of a search for a kind of thing."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     words = row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()
-    return Draw(
+    return t.Draw(
         slots={"words": words},
-        eval=at_url(f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': words})}"),
-        solution=[search(SEARCH_BOX, words), leave()],
+        eval=t.at_url(f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': words})}"),
+        solution=[t.search(SEARCH_BOX, words), t.leave()],
     )
 
 
 @TEMPLATES.define("Go to the page of the {product}.")
-def product_place(world: Sampler) -> Draw:
+def product_place(world: t.Sampler) -> t.Draw:
     """Open a product's page."""
     row = world.pick(GOODS + "SELECT name, url_key FROM goods ORDER BY product_id")
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
-        eval=at_url(f"__SHOPPING__/{row['url_key']}.html"),
-        solution=[*open_product(row["name"]), leave()],
+        eval=t.at_url(f"__SHOPPING__/{row['url_key']}.html"),
+        solution=[*open_product(row["name"]), t.leave()],
     )
 
 
 @TEMPLATES.define("Show me the details of my order {number}.")
-def order_place(world: Sampler) -> Draw:
+def order_place(world: t.Sampler) -> t.Draw:
     """Open an order's page."""
     row = world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
-    return Draw(
+    return t.Draw(
         slots={"number": row["increment_id"]},
-        eval=at_url(f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/"),
-        solution=[*open_order(world, row), leave()],
+        eval=t.at_url(f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/"),
+        solution=[*open_order(world, row), t.leave()],
     )
 
 
 @TEMPLATES.define("I want to read what others say about the {product}. Show me its reviews.")
-def reviews_place(world: Sampler) -> Draw:
+def reviews_place(world: t.Sampler) -> t.Draw:
     """Open a product's reviews."""
     row = world.pick(GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id")
-    return Draw(
+    return t.Draw(
         slots={"product": row["name"]},
-        eval=at_url(f"__SHOPPING__/review/product/list/id/{row['product_id']}/"),
-        solution=[*open_reviews(row), leave()],
+        eval=t.at_url(f"__SHOPPING__/review/product/list/id/{row['product_id']}/"),
+        solution=[*open_reviews(row), t.leave()],
     )
 
 
 @TEMPLATES.define("List the products in {category} by price, the {extreme} first.")
-def sorted_place(world: Sampler) -> Draw:
+def sorted_place(world: t.Sampler) -> t.Draw:
     """Open a category sorted by price."""
     end = draw_extreme(world)
     arguments = f"?product_list_order=price&product_list_dir={'desc' if end.is_dearest else 'asc'}"
-    return Draw(
-        slots={"category": end.row["category"], "extreme": end.word},
-        eval=all_of(
-            at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
-            page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
+    return instruction(
+        {"category": end.row["category"], "extreme": end.word},
+        t.all_of(
+            t.at_url(f"__SHOPPING__/{end.row['url_path']}.html{arguments}"),
+            t.page_shows("last", ".grid li:first-child .name", exact_match=end.row["name"]),
         ),
-        solution=[*end.way, leave("", f"The {end.row['name']} comes first now.")],
+        way=end.way,
+        seen=f"The {end.row['name']} comes first now.",
     )
 
 
 @TEMPLATES.define("Show me what {category} offers for {range}.")
-def price_filter_place(world: Sampler) -> Draw:
+def price_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by one of the ranges of prices on offer."""
     row = world.pick(GOODS + "SELECT DISTINCT category_id, category, department, url_path FROM goods ORDER BY url_path")
     goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
     low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
     if found == len(goods):
-        raise NothingToDraw("a range that leaves something out")
+        raise t.NothingToDraw("a range that leaves something out")
     label = range_label(low, high)
-    return Draw(
-        slots={"category": row["category"], "range": label},
-        eval=at_url(f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}"),
-        solution=[*open_category(row), click(label), leave("", f"These are the {found} from {label}.")],
+    return instruction(
+        {"category": row["category"], "range": label},
+        t.at_url(f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}"),
+        way=[*open_category(row), t.click(label)],
+        seen=f"These are the {found} from {label}.",
     )
 
 
 @TEMPLATES.define("In {category}, show me the products of {brand} only.")
-def brand_filter_place(world: Sampler) -> Draw:
+def brand_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by a brand."""
     row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path, brand FROM goods ORDER BY url_path, brand")
-    return Draw(
+    return t.Draw(
         slots={"category": row["category"], "brand": row["brand"]},
-        eval=at_url(f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}"),
-        solution=[*open_category(row), click(row["brand"]), leave()],
+        eval=t.at_url(f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}"),
+        solution=[*open_category(row), t.click(row["brand"]), t.leave()],
     )
 
 
 @TEMPLATES.define("Bring me to the page of the {extreme} product in {category}.")
-def extreme_place(world: Sampler) -> Draw:
+def extreme_place(world: t.Sampler) -> t.Draw:
     """Open the page of the product at either end of a category's prices."""
     end = draw_extreme(world)
-    return Draw(
+    return t.Draw(
         slots={"category": end.row["category"], "extreme": end.word},
-        eval=at_url(f"__SHOPPING__/{end.row['url_key']}.html"),
-        solution=[*end.way, click(end.row["name"], f"The first costs {money(end.row['cents'])}."), leave()],
+        eval=t.at_url(f"__SHOPPING__/{end.row['url_key']}.html"),
+        solution=[*end.way, t.click(end.row["name"], f"The first costs {money(end.row['cents'])}."), t.leave()],
     )
 
 
 @TEMPLATES.define("Open the product in {category} that has the most reviews.")
-def most_reviewed_place(world: Sampler) -> Draw:
+def most_reviewed_place(world: t.Sampler) -> t.Draw:
     """Open the page of the product with the most reviews in a category."""
     row = world.pick(GOODS + "SELECT category_id, count(*) AS found FROM goods GROUP BY category_id ORDER BY category_id")
     best, second = world.rows(
         GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY reviews DESC LIMIT 2", row["category_id"]
     )
     if best["reviews"] == second["reviews"]:
-        raise NothingToDraw("one that has more reviews than all others")
+        raise t.NothingToDraw("one that has more reviews than all others")
     sizes = [world.layout.page_size(size) for size in LIMITS]
     size = next((size for size in sizes if size >= row["found"]), sizes[-1])
-    whole_list = [choose("Show", str(size)), click("Apply")] if size > sizes[0] else []
-    return Draw(
+    whole_list = [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
+    return t.Draw(
         slots={"category": best["category"]},
-        eval=at_url(f"__SHOPPING__/{best['url_key']}.html"),
+        eval=t.at_url(f"__SHOPPING__/{best['url_key']}.html"),
         solution=[
             *open_category(best),
             *whole_list,
-            click(best["name"], f"{best['reviews']} reviews are more than any other has."),
-            leave(),
+            t.click(best["name"], f"{best['reviews']} reviews are more than any other has."),
+            t.leave(),
         ],
     )

@@ -1,8 +1,8 @@
 """The ways through the shop that templates share, and the two tables that they draw from: the goods, and my orders."""
 
 from webarena_gym.sites.shopping.queries import FINAL_PRICE
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler, choose, click, search
 from webarena_gym.templates.ways import nth, on_page, turn_pages
 
 SEARCH_BOX = "Search entire store"
@@ -32,38 +32,38 @@ WITH mine AS (
 
 def open_product(name: str) -> list[Step]:
     """Return the steps to a product's page."""
-    return [search(SEARCH_BOX, name), click(name)]
+    return [t.search(SEARCH_BOX, name), t.click(name)]
 
 
-def open_category(row: Row) -> list[Step]:
+def open_category(row: t.Row) -> list[Step]:
     """Return the steps to the category of a row of the goods."""
-    return [click(row["department"]), click(row["category"])]
+    return [t.click(row["department"]), t.click(row["category"])]
 
 
 def sort_by_price(*, is_descending: bool = False) -> list[Step]:
     """Return the steps that sort the list of products on this page."""
-    turn = [click("Set Descending Direction", "The cheapest come first now.")] if is_descending else []
-    return [choose("Sort By", "Price"), click("Apply"), *turn]
+    turn = [t.click("Set Descending Direction", "The cheapest come first now.")] if is_descending else []
+    return [t.choose("Sort By", "Price"), t.click("Apply"), *turn]
 
 
 def open_account(*labels: str) -> list[Step]:
     """Return the steps to a page of my account, by the links to follow."""
-    return [click("My Account"), *map(click, labels)]
+    return [t.click("My Account"), *map(t.click, labels)]
 
 
-def open_orders(world: Sampler, row: Row) -> list[Step]:
+def open_orders(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to the page of my list of orders on which a row of mine stands."""
     turns = turn_pages(world, row["place"], PER_PAGE, f"{row['increment_id']} is not on this page.")
     return [*open_account("My Orders"), *turns]
 
 
-def open_order(world: Sampler, row: Row) -> list[Step]:
+def open_order(world: t.Sampler, row: t.Row) -> list[Step]:
     """Return the steps to an order's own page."""
     _, place = on_page(world, row["place"], PER_PAGE)
     thought = f"{row['increment_id']} is number {place + 1} on this page."
-    return [*open_orders(world, row), click(nth("View Order", place), thought)]
+    return [*open_orders(world, row), t.click(nth("View Order", place), thought)]
 
 
-def open_reviews(row: Row) -> list[Step]:
+def open_reviews(row: t.Row) -> list[Step]:
     """Return the steps to the first page of the reviews of a row of the goods."""
-    return [*open_product(row["name"]), click("Reviews" if row["reviews"] else "Be the first to review this product")]
+    return [*open_product(row["name"]), t.click("Reviews" if row["reviews"] else "Be the first to review this product")]

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from webarena_gym.tasks.template import NothingToDraw, Sampler, all_of, state
+from webarena_gym.tasks import template as t
 
 
 class Ledger(NamedTuple):
@@ -80,7 +80,7 @@ PAGES = Ledger(
 SETTINGS = Ledger("store_config", "path", "value", "count(*), sum(length(value))")
 
 
-def becomes(world: Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
+def becomes(world: t.Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[str, Any]:
     """The rows with these keys must have changed in these columns and in no other, and no other row must have changed.
 
     Raises NothingToDraw when they are like that already.
@@ -91,26 +91,26 @@ def becomes(world: Sampler, ledger: Ledger, *keys: Any, **changes: Any) -> dict[
         raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
     changed = [row | changes for row in rows]
     if changed == rows:
-        raise NothingToDraw(f"{ledger.key} {keys} is as wanted")
+        raise t.NothingToDraw(f"{ledger.key} {keys} is as wanted")
     expected = [list(row.values()) for row in changed]
-    return all_of(state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
+    return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 
-def vanish(world: Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
+def vanish(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
     """The rows with these keys must be gone, and no other row must have changed."""
     query = f"SELECT count(*) FROM {ledger.table} WHERE {ledger.key} IN ({_marks(keys)})"
-    return all_of(state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
+    return t.all_of(t.state(query, *keys, expected=[[0]]), others_stay(world, ledger, *keys))
 
 
-def others_stay(world: Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
+def others_stay(world: t.Sampler, ledger: Ledger, *keys: Any) -> dict[str, Any]:
     """No row must have changed but those with these keys."""
     query = f"SELECT {ledger.sums} FROM {ledger.table}"
     return stays(world, f"{query} WHERE {ledger.key} NOT IN ({_marks(keys)})" if keys else query, *keys)
 
 
-def stays(world: Sampler, query: str, *parameters: Any) -> dict[str, Any]:
+def stays(world: t.Sampler, query: str, *parameters: Any) -> dict[str, Any]:
     """The query must return what it returns now."""
-    return state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
+    return t.state(query, *parameters, expected=[list(row) for row in world.rows(query, *parameters)])
 
 
 def _marks(keys: tuple[Any, ...]) -> str:

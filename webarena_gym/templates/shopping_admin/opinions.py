@@ -2,23 +2,12 @@
 
 import re
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    search,
-    type_text,
-)
-from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, open_filtered, open_menu, typed
+from webarena_gym.templates.shopping_admin.routes import KEYWORD, a_month, filtered, open_menu, typed
+from webarena_gym.templates.ways import question
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 STATUSES = ("Approved", "Pending", "Not Approved")
 WORDS = (
     "soft", "size", "taste", "color", "smell", "comfortable", "durable", "packaged", "gift", "sister", "husband", "kitchen",
@@ -39,10 +28,10 @@ def stars(rating: int) -> str:
 
 def open_reviews(product: str) -> list[Step]:
     """Return the steps to all reviews of a product."""
-    return [*open_menu("Marketing", "All Reviews"), search(KEYWORD, product)]
+    return [*open_menu("Marketing", "All Reviews"), t.search(KEYWORD, product)]
 
 
-def latest_review(world: Sampler) -> Row:
+def latest_review(world: t.Sampler) -> t.Row:
     """Draw a product with several reviews, and return its newest review."""
     product = world.pick(
         _REVIEWED
@@ -55,102 +44,83 @@ def latest_review(world: Sampler) -> Row:
 
 
 @TEMPLATES.define("How many reviews with {stars} have the status {status}?")
-def reviews_counted(world: Sampler) -> Draw:
+def reviews_counted(world: t.Sampler) -> t.Draw:
     """Ask for a count that the filters of the list of reviews give; at most fifteen draws in a world."""
     row = world.pick("SELECT status, rating, count(*) AS reviews FROM review GROUP BY 1, 2 ORDER BY 1, 2")
-    count = str(row["reviews"])
-    return Draw(
-        slots={"stars": stars(row["rating"]), "status": row["status"]},
-        eval=answer(fuzzy_match=count),
-        solution=[
+    count = row["reviews"]
+    return question(
+        {"stars": stars(row["rating"]), "status": row["status"]},
+        count,
+        way=[
             *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            choose("Status", row["status"]),
-            choose("Rating", stars(row["rating"])),
-            click("Apply Filters"),
-            leave(count, f"{count} records were found."),
+            *filtered(t.choose("Status", row["status"]), t.choose("Rating", stars(row["rating"]))),
         ],
-        wrong_answers=[str(row["reviews"] + 1)],
+        seen=f"{count} records were found.",
     )
 
 
 @TEMPLATES.define("How many reviews did the shop receive in {month}?")
-def reviews_of_month(world: Sampler) -> Draw:
+def reviews_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a count by dates."""
     month = a_month(world, "review")
     count = world.value("SELECT count(*) FROM review WHERE substr(created_at, 1, 7) = ?", month.key)
-    return Draw(
-        slots={"month": month.name},
-        eval=answer(fuzzy_match=str(count)),
-        solution=[
+    return question(
+        {"month": month.name},
+        count,
+        way=[
             *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            type_text("Created from", typed(month.first)),
-            type_text("Created to", typed(month.last)),
-            click("Apply Filters"),
-            leave(str(count), f"{count} records were found."),
+            *filtered(t.type_text("Created from", typed(month.first)), t.type_text("Created to", typed(month.last))),
         ],
-        wrong_answers=[str(count + 1)],
+        seen=f"{count} records were found.",
     )
 
 
 @TEMPLATES.define('How many of the reviews that we received have the word "{word}" in their text?')
-def reviews_with_word(world: Sampler) -> Draw:
+def reviews_with_word(world: t.Sampler) -> t.Draw:
     """Ask for a count by a word that is no part of longer ones."""
     texts = [row["detail"].lower() for row in world.rows("SELECT detail FROM review ORDER BY review_id")]
     found = {word: sum(word in text for text in texts) for word in WORDS}
     whole = {word: sum(re.search(rf"\b{word}\b", text) is not None for text in texts) for word in WORDS}
     word = world.rng.choice([word for word in WORDS if found[word] == whole[word] > 0])
-    count = str(found[word])
-    return Draw(
-        slots={"word": word},
-        eval=answer(fuzzy_match=count),
-        solution=[
-            *open_menu("Marketing", "All Reviews"),
-            click("Filters"),
-            type_text("Review", word),
-            click("Apply Filters"),
-            leave(count, f"{count} records were found."),
-        ],
-        wrong_answers=[str(found[word] + 1)],
+    count = found[word]
+    return question(
+        {"word": word},
+        count,
+        way=[*open_menu("Marketing", "All Reviews"), *filtered(t.type_text("Review", word))],
+        seen=f"{count} records were found.",
     )
 
 
 @TEMPLATES.define("What is the nickname of the person who wrote the latest review of the {product}?")
-def latest_reviewer(world: Sampler) -> Draw:
+def latest_reviewer(world: t.Sampler) -> t.Draw:
     """Ask who has spoken last about a product."""
     row = latest_review(world)
     other = world.pick("SELECT DISTINCT nickname FROM review WHERE nickname != ? ORDER BY nickname", row["nickname"])
-    return Draw(
-        slots={"product": row["name"]},
-        eval=answer(fuzzy_match=row["nickname"]),
-        solution=[
-            *open_reviews(row["name"]),
-            leave(row["nickname"], f"The newest review stands first; it is by {row['nickname']}."),
-        ],
-        wrong_answers=[other["nickname"]],
+    return question(
+        {"product": row["name"]},
+        row["nickname"],
+        way=open_reviews(row["name"]),
+        seen=f"The newest review stands first; it is by {row['nickname']}.",
+        wrong=[other["nickname"]],
     )
 
 
 @TEMPLATES.define("How many stars does the latest review of the {product} give?")
-def latest_rating(world: Sampler) -> Draw:
+def latest_rating(world: t.Sampler) -> t.Draw:
     """Ask for a rating, which only the form of the review shows."""
     row = latest_review(world)
     rating = str(row["rating"])
-    return Draw(
-        slots={"product": row["name"]},
-        eval=answer(fuzzy_match=rating),
-        solution=[
-            *open_reviews(row["name"]),
-            click("Edit", "The newest review stands first."),
-            leave(rating, f"The rating is {stars(row['rating'])}."),
-        ],
-        wrong_answers=[str(row["rating"] % 5 + 1)],
+    return question(
+        {"product": row["name"]},
+        rating,
+        way=[*open_reviews(row["name"]), t.click("Edit", "The newest review stands first.")],
+        seen=f"The rating is {stars(row['rating'])}.",
+        wrong=[str(row["rating"] % 5 + 1)],
     )
 
 
 @TEMPLATES.define("Give me the nicknames of all who reviewed the {product} with {stars}.")
-def reviewers_by_rating(world: Sampler) -> Draw:
+def reviewers_by_rating(world: t.Sampler) -> t.Draw:
     """Ask who has given a product a certain rating."""
     row = world.pick(
         _REVIEWED
@@ -164,20 +134,17 @@ def reviewers_by_rating(world: Sampler) -> Draw:
     )
     names = [found["nickname"] for found in rows if found["is_wanted"]]
     listed = ", ".join(names)
-    return Draw(
-        slots={"product": row["name"], "stars": stars(row["rating"])},
-        eval=answer(fuzzy_match=listed),
-        solution=[
-            *open_reviews(row["name"]),
-            *open_filtered("Rating", stars(row["rating"])),
-            leave(listed, f"The reviews with {stars(row['rating'])} are by {listed}."),
-        ],
-        wrong_answers=[names[0]],
+    return question(
+        {"product": row["name"], "stars": stars(row["rating"])},
+        listed,
+        way=[*open_reviews(row["name"]), *filtered(t.choose("Rating", stars(row["rating"])))],
+        seen=f"The reviews with {stars(row['rating'])} are by {listed}.",
+        wrong=[names[0]],
     )
 
 
 @TEMPLATES.define("What is the average rating of the {product} over all its reviews, as the report about reviews shows it?")
-def average_rating(world: Sampler) -> Draw:
+def average_rating(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about reviews by products."""
     row = world.pick(
         _REVIEWED
@@ -186,16 +153,11 @@ def average_rating(world: Sampler) -> Draw:
     )
     average = str(row["average"])
     if average == "5.0":
-        raise NothingToDraw(row["name"])
-    return Draw(
-        slots={"product": row["name"]},
-        eval=answer(fuzzy_match=average),
-        solution=[
-            *open_menu("Reports", "Reviews By Products"),
-            click("Filters"),
-            type_text("Product", row["name"]),
-            click("Apply Filters"),
-            leave(average, f"The average rating is {average}."),
-        ],
-        wrong_answers=[str(round(row["average"] - 0.5, 2))],
+        raise t.NothingToDraw(row["name"])
+    return question(
+        {"product": row["name"]},
+        average,
+        way=[*open_menu("Reports", "Reviews By Products"), *filtered(t.type_text("Product", row["name"]))],
+        seen=f"The average rating is {average}.",
+        wrong=[str(round(row["average"] - 0.5, 2))],
     )

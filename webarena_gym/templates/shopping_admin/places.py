@@ -4,23 +4,23 @@ from datetime import date, timedelta
 from urllib.parse import urlencode
 
 from webarena_gym.sites.country.formats import long_date
-from webarena_gym.tasks.template import Draw, Sampler, Templates, at_url, choose, click, leave, search, type_text
+from webarena_gym.tasks import template as t
 from webarena_gym.templates.shopping_admin.routes import (
     KEYWORD,
     STATUSES,
     a_month,
     an_order,
+    filtered,
     open_customer,
-    open_filtered,
     open_menu,
     open_order,
     open_product,
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.ways import instruction, nth
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {
     "all invoices": ("Sales", "Invoices", "sales/invoice/"),
     "all shipments": ("Sales", "Shipments", "sales/shipment/"),
@@ -62,86 +62,85 @@ def report_at(path: str, first: date, last: date, period: str) -> str:
 
 
 @TEMPLATES.define("Show me {listed}.")
-def list_page(world: Sampler) -> Draw:
+def list_page(world: t.Sampler) -> t.Draw:
     """Open a page of the menu."""
     listed = world.rng.choice(list(LISTS))
     section, label, *paths = LISTS[listed]
-    return Draw(
-        slots={"listed": listed},
-        eval=at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
-        solution=[*open_menu(section, label), leave("", f"This is {listed}.")],
+    return instruction(
+        {"listed": listed},
+        t.at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
+        way=open_menu(section, label),
+        seen=f"This is {listed}.",
     )
 
 
 @TEMPLATES.define("Open the page on which I can edit the product {product}.")
-def product_form(world: Sampler) -> Draw:
+def product_form(world: t.Sampler) -> t.Draw:
     """Open a product's form."""
     row = world.pick("SELECT product_id, name FROM product ORDER BY product_id")
-    return Draw(
-        slots={"product": row["name"]},
-        eval=at_url(f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"),
-        solution=[*open_product(row["name"]), leave("", "This is the product's form.")],
+    return instruction(
+        {"product": row["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"),
+        way=open_product(row["name"]),
+        seen="This is the product's form.",
     )
 
 
 @TEMPLATES.define("Bring up the addresses of the customer {customer}.")
-def customer_addresses(world: Sampler) -> Draw:
+def customer_addresses(world: t.Sampler) -> t.Draw:
     """Open a tab of a customer's page."""
     row = world.pick("SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id")
-    return Draw(
-        slots={"customer": row["name"]},
-        eval=at_url(f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses"),
-        solution=[*open_customer(row["name"], "Addresses"), leave("", "These are the addresses.")],
+    return instruction(
+        {"customer": row["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses"),
+        way=open_customer(row["name"], "Addresses"),
+        seen="These are the addresses.",
     )
 
 
 @TEMPLATES.define("Show me only the orders that are {status}, in the list of all orders.")
-def orders_in_status(world: Sampler) -> Draw:
+def orders_in_status(world: t.Sampler) -> t.Draw:
     """Filter the list of orders; there are as many draws as statuses."""
     status, label = world.rng.choice(list(STATUSES.items()))
-    return Draw(
-        slots={"status": label.lower()},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
-        solution=[*open_menu("Sales", "Orders"), *open_filtered("Status", label), leave("", "The list is filtered.")],
+    return instruction(
+        {"status": label.lower()},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
+        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
+        seen="The list is filtered.",
     )
 
 
 @TEMPLATES.define("Filter the list of orders: {status} orders with a grand total of at least {amount} dollars.")
-def large_orders(world: Sampler) -> Draw:
+def large_orders(world: t.Sampler) -> t.Draw:
     """Filter the list of orders by status and amount."""
     status, label = world.rng.choice(list(STATUSES.items()))
     amount = str(world.rng.randrange(50, 400, 25))
     query = {"status": status, "grand_total_from": f"{amount}.00"}
-    return Draw(
-        slots={"status": label, "amount": amount},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
-        solution=[
-            *open_menu("Sales", "Orders"),
-            click("Filters"),
-            type_text("Grand Total from", amount),
-            choose("Status", label),
-            click("Apply Filters"),
-            leave("", "Both filters are active."),
-        ],
+    return instruction(
+        {"status": label, "amount": amount},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
+        way=[*open_menu("Sales", "Orders"), *filtered(t.type_text("Grand Total from", amount), t.choose("Status", label))],
+        seen="Both filters are active.",
     )
 
 
 @TEMPLATES.define("Open the invoice of order {number}.")
-def invoice_page(world: Sampler) -> Draw:
+def invoice_page(world: t.Sampler) -> t.Draw:
     """Open an invoice by way of its order."""
     row = world.pick(
         """SELECT o.*, max(i.invoice_id) AS invoice_id, max(i.increment_id) AS invoice
            FROM sales_order o JOIN invoice i USING (order_id) GROUP BY order_id HAVING count(*) = 1 ORDER BY order_id"""
     )
-    return Draw(
-        slots={"number": row["increment_id"]},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{row['invoice_id']}/"),
-        solution=[*open_order(row), click(f"Invoice #{row['invoice']}"), leave("", "This is the invoice.")],
+    return instruction(
+        {"number": row["increment_id"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order_invoice/view/invoice_id/{row['invoice_id']}/"),
+        way=[*open_order(row), t.click(f"Invoice #{row['invoice']}")],
+        seen="This is the invoice.",
     )
 
 
 @TEMPLATES.define("Open the {rank} order of the customer {customer}.")
-def customer_order(world: Sampler) -> Draw:
+def customer_order(world: t.Sampler) -> t.Draw:
     """Open one of a customer's newest orders."""
     place = world.rng.randrange(3)
     customer = world.pick(
@@ -152,19 +151,19 @@ def customer_order(world: Sampler) -> Draw:
     order = world.rows(
         "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", customer["customer_id"]
     )[place]
-    return Draw(
-        slots={"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/"),
-        solution=[
+    return instruction(
+        {"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/"),
+        way=[
             *open_customer(customer["name"], "Orders"),
-            click(nth("View", place), f"The newest stand first; number {place + 1} is {order['increment_id']}."),
-            leave("", "This is the order."),
+            t.click(nth("View", place), f"The newest stand first; number {place + 1} is {order['increment_id']}."),
         ],
+        seen="This is the order.",
     )
 
 
 @TEMPLATES.define("Open the order to which shipment {number} belongs.")
-def order_of_shipment(world: Sampler) -> Draw:
+def order_of_shipment(world: t.Sampler) -> t.Draw:
     """Go from a shipment to its order."""
     row = world.pick("SELECT * FROM shipment ORDER BY shipment_id")
     order = an_order(world, f"order_id = {row['order_id']}")
@@ -174,42 +173,44 @@ def order_of_shipment(world: Sampler) -> Draw:
         row["increment_id"],
         row["created_at"],
     )
-    return Draw(
-        slots={"number": row["increment_id"]},
-        eval=at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
-        solution=[
+    return instruction(
+        {"number": row["increment_id"]},
+        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
+        way=[
             *open_menu("Sales", "Shipments"),
-            search(KEYWORD, row["increment_id"]),
-            click(nth("View", place), f"This is shipment {row['increment_id']}."),
-            click(f"#{order['increment_id']}"),
-            leave("", "This is the order."),
+            t.search(KEYWORD, row["increment_id"]),
+            t.click(nth("View", place), f"This is shipment {row['increment_id']}."),
+            t.click(f"#{order['increment_id']}"),
         ],
+        seen="This is the order.",
     )
 
 
 @TEMPLATES.define("Create {report} by {period} for the time from {start} to {end}.")
-def report_for_days(world: Sampler) -> Draw:
+def report_for_days(world: t.Sampler) -> t.Draw:
     """Show a report for given days."""
     report, period = world.rng.choice(list(REPORTS)), world.rng.choice(("Day", "Month", "Year"))
     first = a_month(world).first + timedelta(days=world.rng.randrange(28))
     last = first + timedelta(days=world.rng.randint(20, 200))
     label, path = REPORTS[report]
-    return Draw(
-        slots={"report": report, "period": period.lower(), "start": typed(first), "end": typed(last)},
-        eval=at_url(report_at(path, first, last, period)),
-        solution=[*show_report(label, first, last, period), leave("", "The report is shown.")],
+    return instruction(
+        {"report": report, "period": period.lower(), "start": typed(first), "end": typed(last)},
+        t.at_url(report_at(path, first, last, period)),
+        way=show_report(label, first, last, period),
+        seen="The report is shown.",
     )
 
 
 @TEMPLATES.define("Today is {today}. Create {report} by day for last month.")
-def report_for_last_month(world: Sampler) -> Draw:
+def report_for_last_month(world: t.Sampler) -> t.Draw:
     """Show a report for days that follow from a date."""
     month, report = a_month(world), world.rng.choice(list(REPORTS))
     today = month.last + timedelta(days=world.rng.randint(1, 28))
     label, path = REPORTS[report]
     steps = show_report(label, month.first, month.last, "Day")
-    return Draw(
-        slots={"today": long_date(str(today)), "report": report},
-        eval=at_url(report_at(path, month.first, month.last, "Day")),
-        solution=[*steps, leave("", f"The report about {month.name} is shown.")],
+    return instruction(
+        {"today": long_date(str(today)), "report": report},
+        t.at_url(report_at(path, month.first, month.last, "Day")),
+        way=steps,
+        seen=f"The report about {month.name} is shown.",
     )

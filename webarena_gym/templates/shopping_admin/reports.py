@@ -3,31 +3,20 @@
 from itertools import groupby
 
 from webarena_gym.sites.country.formats import money
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    answer,
-    choose,
-    click,
-    leave,
-    type_text,
-)
-from webarena_gym.templates.shopping_admin.routes import STATUSES, Month, a_month, open_menu, show_report
-from webarena_gym.templates.ways import nth
+from webarena_gym.tasks import template as t
+from webarena_gym.templates.shopping_admin.routes import STATUSES, Month, a_month, filtered, open_menu, show_report
+from webarena_gym.templates.ways import nth, question
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 ORDINALS = ("", "second", "third", "fourth", "fifth")
 _SOLD = "SELECT i.name, sum(qty_ordered) AS pieces FROM order_item i JOIN sales_order o USING (order_id)"
 _TERMS = "SELECT * FROM search_term ORDER BY uses DESC, query_id DESC"
 
 
-def ranked(rows: list[Row], place: int, column: str) -> Row:
+def ranked(rows: list[t.Row], place: int, column: str) -> t.Row:
     """Return the row at a place of a ranking that no other row shares. Raises NothingToDraw."""
     if len(rows) <= place or [row[column] for row in rows].count(rows[place][column]) > 1:
-        raise NothingToDraw(column)
+        raise t.NothingToDraw(column)
     return rows[place]
 
 
@@ -37,7 +26,7 @@ def best(place: int, word: str) -> str:
 
 
 @TEMPLATES.define("How many orders were placed in {month}? Do not count canceled ones.")
-def orders_of_month(world: Sampler) -> Draw:
+def orders_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about orders."""
     month = a_month(world)
     counts = dict(
@@ -49,59 +38,53 @@ def orders_of_month(world: Sampler) -> Draw:
         )
     )
     if 0 not in counts:
-        raise NothingToDraw(month.name)
+        raise t.NothingToDraw(month.name)
     count = str(counts[0])
-    return Draw(
-        slots={"month": month.name},
-        eval=answer(fuzzy_match=count),
-        solution=[
-            *show_report("Orders", month.first, month.last),
-            leave(count, f"The report shows {count} orders for {month.name}."),
-        ],
-        wrong_answers=[str(counts[0] + counts.get(1, 1))],
+    return question(
+        {"month": month.name},
+        count,
+        way=show_report("Orders", month.first, month.last),
+        seen=f"The report shows {count} orders for {month.name}.",
+        wrong=[str(counts[0] + counts.get(1, 1))],
     )
 
 
 @TEMPLATES.define("How many orders from {month} have the status {status} today?")
-def orders_of_month_in_status(world: Sampler) -> Draw:
+def orders_of_month_in_status(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about orders of one status."""
     month, status = a_month(world), world.rng.choice(("complete", "closed", "canceled"))
     count = world.value("SELECT count(*) FROM sales_order WHERE substr(created_at, 1, 7) = ? AND status = ?", month.key, status)
     if not count:
-        raise NothingToDraw(status)
+        raise t.NothingToDraw(status)
     label, steps = STATUSES[status], show_report("Orders", month.first, month.last)
-    return Draw(
-        slots={"month": month.name, "status": label},
-        eval=answer(fuzzy_match=str(count)),
-        solution=[
-            *steps[:-1],
-            choose("Order Status", label),
-            steps[-1],
-            leave(str(count), f"The report counts {count} orders."),
-        ],
-        wrong_answers=[str(count + 1)],
+    return question(
+        {"month": month.name, "status": label},
+        count,
+        way=[*steps[:-1], t.choose("Order Status", label), steps[-1]],
+        seen=f"The report counts {count} orders.",
     )
 
 
 @TEMPLATES.define("What did the orders of {month} come to in total, canceled ones left out?")
-def sales_of_month(world: Sampler) -> Draw:
+def sales_of_month(world: t.Sampler) -> t.Draw:
     """Ask for the sales total of a month."""
     month = a_month(world)
     query = "SELECT sum(grand_total_cents) FROM sales_order WHERE status != 'canceled' AND substr(created_at, 1, 7) = ?"
     cents = world.value(query, month.key)
     if not cents:
-        raise NothingToDraw(month.name)
+        raise t.NothingToDraw(month.name)
     total = money(cents)
-    return Draw(
-        slots={"month": month.name},
-        eval=answer(fuzzy_match=total),
-        solution=[*show_report("Orders", month.first, month.last), leave(total, f"The sales total is {total}.")],
-        wrong_answers=[money(cents + 10000)],
+    return question(
+        {"month": month.name},
+        total,
+        way=show_report("Orders", month.first, month.last),
+        seen=f"The sales total is {total}.",
+        wrong=[money(cents + 10000)],
     )
 
 
 @TEMPLATES.define("How much money was refunded in {month}, all credit memos together?")
-def refunds_of_month(world: Sampler) -> Draw:
+def refunds_of_month(world: t.Sampler) -> t.Draw:
     """Ask for the total of the report about refunds."""
     month = a_month(world, "creditmemo")
     cents = world.value(
@@ -110,32 +93,30 @@ def refunds_of_month(world: Sampler) -> Draw:
         month.key,
     )
     total = money(cents)
-    return Draw(
-        slots={"month": month.name},
-        eval=answer(fuzzy_match=total),
-        solution=[*show_report("Refunds", month.first, month.last), leave(total, f"The total refunded is {total}.")],
-        wrong_answers=[money(cents + 2500)],
+    return question(
+        {"month": month.name},
+        total,
+        way=show_report("Refunds", month.first, month.last),
+        seen=f"The total refunded is {total}.",
+        wrong=[money(cents + 2500)],
     )
 
 
 @TEMPLATES.define("How many new customer accounts were opened in {month}?")
-def accounts_of_month(world: Sampler) -> Draw:
+def accounts_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a figure of the report about new accounts."""
     month = a_month(world, "customer")
     count = world.value("SELECT count(*) FROM customer WHERE substr(created_at, 1, 7) = ?", month.key)
-    return Draw(
-        slots={"month": month.name},
-        eval=answer(fuzzy_match=str(count)),
-        solution=[
-            *show_report("New Accounts", month.first, month.last),
-            leave(str(count), f"The report shows {count} for {month.name}."),
-        ],
-        wrong_answers=[str(count + 1)],
+    return question(
+        {"month": month.name},
+        count,
+        way=show_report("New Accounts", month.first, month.last),
+        seen=f"The report shows {count} for {month.name}.",
     )
 
 
 @TEMPLATES.define("In which month from {start} to {end} were the most orders placed, canceled ones left out?")
-def busiest_month(world: Sampler) -> Draw:
+def busiest_month(world: t.Sampler) -> t.Draw:
     """Compare the lines of a report."""
     one, other = sorted((a_month(world), a_month(world)))
     rows = world.rows(
@@ -146,22 +127,22 @@ def busiest_month(world: Sampler) -> Draw:
         other.key,
     )
     if len(rows) < 4:  # fewer are no question
-        raise NothingToDraw(one.name)
+        raise t.NothingToDraw(one.name)
     months = [Month(one.first.fromisoformat(f"{row['month']}-01")) for row in rows]
     most, found = ranked(rows, 0, "orders")["orders"], months[0]
-    return Draw(
+    return t.Draw(
         slots={"start": one.name, "end": other.name},
-        eval=answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}"),
+        eval=t.answer(fuzzy_match=f"{found.name} |OR| {found.first.month}/{found.first.year} |OR| {found.first:%m/%Y}"),
         solution=[
             *show_report("Orders", one.first, other.last),
-            leave(found.name, f"The most orders are {most}, in {found.name}."),
+            t.leave(found.name, f"The most orders are {most}, in {found.name}."),
         ],
         wrong_answers=[months[1].name],
     )
 
 
 @TEMPLATES.define("Which product was our {rank} one in {month}?")
-def bestseller_of_month(world: Sampler) -> Draw:
+def bestseller_of_month(world: t.Sampler) -> t.Draw:
     """Ask for a place in the report about bestsellers."""
     month, place = a_month(world), world.rng.randrange(3)
     rows = world.rows(
@@ -169,33 +150,32 @@ def bestseller_of_month(world: Sampler) -> Draw:
         month.key,
     )
     row = ranked(rows, place, "pieces")
-    return Draw(
-        slots={"rank": best(place, "best-selling"), "month": month.name},
-        eval=answer(fuzzy_match=row["name"]),
-        solution=[
-            *show_report("Bestsellers", month.first, month.last),
-            leave(row["name"], f"Place {place + 1} has {row['pieces']} pieces of {row['name']}."),
-        ],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "best-selling"), "month": month.name},
+        row["name"],
+        way=show_report("Bestsellers", month.first, month.last),
+        seen=f"Place {place + 1} has {row['pieces']} pieces of {row['name']}.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
 @TEMPLATES.define("Which product is our {rank} one of all time?")
-def bestseller(world: Sampler) -> Draw:
+def bestseller(world: t.Sampler) -> t.Draw:
     """Ask for a place in the dashboard's table of bestsellers, at most five draws in a world."""
     place = world.rng.randrange(len(ORDINALS))
     rows = world.rows(f"{_SOLD} WHERE status != 'canceled' GROUP BY product_id ORDER BY pieces DESC")
     row = ranked(rows, place, "pieces")
-    return Draw(
-        slots={"rank": best(place, "best-selling")},
-        eval=answer(fuzzy_match=row["name"]),
-        solution=[leave(row["name"], f"Place {place + 1} of the bestsellers is {row['name']} with {row['pieces']}.")],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "best-selling")},
+        row["name"],
+        way=[],
+        seen=f"Place {place + 1} of the bestsellers is {row['name']} with {row['pieces']}.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
 @TEMPLATES.define("Which registered customer has placed the {rank} orders of all time? Leave canceled orders out.")
-def busiest_customer(world: Sampler) -> Draw:
+def busiest_customer(world: t.Sampler) -> t.Draw:
     """Ask for a place in the dashboard's table of customers, at most five draws in a world."""
     place = world.rng.randrange(len(ORDINALS))
     rows = world.rows(
@@ -203,83 +183,80 @@ def busiest_customer(world: Sampler) -> Draw:
            WHERE status != 'canceled' GROUP BY customer_id ORDER BY orders DESC"""
     )
     row = ranked(rows, place, "orders")
-    return Draw(
-        slots={"rank": best(place, "most")},
-        eval=answer(fuzzy_match=row["name"]),
-        solution=[
-            click(nth("Customers", 1)),
-            leave(row["name"], f"Place {place + 1} is {row['name']} with {row['orders']} orders."),
-        ],
-        wrong_answers=[rows[place - 1 if place else 1]["name"]],
+    return question(
+        {"rank": best(place, "most")},
+        row["name"],
+        way=[t.click(nth("Customers", 1))],
+        seen=f"Place {place + 1} is {row['name']} with {row['orders']} orders.",
+        wrong=[rows[place - 1 if place else 1]["name"]],
     )
 
 
 @TEMPLATES.define("List the top {count} search terms of the shop.")
-def top_terms(world: Sampler) -> Draw:
+def top_terms(world: t.Sampler) -> t.Draw:
     """Ask for the most used search terms, which the dashboard shows; four draws in a world."""
     count = world.rng.randint(2, 5)
     rows = world.rows(_TERMS)
     ranked(rows, count - 1, "uses")
     texts = [row["query_text"] for row in rows]
     top = ", ".join(texts[:count])
-    return Draw(
-        slots={"count": count},
-        eval=answer(fuzzy_match=top),
-        solution=[leave(top, f"The table of top search terms begins with {top}.")],
-        wrong_answers=[", ".join(texts[1 : count + 1])],
+    return question(
+        {"count": count},
+        top,
+        way=[],
+        seen=f"The table of top search terms begins with {top}.",
+        wrong=[", ".join(texts[1 : count + 1])],
     )
 
 
 @TEMPLATES.define("How often has the search term {term} been used?")
-def term_uses(world: Sampler) -> Draw:
+def term_uses(world: t.Sampler) -> t.Draw:
     """Ask for the uses of a search term that stands on the report's first page."""
     place = world.rng.randrange(20)
     row = ranked(world.rows(_TERMS), place, "uses")
-    uses = str(row["uses"])
-    return Draw(
-        slots={"term": f'"{row["query_text"]}"'},
-        eval=answer(fuzzy_match=uses),
-        solution=[*open_menu("Reports", "Search Terms"), leave(uses, f"The report shows {uses} hits for it.")],
-        wrong_answers=[str(row["uses"] + 1)],
+    uses = row["uses"]
+    return question(
+        {"term": f'"{row["query_text"]}"'},
+        uses,
+        way=open_menu("Reports", "Search Terms"),
+        seen=f"The report shows {uses} hits for it.",
     )
 
 
 @TEMPLATES.define("Which search terms led to exactly {count} results? List them all.")
-def terms_by_results(world: Sampler) -> Draw:
+def terms_by_results(world: t.Sampler) -> t.Draw:
     """Ask for the search terms with a number of results; a few draws in a world."""
     rows = world.rows("SELECT query_text, num_results AS results FROM search_term ORDER BY results, query_id")
     groups = {count: [row["query_text"] for row in group] for count, group in groupby(rows, lambda row: row["results"])}
     count = world.rng.choice([count for count, texts in groups.items() if 2 <= len(texts) <= 6])
     texts = ", ".join(groups[count])
-    return Draw(
-        slots={"count": count},
-        eval=answer(fuzzy_match=texts),
-        solution=[
+    return question(
+        {"count": count},
+        texts,
+        way=[
             *open_menu("Reports", "Search Terms"),
-            click("Filters"),
-            type_text("Results from", str(count)),
-            type_text("Results to", str(count)),
-            click("Apply Filters"),
-            leave(texts, f"These have {count} results: {texts}."),
+            *filtered(t.type_text("Results from", str(count)), t.type_text("Results to", str(count))),
         ],
-        wrong_answers=[", ".join(groups[count][1:])],
+        seen=f"These have {count} results: {texts}.",
+        wrong=[", ".join(groups[count][1:])],
     )
 
 
 @TEMPLATES.define("What is the name of the cart price rule behind the coupon code {code}?")
-def rule_of_coupon(world: Sampler) -> Draw:
+def rule_of_coupon(world: t.Sampler) -> t.Draw:
     """Ask for the rule of a coupon; a world has a handful."""
     row, other = world.rng.sample(world.rows("SELECT * FROM cart_rule WHERE coupon_code IS NOT NULL ORDER BY rule_id"), 2)
-    return Draw(
-        slots={"code": row["coupon_code"]},
-        eval=answer(fuzzy_match=row["name"]),
-        solution=[*open_menu("Marketing", "Cart Price Rules"), leave(row["name"], f"The rule is called {row['name']}.")],
-        wrong_answers=[other["name"]],
+    return question(
+        {"code": row["coupon_code"]},
+        row["name"],
+        way=open_menu("Marketing", "Cart Price Rules"),
+        seen=f"The rule is called {row['name']}.",
+        wrong=[other["name"]],
     )
 
 
 @TEMPLATES.define("How many orders from {start} to {end} used the coupon code {code}? Leave canceled orders out.")
-def coupon_uses(world: Sampler) -> Draw:
+def coupon_uses(world: t.Sampler) -> t.Draw:
     """Ask for the uses of a coupon in a time, by the report about coupons."""
     one, other = sorted((a_month(world), a_month(world)))
     row = world.pick(
@@ -288,13 +265,10 @@ def coupon_uses(world: Sampler) -> Draw:
         one.key,
         other.key,
     )
-    uses = str(row["uses"])
-    return Draw(
-        slots={"start": one.name, "end": other.name, "code": row["code"]},
-        eval=answer(fuzzy_match=uses),
-        solution=[
-            *show_report("Coupons", one.first, other.last, "Year"),
-            leave(uses, f"The lines of {row['code']} add up to {uses} uses."),
-        ],
-        wrong_answers=[str(row["uses"] + 1)],
+    uses = row["uses"]
+    return question(
+        {"start": one.name, "end": other.name, "code": row["code"]},
+        uses,
+        way=show_report("Coupons", one.first, other.last, "Year"),
+        seen=f"The lines of {row['code']} add up to {uses} uses.",
     )

@@ -5,8 +5,8 @@ from datetime import date
 from typing import NamedTuple
 
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES as STATUSES
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import Row, Sampler, choose, click, search, type_text
 
 EVERYTHING = "Search everything"
 KEYWORD = "Search by keyword"
@@ -20,7 +20,7 @@ WITH people AS (
 """The customers, with their default billing addresses."""
 
 
-def an_order(world: Sampler, condition: str = "1") -> Row:
+def an_order(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the orders that meet a condition."""
     return world.pick(f"SELECT * FROM sales_order o WHERE {condition} ORDER BY order_id")
 
@@ -46,7 +46,7 @@ class Month(NamedTuple):
         return f"{self.first:%Y-%m}"
 
 
-def a_month(world: Sampler, table: str = "sales_order") -> Month:
+def a_month(world: t.Sampler, table: str = "sales_order") -> Month:
     """Draw a month that is over and in which something was created."""
     row = world.pick(
         f"""SELECT DISTINCT substr(created_at, 1, 7) AS month FROM {table}
@@ -62,36 +62,36 @@ def typed(day: date) -> str:
 
 def open_menu(*labels: str) -> list[Step]:
     """Return the steps to a page of the menu: the section, then the page in it."""
-    return [click(label) for label in labels]
+    return [t.click(label) for label in labels]
 
 
-def open_order(order: Row) -> list[Step]:
+def open_order(order: t.Row) -> list[Step]:
     """Return the steps to an order's page."""
     number = order["increment_id"]
-    return [search(EVERYTHING, number), click(f"Order #{number}, {order['customer_name']}")]
+    return [t.search(EVERYTHING, number), t.click(f"Order #{number}, {order['customer_name']}")]
 
 
 def open_product(name: str) -> list[Step]:
     """Return the steps to a product's page."""
-    return [search(EVERYTHING, name), click(f"Product {name}")]
+    return [t.search(EVERYTHING, name), t.click(f"Product {name}")]
 
 
 def open_customer(name: str, *tabs: str) -> list[Step]:
     """Return the steps to a customer's page, and to one of its tabs."""
-    return [search(EVERYTHING, name), click(f"Customer {name}"), *map(click, tabs)]
+    return [t.search(EVERYTHING, name), t.click(f"Customer {name}"), *map(t.click, tabs)]
 
 
-def open_filtered(title: str, value: str) -> list[Step]:
-    """Return the steps that reduce the list on this page by one drop-down list of its filters."""
-    return [click("Filters"), choose(title, value), click("Apply Filters")]
+def filtered(*fields: Step) -> list[Step]:
+    """Return the steps that reduce the list on this page by fields of its filters."""
+    return [t.click("Filters"), *fields, t.click("Apply Filters")]
 
 
 def show_report(label: str, first: date, last: date, period: str = "Month") -> list[Step]:
     """Return the steps to a report about some days, by the label that it has in the menu."""
     return [
         *open_menu("Reports", label),
-        choose("Period", period),
-        type_text("From", typed(first)),
-        type_text("To", typed(last)),
-        click("Show Report"),
+        t.choose("Period", period),
+        t.type_text("From", typed(first)),
+        t.type_text("To", typed(last)),
+        t.click("Show Report"),
     ]

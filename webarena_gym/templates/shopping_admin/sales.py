@@ -1,62 +1,48 @@
 """Questions that go over several orders, on the dashboard or in the list of orders."""
 
 from webarena_gym.sites.country.formats import long_date, money
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, sum_of
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    answer,
-    at_url,
-    click,
-    leave,
-)
-from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, open_customer, open_filtered, open_menu
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu
+from webarena_gym.templates.ways import nth, question
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 RANKS = ("most recent", "second most recent", "third most recent", "fourth most recent")
 SHOWN = 5  # orders that the dashboard shows
 
 
-def latest(world: Sampler, condition: str, count: int) -> list[Row]:
+def latest(world: t.Sampler, condition: str, count: int) -> list[t.Row]:
     """Return the newest orders that meet a condition, the newest first."""
     rows = world.rows(f"SELECT * FROM sales_order WHERE {condition} ORDER BY created_at DESC, order_id DESC LIMIT ?", count)
     if len(rows) < count:
-        raise NothingToDraw(condition)
+        raise t.NothingToDraw(condition)
     return rows
 
 
-def total_of(rows: list[Row]) -> int:
+def total_of(rows: list[t.Row]) -> int:
     """Return what orders come to together, in cents."""
     return sum(row["grand_total_cents"] for row in rows)
 
 
 @TEMPLATES.define("Give me the date of the {rank} order with the status {status}.")
-def latest_of_status(world: Sampler) -> Draw:
+def latest_of_status(world: t.Sampler) -> t.Draw:
     """Ask for the date of one of the newest orders in a status."""
     status, place = world.rng.choice(list(STATUSES)), world.rng.randrange(len(RANKS))
     rows = latest(world, f"status = '{status}'", place + 1)
     row, label = rows[place], STATUSES[status]
     day = long_date(row["created_at"])
     other = an_order(world, f"substr(created_at, 1, 10) != '{row['created_at'][:10]}'")
-    return Draw(
-        slots={"rank": RANKS[place], "status": label},
-        eval=answer(fuzzy_match=day),
-        solution=[
-            *open_menu("Sales", "Orders"),
-            *open_filtered("Status", label),
-            leave(day, f"The newest stand first; number {place + 1} is {row['increment_id']} of {day}."),
-        ],
-        wrong_answers=[long_date(other["created_at"])],
+    return question(
+        {"rank": RANKS[place], "status": label},
+        day,
+        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
+        seen=f"The newest stand first; number {place + 1} is {row['increment_id']} of {day}.",
+        wrong=[long_date(other["created_at"])],
     )
 
 
 @TEMPLATES.define("How many items were sold in total in the {count} most recent orders?")
-def latest_pieces(world: Sampler) -> Draw:
+def latest_pieces(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders that the dashboard shows; four draws in a world."""
     count = world.rng.randint(2, SHOWN)
     pieces = [
@@ -64,11 +50,11 @@ def latest_pieces(world: Sampler) -> Draw:
         for row in latest(world, "1", count)
     ]
     total = str(sum(pieces))
-    return Draw(
+    return t.Draw(
         slots={"count": count},
         grounds={total: sum_of(*map(str, pieces))},
-        eval=answer(fuzzy_match=total),
-        solution=[leave(total, f"The last {count} orders: {' + '.join(map(str, pieces))} = {total} items.")],
+        eval=t.answer(fuzzy_match=total),
+        solution=[t.leave(total, f"The last {count} orders: {' + '.join(map(str, pieces))} = {total} items.")],
         wrong_answers=[str(sum(pieces) + 1)],
     )
 
@@ -77,7 +63,7 @@ def latest_pieces(world: Sampler) -> Draw:
     "By how much do the grand totals of the {count} most recent {first} orders differ from those of the {count} most recent "
     "{second} orders, each added up?"
 )
-def payment_difference(world: Sampler) -> Draw:
+def payment_difference(world: t.Sampler) -> t.Draw:
     """Compare two sums over the list of orders."""
     count = world.rng.randint(2, 4)
     one, other = world.rng.sample(("complete", "canceled", "closed", "pending", "processing"), 2)
@@ -85,23 +71,23 @@ def payment_difference(world: Sampler) -> Draw:
     first, second = map(total_of, rows)
     sides = [[money(row["grand_total_cents"]) for row in side] for side in rows]
     difference = money(abs(first - second))
-    return Draw(
+    return t.Draw(
         slots={"count": count, "first": STATUSES[one].lower(), "second": STATUSES[other].lower()},
         grounds={difference: difference_of(*sides)},
-        eval=answer(fuzzy_match=difference),
+        eval=t.answer(fuzzy_match=difference),
         solution=[
             *open_menu("Sales", "Orders"),
-            *open_filtered("Status", STATUSES[one]),
-            click("Filters", f"The first {count} come to {money(first)} together."),
-            *open_filtered("Status", STATUSES[other])[1:],
-            leave(difference, f"These {count} come to {money(second)}; the other sum was {money(first)}."),
+            *filtered(t.choose("Status", STATUSES[one])),
+            t.click("Filters", f"The first {count} come to {money(first)} together."),
+            *filtered(t.choose("Status", STATUSES[other]))[1:],
+            t.leave(difference, f"These {count} come to {money(second)}; the other sum was {money(first)}."),
         ],
         wrong_answers=[money(first + second)],
     )
 
 
 @TEMPLATES.define("What do the {count} most recent orders of {customer} come to together?")
-def customer_latest_total(world: Sampler) -> Draw:
+def customer_latest_total(world: t.Sampler) -> t.Draw:
     """Ask for the sum of a customer's newest orders."""
     count = world.rng.randint(2, 4)
     customer = world.pick(
@@ -112,56 +98,54 @@ def customer_latest_total(world: Sampler) -> Draw:
     rows = latest(world, f"customer_id = {customer['customer_id']}", count)
     total = money(total_of(rows))
     terms = " + ".join(money(row["grand_total_cents"]) for row in rows)
-    return Draw(
+    return t.Draw(
         slots={"count": count, "customer": customer["name"]},
         grounds={total: sum_of(*(money(row["grand_total_cents"]) for row in rows))},
-        eval=answer(fuzzy_match=total),
-        solution=[*open_customer(customer["name"], "Orders"), leave(total, f"{terms} = {total}.")],
+        eval=t.answer(fuzzy_match=total),
+        solution=[*open_customer(customer["name"], "Orders"), t.leave(total, f"{terms} = {total}.")],
         wrong_answers=[money(total_of(rows[:-1]))],
     )
 
 
 @TEMPLATES.define("How many of the orders of {customer} have been canceled?")
-def customer_canceled(world: Sampler) -> Draw:
+def customer_canceled(world: t.Sampler) -> t.Draw:
     """Ask for a count over a customer's list of orders, which fits one page."""
     row = world.pick(
         """SELECT c.firstname || ' ' || c.lastname AS name, count(*) AS orders, sum(status = 'canceled') AS canceled
            FROM customer c JOIN sales_order o USING (customer_id)
            GROUP BY customer_id HAVING canceled > 0 AND orders BETWEEN 2 AND 20 ORDER BY customer_id"""
     )
-    canceled = str(row["canceled"])
-    return Draw(
-        slots={"customer": row["name"]},
-        eval=answer(fuzzy_match=canceled),
-        solution=[
-            *open_customer(row["name"], "Orders"),
-            leave(canceled, f"{canceled} of the {row['orders']} orders are marked Canceled."),
-        ],
-        wrong_answers=[str(row["canceled"] + 1)],
+    canceled = row["canceled"]
+    return question(
+        {"customer": row["name"]},
+        canceled,
+        way=open_customer(row["name"], "Orders"),
+        seen=f"{canceled} of the {row['orders']} orders are marked Canceled.",
     )
 
 
 @TEMPLATES.define("Find the {status} order with the highest grand total, open it, and tell me who placed it.")
-def largest_of_status(world: Sampler) -> Draw:
+def largest_of_status(world: t.Sampler) -> t.Draw:
     """Ask who placed the largest order of a status, and for its page; there are as many draws as statuses."""
     status = world.rng.choice(list(STATUSES))
     rows = world.rows("SELECT * FROM sales_order WHERE status = ? ORDER BY grand_total_cents DESC, order_id DESC", status)
     if len(rows) < 2 or rows[0]["grand_total_cents"] == rows[1]["grand_total_cents"]:
-        raise NothingToDraw(status)
+        raise t.NothingToDraw(status)
     row, label = rows[0], STATUSES[status]
     others = [other["customer_name"] for other in rows if other["customer_name"] != row["customer_name"]]
-    return Draw(
+    return t.Draw(
         slots={"status": label.lower()},
-        eval=all_of(
-            answer(fuzzy_match=row["customer_name"]), at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/")
+        eval=t.all_of(
+            t.answer(fuzzy_match=row["customer_name"]),
+            t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{row['order_id']}/"),
         ),
         solution=[
             *open_menu("Sales", "Orders"),
-            *open_filtered("Status", label),
-            click("Grand Total"),
-            click("Grand Total", "The smallest come first now."),
-            click(nth("View", 0), f"The largest is {row['increment_id']} with {money(row['grand_total_cents'])}."),
-            leave(row["customer_name"], f"The customer of this order is {row['customer_name']}."),
+            *filtered(t.choose("Status", label)),
+            t.click("Grand Total"),
+            t.click("Grand Total", "The smallest come first now."),
+            t.click(nth("View", 0), f"The largest is {row['increment_id']} with {money(row['grand_total_cents'])}."),
+            t.leave(row["customer_name"], f"The customer of this order is {row['customer_name']}."),
         ],
         wrong_answers=others[:1],
     )

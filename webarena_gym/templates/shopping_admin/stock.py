@@ -1,28 +1,16 @@
 """Changes to products: prices, stock, texts, options, and whether they are sold at all."""
 
+from typing import Any
+
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Row,
-    Sampler,
-    Templates,
-    all_of,
-    at_url,
-    choose,
-    click,
-    leave,
-    page_shows,
-    search,
-    state,
-    type_text,
-)
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS, becomes, others_stay
-from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, open_menu, open_product
+from webarena_gym.templates.shopping_admin.routes import EVERYTHING, KEYWORD, filtered, open_menu, open_product
+from webarena_gym.templates.ways import instruction
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 SENTENCES = (
     "Now with a longer warranty.",
     "Our customers love how long it lasts.",
@@ -34,97 +22,110 @@ SENTENCES = (
 NEW_GOODS = ("Folding Bookstand", "Travel Chess Set", "Beeswax Candle", "Canvas Apron", "Desk Bell", "Puzzle Mat", "Rain Gauge")
 
 
-def a_product(world: Sampler, condition: str = "1") -> Row:
+def a_product(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the products that meet a condition."""
     return world.pick(f"SELECT * FROM product p WHERE {condition} ORDER BY product_id")
 
 
-def change_form(product: Row, *steps: Step, seen: str) -> list[Step]:
+def change_form(product: t.Row, *steps: Step, seen: str) -> list[Step]:
     """Return the steps that change a product in its form."""
-    return [*open_product(product["name"]), *steps, click("Save"), leave("", seen)]
+    return [*open_product(product["name"]), *steps, t.click("Save"), t.leave("", seen)]
 
 
-def tick_all(keyword: str, products: list[Row], action: str) -> list[Step]:
+def edited(world: t.Sampler, row: t.Row, slots: dict[str, Any], change: Step, *, seen: str, **values: object) -> t.Draw:
+    """Return a draw that makes one change in a product's form. The product must get these values, and no other may change."""
+    return t.Draw(slots, becomes(world, PRODUCTS, row["sku"], **values), change_form(row, change, seen=seen))
+
+
+def tick_all(keyword: str, products: list[t.Row], action: str) -> list[Step]:
     """Return the steps that do something with all products that a keyword finds."""
     return [
         *open_menu("Catalog", "Products"),
-        search(KEYWORD, keyword),
-        *[click(f"Select {product['product_id']}") for product in products],
-        choose("Actions", action),
-        click("Submit"),
+        t.search(KEYWORD, keyword),
+        *[t.click(f"Select {product['product_id']}") for product in products],
+        t.choose("Actions", action),
+        t.click("Submit"),
     ]
 
 
 @TEMPLATES.define("Disable the product {product}; there are complaints about its quality.")
-def disable_product(world: Sampler) -> Draw:
+def disable_product(world: t.Sampler) -> t.Draw:
     """Take a product out of the shop."""
     row = a_product(world, "is_enabled")
-    return Draw(
-        slots={"product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], is_enabled=0),
-        solution=change_form(row, click("Enable Product", "It is still enabled."), seen="The product is disabled."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"]},
+        t.click("Enable Product", "It is still enabled."),
+        seen="The product is disabled.",
+        is_enabled=0,
     )
 
 
 @TEMPLATES.define("Set the stock quantity of the product with the SKU {sku} to {quantity}.")
-def set_quantity(world: Sampler) -> Draw:
+def set_quantity(world: t.Sampler) -> t.Draw:
     """Change how many the shop has of a product."""
     row = a_product(world, "is_in_stock")
     quantity = row["quantity"] + world.rng.randint(5, 60)
-    return Draw(
-        slots={"sku": row["sku"], "quantity": quantity},
-        eval=becomes(world, PRODUCTS, row["sku"], quantity=quantity),
-        solution=[
-            search(EVERYTHING, row["sku"]),
-            click(f"Product {row['name']}", "This is the one with that SKU."),
-            type_text("Quantity", str(quantity), f"The quantity is {row['quantity']} so far."),
-            click("Save"),
-            leave("", f"The quantity is {quantity} now."),
+    return instruction(
+        {"sku": row["sku"], "quantity": quantity},
+        becomes(world, PRODUCTS, row["sku"], quantity=quantity),
+        way=[
+            t.search(EVERYTHING, row["sku"]),
+            t.click(f"Product {row['name']}", "This is the one with that SKU."),
+            t.type_text("Quantity", str(quantity), f"The quantity is {row['quantity']} so far."),
+            t.click("Save"),
         ],
+        seen=f"The quantity is {quantity} now.",
     )
 
 
 @TEMPLATES.define("A delivery has arrived: {count} more of the {product}. Update the stock quantity.")
-def add_quantity(world: Sampler) -> Draw:
+def add_quantity(world: t.Sampler) -> t.Draw:
     """Add to how many the shop has of a product."""
     row, count = a_product(world, "is_in_stock AND quantity > 0"), world.rng.randint(3, 40)
     quantity = row["quantity"] + count
-    return Draw(
-        slots={"count": count, "product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], quantity=quantity),
-        solution=change_form(
-            row,
-            type_text("Quantity", str(quantity), f"{row['quantity']} and {count} are {quantity}."),
-            seen=f"The quantity is {quantity} now.",
-        ),
+    return edited(
+        world,
+        row,
+        {"count": count, "product": row["name"]},
+        t.type_text("Quantity", str(quantity), f"{row['quantity']} and {count} are {quantity}."),
+        seen=f"The quantity is {quantity} now.",
+        quantity=quantity,
     )
 
 
 @TEMPLATES.define('Set the stock status of the {product} to "Out of Stock" and leave the quantity as it is.')
-def out_of_stock(world: Sampler) -> Draw:
+def out_of_stock(world: t.Sampler) -> t.Draw:
     """Stop the sale of a product."""
     row = a_product(world, "is_in_stock")
-    return Draw(
-        slots={"product": row["name"]},
-        eval=becomes(world, PRODUCTS, row["sku"], is_in_stock=0),
-        solution=change_form(row, choose("Stock Status", "Out of Stock"), seen="The product is out of stock."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"]},
+        t.choose("Stock Status", "Out of Stock"),
+        seen="The product is out of stock.",
+        is_in_stock=0,
     )
 
 
 @TEMPLATES.define("Change the price of the {product} to {price}.")
-def set_price(world: Sampler) -> Draw:
+def set_price(world: t.Sampler) -> t.Draw:
     """Set a product's regular price."""
     row = a_product(world, "special_price_cents IS NULL")
     cents = row["price_cents"] + world.rng.choice((-1, 1)) * world.rng.randrange(25, min(row["price_cents"], 1000), 25)
-    return Draw(
-        slots={"product": row["name"], "price": money(cents)},
-        eval=becomes(world, PRODUCTS, row["sku"], price_cents=cents),
-        solution=change_form(row, type_text("Price", written_cents(cents)), seen=f"The price is {money(cents)} now."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"], "price": money(cents)},
+        t.type_text("Price", written_cents(cents)),
+        seen=f"The price is {money(cents)} now.",
+        price_cents=cents,
     )
 
 
 @TEMPLATES.define("{change} the price of the {product} by {amount}.")
-def move_price(world: Sampler) -> Draw:
+def move_price(world: t.Sampler) -> t.Draw:
     """Raise or lower a product's regular price by an amount of money or by some percent."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
     old, percent = row["price_cents"], world.rng.choice((10, 20, 25, 50))
@@ -132,44 +133,50 @@ def move_price(world: Sampler) -> Draw:
     amount = old * percent // 100 if is_percent else world.rng.randint(1, 8) * 100
     change, sign = world.rng.choice((("Raise", 1), ("Lower", -1)))
     cents = old + sign * amount
-    return Draw(
-        slots={"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
-        eval=becomes(world, PRODUCTS, row["sku"], price_cents=cents),
-        solution=change_form(
-            row,
-            type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
-            seen=f"The price is {money(cents)} now.",
-        ),
+    return edited(
+        world,
+        row,
+        {"change": change, "product": row["name"], "amount": f"{percent}%" if is_percent else money(amount)},
+        t.type_text("Price", written_cents(cents), f"{money(old)} {'+' if sign > 0 else '-'} {money(amount)}."),
+        seen=f"The price is {money(cents)} now.",
+        price_cents=cents,
     )
 
 
 @TEMPLATES.define("Put the {product} on sale: give it a special price of {price}.")
-def set_special_price(world: Sampler) -> Draw:
+def set_special_price(world: t.Sampler) -> t.Draw:
     """Give a product a sale price."""
     row = a_product(world, "special_price_cents IS NULL AND price_cents > 1000")
     cents = row["price_cents"] - world.rng.randrange(100, 900, 50)
-    return Draw(
-        slots={"product": row["name"], "price": money(cents)},
-        eval=becomes(world, PRODUCTS, row["sku"], special_price_cents=cents),
-        solution=change_form(row, type_text("Special Price", written_cents(cents)), seen=f"The sale price is {money(cents)}."),
+    return edited(
+        world,
+        row,
+        {"product": row["name"], "price": money(cents)},
+        t.type_text("Special Price", written_cents(cents)),
+        seen=f"The sale price is {money(cents)}.",
+        special_price_cents=cents,
     )
 
 
 @TEMPLATES.define('Add the sentence "{sentence}" to the end of the description of the {product}.')
-def extend_description(world: Sampler) -> Draw:
+def extend_description(world: t.Sampler) -> t.Draw:
     """Change a product's text; its form must show the old text and the new one."""
     row, sentence = a_product(world, "length(description) < 300"), world.rng.choice(SENTENCES)
     text = f"{row['description']} {sentence}"
     form = f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"
-    return Draw(
+    return t.Draw(
         slots={"sentence": sentence, "product": row["name"]},
-        eval=all_of(page_shows(form, "#description", exact_match=text), becomes(world, PRODUCTS, row["sku"], description=text)),
-        solution=change_form(row, type_text("Description", text, "The old text stays."), seen="The description is longer now."),
+        eval=t.all_of(
+            t.page_shows(form, "#description", exact_match=text), becomes(world, PRODUCTS, row["sku"], description=text)
+        ),
+        solution=change_form(
+            row, t.type_text("Description", text, "The old text stays."), seen="The description is longer now."
+        ),
     )
 
 
 @TEMPLATES.define('The {product} is now also made in another variant: add the value "{value}" to its option {option}.')
-def add_option_value(world: Sampler) -> Draw:
+def add_option_value(world: t.Sampler) -> t.Draw:
     """Give a product's option a value that other products have."""
     row = world.pick(
         """SELECT p.*, o.title, v.label FROM product p JOIN product_option o USING (product_id)
@@ -179,21 +186,21 @@ def add_option_value(world: Sampler) -> Draw:
            ORDER BY product_id, o.title, v.label"""
     )
     options = world.value(f"SELECT options FROM {PRODUCTS.table} WHERE sku = ?", row["sku"])
-    return Draw(
-        slots={"product": row["name"], "value": row["label"], "option": row["title"]},
-        eval=becomes(world, PRODUCTS, row["sku"], options=f"{options}; {row['title']}: {row['label']} +0"),
-        solution=[
+    return instruction(
+        {"product": row["name"], "value": row["label"], "option": row["title"]},
+        becomes(world, PRODUCTS, row["sku"], options=f"{options}; {row['title']}: {row['label']} +0"),
+        way=[
             *open_product(row["name"]),
-            type_text("Option", row["title"]),
-            type_text("Value", row["label"]),
-            click("Add Value"),
-            leave("", f"The option {row['title']} has the value {row['label']}."),
+            t.type_text("Option", row["title"]),
+            t.type_text("Value", row["label"]),
+            t.click("Add Value"),
         ],
+        seen=f"The option {row['title']} has the value {row['label']}.",
     )
 
 
 @TEMPLATES.define("Disable all products of the brand {brand}.")
-def disable_brand(world: Sampler) -> Draw:
+def disable_brand(world: t.Sampler) -> t.Draw:
     """Take all products of a brand out of the shop at once."""
     brand = world.pick(
         """SELECT brand FROM product p GROUP BY brand
@@ -201,18 +208,16 @@ def disable_brand(world: Sampler) -> Draw:
            AND sum(is_enabled) AND count(*) BETWEEN 2 AND 5 ORDER BY brand"""
     )["brand"]
     rows = world.rows("SELECT * FROM product WHERE brand = ? ORDER BY product_id", brand)
-    return Draw(
-        slots={"brand": brand},
-        eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
-        solution=[
-            *tick_all(brand, rows, "Change status to Disable"),
-            leave("", f"No product of {rows[0]['brand']} is enabled any more."),
-        ],
+    return instruction(
+        {"brand": brand},
+        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_enabled=0),
+        way=tick_all(brand, rows, "Change status to Disable"),
+        seen=f"No product of {rows[0]['brand']} is enabled any more.",
     )
 
 
 @TEMPLATES.define('Set the stock status of every variant of the {product} to "Out of Stock"; the quantities stay as they are.')
-def variants_out_of_stock(world: Sampler) -> Draw:
+def variants_out_of_stock(world: t.Sampler) -> t.Draw:
     """Stop the sale of products that differ in what stands behind the comma of their names alone."""
     name = world.pick(
         """SELECT substr(name, 1, instr(name, ',') - 1) AS model FROM product p WHERE instr(name, ',')
@@ -221,61 +226,55 @@ def variants_out_of_stock(world: Sampler) -> Draw:
            ORDER BY model"""
     )["model"]
     rows = world.rows("SELECT * FROM product WHERE instr(name, ?) ORDER BY product_id", name)
-    return Draw(
-        slots={"product": name},
-        eval=becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
-        solution=[
-            *tick_all(name, rows, "Update attributes"),
-            choose("Stock Status", "Out of Stock"),
-            click("Save"),
-            leave("", f"All {len(rows)} products were updated."),
-        ],
+    return instruction(
+        {"product": name},
+        becomes(world, PRODUCTS, *[row["sku"] for row in rows], is_in_stock=0),
+        way=[*tick_all(name, rows, "Update attributes"), t.choose("Stock Status", "Out of Stock"), t.click("Save")],
+        seen=f"All {len(rows)} products were updated.",
     )
 
 
 @TEMPLATES.define("Disable the product {product}, then show me the list of all products that are disabled.")
-def disable_and_list(world: Sampler) -> Draw:
+def disable_and_list(world: t.Sampler) -> t.Draw:
     """Take a product out of the shop, and open a filtered list."""
     row = a_product(world, "is_enabled")
-    return Draw(
-        slots={"product": row["name"]},
-        eval=all_of(becomes(world, PRODUCTS, row["sku"], is_enabled=0), at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")),
-        solution=[
-            *change_form(row, click("Enable Product", "It is still enabled."), seen="")[:-1],
+    return instruction(
+        {"product": row["name"]},
+        t.all_of(becomes(world, PRODUCTS, row["sku"], is_enabled=0), t.at_url("__SHOPPING_ADMIN__/catalog/product/?status=0")),
+        way=[
+            *change_form(row, t.click("Enable Product", "It is still enabled."), seen="")[:-1],
             *open_menu("Catalog", "Products"),
-            click("Filters"),
-            choose("Status", "Disabled"),
-            click("Apply Filters"),
-            leave("", "The list shows the disabled products."),
+            *filtered(t.choose("Status", "Disabled")),
         ],
+        seen="The list shows the disabled products.",
     )
 
 
 @TEMPLATES.define('Add a product "{name}" with the SKU {sku}, a price of {price} and a quantity of {quantity}.')
-def add_product(world: Sampler) -> Draw:
+def add_product(world: t.Sampler) -> t.Draw:
     """Put something new into the catalog."""
     name, number = world.rng.choice(NEW_GOODS), world.rng.randint(10000, 99999)
     sku, cents, quantity = f"NEW-{number}", world.rng.randrange(500, 9000, 25), world.rng.randint(5, 90)
     if world.rows("SELECT 1 FROM product WHERE name = ? ORDER BY 1", name):
-        raise NothingToDraw(name)
-    return Draw(
-        slots={"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
-        eval=all_of(
-            state(
+        raise t.NothingToDraw(name)
+    return instruction(
+        {"name": name, "sku": sku, "price": money(cents), "quantity": quantity},
+        t.all_of(
+            t.state(
                 "SELECT name, price_cents, special_price_cents, quantity, is_enabled FROM product WHERE sku = ?",
                 sku,
                 expected=[[name, cents, None, quantity, 1]],
             ),
             others_stay(world, PRODUCTS, sku),
         ),
-        solution=[
+        way=[
             *open_menu("Catalog", "Products"),
-            click("Add New Product"),
-            type_text("Product Name", name),
-            type_text("SKU", sku),
-            type_text("Price", written_cents(cents)),
-            type_text("Quantity", str(quantity)),
-            click("Save"),
-            leave("", f"The product {name} is saved."),
+            t.click("Add New Product"),
+            t.type_text("Product Name", name),
+            t.type_text("SKU", sku),
+            t.type_text("Price", written_cents(cents)),
+            t.type_text("Quantity", str(quantity)),
+            t.click("Save"),
         ],
+        seen=f"The product {name} is saved.",
     )

@@ -1,14 +1,15 @@
 """Changes to customers, to the shop's own pages, its theme and its settings."""
 
-from webarena_gym.tasks.template import Draw, Row, Sampler, Templates, all_of, at_url, choose, click, leave, state, type_text
-from webarena_gym.templates.shopping_admin.handling import CITIES, STREETS
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.shopping_admin.handling import STREETS, an_address, enter_address
 from webarena_gym.templates.shopping_admin.ledgers import CUSTOMER_ADDRESSES, CUSTOMERS, PAGES, SETTINGS, becomes
 from webarena_gym.templates.shopping_admin.people import GROUPS
 from webarena_gym.templates.shopping_admin.routes import CUSTOMERS as PEOPLE
-from webarena_gym.templates.shopping_admin.routes import open_customer, open_filtered, open_menu
-from webarena_gym.templates.ways import nth
+from webarena_gym.templates.shopping_admin.routes import filtered, open_customer, open_menu
+from webarena_gym.templates.ways import instruction, nth
 
-TEMPLATES = Templates("shopping_admin")
+TEMPLATES = t.Templates("shopping_admin")
 LASTNAMES = ("Winter", "Abbott", "Castillo", "Lindgren", "Okafor", "Novak", "Delgado", "Thornton", "Ishikawa", "Murray")
 TITLES = (
     "Welcome",
@@ -22,117 +23,103 @@ TITLES = (
 HOURS = ("Monday to Saturday, 9 AM to 6 PM", "Tuesday to Friday, 8 AM to 4 PM", "Daily, 11 AM to 7 PM")
 
 
-def a_customer(world: Sampler, condition: str = "1") -> Row:
+def a_customer(world: t.Sampler, condition: str = "1") -> t.Row:
     """Draw one of the customers that meet a condition."""
     return world.pick(PEOPLE + f"SELECT * FROM people WHERE {condition} ORDER BY customer_id")
 
 
-def a_phone(world: Sampler) -> str:
+def customer_and_group(world: t.Sampler) -> tuple[t.Row, str]:
+    """Draw a customer, and a group that the customer is not in."""
+    row = a_customer(world)
+    return row, world.rng.choice([name for name in GROUPS if name != row["group_name"]])
+
+
+def edit_customer(row: t.Row, change: Step) -> list[Step]:
+    """Return the steps that make one change to a customer's account."""
+    return [*open_customer(row["name"], "Account Information"), change, t.click("Save Customer")]
+
+
+def a_phone(world: t.Sampler) -> str:
     """Draw a phone number."""
     return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
 
 
 @TEMPLATES.define("Change the e-mail address of the customer {customer} to {email}.")
-def change_email(world: Sampler) -> Draw:
+def change_email(world: t.Sampler) -> t.Draw:
     """Give a customer another e-mail address."""
     row = a_customer(world)
     email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
-    return Draw(
-        slots={"customer": row["name"], "email": email},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], email=email),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            type_text("Email", email),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
-        ],
+    return instruction(
+        {"customer": row["name"], "email": email},
+        becomes(world, CUSTOMERS, row["customer_id"], email=email),
+        way=edit_customer(row, t.type_text("Email", email)),
+        seen="The customer is saved.",
     )
 
 
 @TEMPLATES.define("{customer} has married. Change the customer's last name to {lastname}.")
-def change_lastname(world: Sampler) -> Draw:
+def change_lastname(world: t.Sampler) -> t.Draw:
     """Give a customer another name."""
     row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
-    return Draw(
-        slots={"customer": row["name"], "lastname": lastname},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            type_text("Last Name", lastname),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
-        ],
+    return instruction(
+        {"customer": row["name"], "lastname": lastname},
+        becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
+        way=edit_customer(row, t.type_text("Last Name", lastname)),
+        seen="The customer is saved.",
     )
 
 
 @TEMPLATES.define("Move the customer {customer} to the group {group}.")
-def change_group(world: Sampler) -> Draw:
+def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
-    row = a_customer(world)
-    group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return Draw(
-        slots={"customer": row["name"], "group": group},
-        eval=becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            choose("Group", group),
-            click("Save Customer"),
-            leave("", "The customer is saved."),
-        ],
+    row, group = customer_and_group(world)
+    return instruction(
+        {"customer": row["name"], "group": group},
+        becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
+        way=edit_customer(row, t.choose("Group", group)),
+        seen="The customer is saved.",
     )
 
 
 @TEMPLATES.define("Move {customer} to the group {group}, and then show me a list of all customers of that group.")
-def change_group_and_list(world: Sampler) -> Draw:
+def change_group_and_list(world: t.Sampler) -> t.Draw:
     """Put a customer into another group, and open a filtered list."""
-    row = a_customer(world)
-    group = world.rng.choice([name for name in GROUPS if name != row["group_name"]])
-    return Draw(
-        slots={"customer": row["name"], "group": group},
-        eval=all_of(
+    row, group = customer_and_group(world)
+    return instruction(
+        {"customer": row["name"], "group": group},
+        t.all_of(
             becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-            at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
+            t.at_url(f"__SHOPPING_ADMIN__/customer/index/?group={group}"),
         ),
-        solution=[
-            *open_customer(row["name"], "Account Information"),
-            choose("Group", group),
-            click("Save Customer"),
+        way=[
+            *edit_customer(row, t.choose("Group", group)),
             *open_menu("Customers", "All Customers"),
-            *open_filtered("Group", group),
-            leave("", "The list shows the customers of the group."),
+            *filtered(t.choose("Group", group)),
         ],
+        seen="The list shows the customers of the group.",
     )
 
 
 @TEMPLATES.define(
     "{customer} has moved: the only address in the account is now {street}, {city}, {region}, {postcode}. Update it."
 )
-def move_customer(world: Sampler) -> Draw:
+def move_customer(world: t.Sampler) -> t.Draw:
     """Change a customer's only address."""
     row = world.pick(
         """SELECT max(address_id) AS address_id, c.firstname || ' ' || c.lastname AS name
            FROM customer c JOIN customer_address USING (customer_id)
            GROUP BY customer_id HAVING count(*) = 1 ORDER BY customer_id"""
     )
-    street, (city, region, postcode) = world.rng.choice(STREETS), world.rng.choice(CITIES)
-    place = {"street": street, "city": city, "region": region, "postcode": postcode}
-    return Draw(
-        slots={"customer": row["name"], **place},
-        eval=becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
-        solution=[
-            *open_customer(row["name"], "Addresses"),
-            click("Edit"),
-            type_text("Street Address", street),
-            type_text("City", city),
-            type_text("State/Province", region),
-            type_text("ZIP", postcode),
-            click("Save"),
-            leave("", "The address is saved."),
-        ],
+    place = an_address(world)
+    return instruction(
+        {"customer": row["name"], **place},
+        becomes(world, CUSTOMER_ADDRESSES, row["address_id"], **place),
+        way=[*open_customer(row["name"], "Addresses"), t.click("Edit"), *enter_address(place)],
+        seen="The address is saved.",
     )
 
 
-def page_form(world: Sampler) -> tuple[Row, str]:
+def page_form(world: t.Sampler) -> tuple[t.Row, str]:
     """Draw one of the shop's own pages, and return it with the label of its link in the list."""
     rows = world.rows("SELECT * FROM cms_page ORDER BY page_id")
     place = world.rng.randrange(len(rows))
@@ -140,58 +127,54 @@ def page_form(world: Sampler) -> tuple[Row, str]:
 
 
 @TEMPLATES.define('Change the title of the page "{page}" to "{title}".')
-def change_title(world: Sampler) -> Draw:
+def change_title(world: t.Sampler) -> t.Draw:
     """Rename one of the shop's own pages."""
     (row, label), title = page_form(world), world.rng.choice(TITLES)
-    return Draw(
-        slots={"page": row["title"], "title": title},
-        eval=becomes(world, PAGES, row["page_id"], title=title),
-        solution=[
+    return instruction(
+        {"page": row["title"], "title": title},
+        becomes(world, PAGES, row["page_id"], title=title),
+        way=[
             *open_menu("Content", "Pages"),
-            click(label, f"This is the page {row['title']}."),
-            type_text("Page Title", title),
-            click("Save"),
-            leave("", f"The page is called {title} now."),
+            t.click(label, f"This is the page {row['title']}."),
+            t.type_text("Page Title", title),
+            t.click("Save"),
         ],
+        seen=f"The page is called {title} now.",
     )
 
 
 @TEMPLATES.define('Put the heading "{heading}" over the content of the page "{page}".')
-def change_heading(world: Sampler) -> Draw:
+def change_heading(world: t.Sampler) -> t.Draw:
     """Give one of the shop's own pages another heading."""
     (row, label), heading = page_form(world), world.rng.choice(TITLES)
-    return Draw(
-        slots={"heading": heading, "page": row["title"]},
-        eval=becomes(world, PAGES, row["page_id"], content_heading=heading),
-        solution=[
+    return instruction(
+        {"heading": heading, "page": row["title"]},
+        becomes(world, PAGES, row["page_id"], content_heading=heading),
+        way=[
             *open_menu("Content", "Pages"),
-            click(label, f"This is the page {row['title']}."),
-            type_text("Content Heading", heading),
-            click("Save"),
-            leave("", "The page is saved."),
+            t.click(label, f"This is the page {row['title']}."),
+            t.type_text("Content Heading", heading),
+            t.click("Save"),
         ],
+        seen="The page is saved.",
     )
 
 
 @TEMPLATES.define("Apply the theme {theme} to the shop.")
-def apply_theme(world: Sampler) -> Draw:
+def apply_theme(world: t.Sampler) -> t.Draw:
     """Give the shop another look; a world has as many draws as themes but one."""
     rows = world.rows("SELECT * FROM theme ORDER BY title COLLATE NOCASE, theme_id")
     place, row = world.rng.choice([(place, row) for place, row in enumerate(rows) if not row["is_applied"]])
-    return Draw(
-        slots={"theme": row["title"]},
-        eval=state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
-        solution=[
-            *open_menu("Content", "Themes"),
-            click(nth("View", place), f"This is {row['title']}."),
-            click("Apply Theme"),
-            leave("", "The theme is applied."),
-        ],
+    return instruction(
+        {"theme": row["title"]},
+        t.state("SELECT title FROM theme WHERE is_applied ORDER BY title", expected=[[row["title"]]]),
+        way=[*open_menu("Content", "Themes"), t.click(nth("View", place), f"This is {row['title']}."), t.click("Apply Theme")],
+        seen="The theme is applied.",
     )
 
 
 @TEMPLATES.define('In the configuration of the store, set "{setting}" to {value}.')
-def change_setting(world: Sampler) -> Draw:
+def change_setting(world: t.Sampler) -> t.Draw:
     """Change one of the store's settings."""
     wanted = {
         "general/store_information/phone": a_phone(world),
@@ -203,13 +186,9 @@ def change_setting(world: Sampler) -> Draw:
     }
     path = world.rng.choice(list(wanted))
     label, value = world.value("SELECT label FROM store_config WHERE path = ? ORDER BY path", path), wanted[path]
-    return Draw(
-        slots={"setting": label, "value": value},
-        eval=becomes(world, SETTINGS, path, value=value),
-        solution=[
-            *open_menu("Stores", "Configuration"),
-            type_text(label, value),
-            click("Save Config"),
-            leave("", "The configuration is saved."),
-        ],
+    return instruction(
+        {"setting": label, "value": value},
+        becomes(world, SETTINGS, path, value=value),
+        way=[*open_menu("Stores", "Configuration"), t.type_text(label, value), t.click("Save Config")],
+        seen="The configuration is saved.",
     )

@@ -1,10 +1,11 @@
 """Changes to make: to the watchlist, to articles, to the user's preferences."""
 
 from webarena_gym.sites.wikipedia.markup import sections, whole
-from webarena_gym.tasks.template import Draw, Sampler, Templates, all_of, at_url, click, leave, state, type_text
+from webarena_gym.tasks import template as t
+from webarena_gym.templates.ways import instruction
 from webarena_gym.templates.wikipedia.routes import FACTS, ME, draw_extreme, open_article, url
 
-TEMPLATES = Templates("wikipedia")
+TEMPLATES = t.Templates("wikipedia")
 
 WATCHED = f"SELECT title FROM watch JOIN article USING (article_id) WHERE user_id = {ME} ORDER BY title"
 _NEW_TEXTS = """SELECT title, r.user_id, r.text, r.summary FROM page JOIN revision r USING (revision_id)
@@ -23,50 +24,51 @@ _SENTENCES = (
 )
 
 
-def watchlist(world: Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
+def watchlist(world: t.Sampler, *, plus: list[str], minus: list[str]) -> list[list[str]]:
     """Return the watchlist as it should be after some titles came and some went."""
     titles = [row["title"] for row in world.rows(WATCHED)]
     return [[title] for title in sorted([title for title in titles if title not in minus] + plus)]
 
 
 @TEMPLATES.define("Add the article on {title} to my watchlist.")
-def watch_add(world: Sampler) -> Draw:
+def watch_add(world: t.Sampler) -> t.Draw:
     """Watch an article."""
     title = world.pick(f"SELECT title FROM article WHERE kind != 'list' AND title NOT IN ({WATCHED}) ORDER BY article_id")[
         "title"
     ]
-    return Draw(
-        slots={"title": title},
-        eval=state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        solution=[*open_article(title), click("Add to watchlist"), leave("", f"{title} is on the watchlist.")],
+    return instruction(
+        {"title": title},
+        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
+        way=[*open_article(title), t.click("Add to watchlist")],
+        seen=f"{title} is on the watchlist.",
     )
 
 
 @TEMPLATES.define("Put {extreme} on my watchlist.")
-def watch_extreme(world: Sampler) -> Draw:
+def watch_extreme(world: t.Sampler) -> t.Draw:
     """Find the landmark at one end of a measure and watch its article."""
     end = draw_extreme(world)
     title = end.row["title"]
-    return Draw(
+    return t.Draw(
         slots={"extreme": end.words},
-        eval=state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        solution=[*end.way, click(title, f"It has {end.shown}."), click("Add to watchlist"), leave()],
+        eval=t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
+        solution=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist"), t.leave()],
     )
 
 
 @TEMPLATES.define("I no longer care about {title}. Take it off my watchlist.")
-def watch_remove(world: Sampler) -> Draw:
+def watch_remove(world: t.Sampler) -> t.Draw:
     """Stop watching an article."""
     title = world.pick(WATCHED)["title"]
-    return Draw(
+    return t.Draw(
         slots={"title": title},
-        eval=state(WATCHED, expected=watchlist(world, plus=[], minus=[title])),
-        solution=[click("Watchlist"), click(f"Stop watching {title}"), leave()],
+        eval=t.state(WATCHED, expected=watchlist(world, plus=[], minus=[title])),
+        solution=[t.click("Watchlist"), t.click(f"Stop watching {title}"), t.leave()],
     )
 
 
 @TEMPLATES.define("I want to follow the films of {director}. Add the articles on all of them to my watchlist.")
-def watch_films(world: Sampler) -> Draw:
+def watch_films(world: t.Sampler) -> t.Draw:
     """Watch every film of a director."""
     director = world.pick(
         FACTS
@@ -78,21 +80,21 @@ def watch_films(world: Sampler) -> Draw:
             FACTS + "SELECT title FROM facts WHERE label = 'Directed by' AND target = ? ORDER BY title", director
         )
     ]
-    return Draw(
-        slots={"director": director},
-        eval=state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
-        solution=[
+    return instruction(
+        {"director": director},
+        t.state(WATCHED, expected=watchlist(world, plus=films, minus=[])),
+        way=[
             *open_article(director, "The article on the director names the films."),
-            *(step for film in films for step in (*open_article(film), click("Add to watchlist"))),
-            leave("", f"All {len(films)} are on the watchlist."),
+            *(step for film in films for step in (*open_article(film), t.click("Add to watchlist"))),
         ],
+        seen=f"All {len(films)} are on the watchlist.",
     )
 
 
 @TEMPLATES.define(
     'Replace the text of the section {heading} in the article on {title} by "{text}", with the summary "{summary}".'
 )
-def edit_section(world: Sampler) -> Draw:
+def edit_section(world: t.Sampler) -> t.Draw:
     """Write a section of an article anew."""
     page = world.pick("SELECT title, text FROM page WHERE kind IN ('museum', 'university', 'town', 'film') ORDER BY article_id")
     parts = sections(page["text"])
@@ -101,46 +103,46 @@ def edit_section(world: Sampler) -> Draw:
     text, summary = world.rng.choice(_SENTENCES).format(name=name), world.rng.choice(_SUMMARIES)
     heading = parts[place].heading
     parts[place] = parts[place]._replace(body=text)
-    return Draw(
-        slots={"heading": heading, "title": page["title"], "text": text, "summary": summary},
-        eval=all_of(
-            at_url(url(page["title"])),
-            state(
+    return instruction(
+        {"heading": heading, "title": page["title"], "text": text, "summary": summary},
+        t.all_of(
+            t.at_url(url(page["title"])),
+            t.state(
                 _NEW_TEXTS,
                 world.value("SELECT max(revision_id) FROM revision"),
                 expected=[[page["title"], ME, whole(parts), summary]],
             ),
         ),
-        solution=[
+        way=[
             *open_article(page["title"]),
-            click(f"Edit section {heading}"),
-            type_text("Text", text),
-            type_text("Summary of the change", summary),
-            click("Save changes"),
-            leave("", "The edit was saved."),
+            t.click(f"Edit section {heading}"),
+            t.type_text("Text", text),
+            t.type_text("Summary of the change", summary),
+            t.click("Save changes"),
         ],
+        seen="The edit was saved.",
     )
 
 
 @TEMPLATES.define(
     "Change the email address of my encyclopedia account to {email} and have me notified by email when a page on my watchlist changes."
 )
-def preferences(world: Sampler) -> Draw:
+def preferences(world: t.Sampler) -> t.Draw:
     """Change two preferences."""
     user = world.pick(f"SELECT username, real_name FROM user WHERE user_id = {ME}")
     email = f"{user['username'].replace('.', world.rng.choice(('_', '-', '')))}{world.rng.randint(10, 999)}@mail.example"
-    return Draw(
-        slots={"email": email},
-        eval=state(
+    return instruction(
+        {"email": email},
+        t.state(
             "SELECT username, real_name, email, wants_mail FROM user WHERE user_id = ?",
             ME,
             expected=[[user["username"], user["real_name"], email, 1]],
         ),
-        solution=[
-            click("Preferences"),
-            type_text("Email", email),
-            click("Email me when a page on my watchlist changes"),
-            click("Save preferences"),
-            leave("", "The preferences were saved."),
+        way=[
+            t.click("Preferences"),
+            t.type_text("Email", email),
+            t.click("Email me when a page on my watchlist changes"),
+            t.click("Save preferences"),
         ],
+        seen="The preferences were saved.",
     )

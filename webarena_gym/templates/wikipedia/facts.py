@@ -1,20 +1,11 @@
 """Questions about single facts, and about facts that one article leads to in another."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import (
-    Draw,
-    NothingToDraw,
-    Sampler,
-    Templates,
-    answer,
-    click,
-    leave,
-    not_achievable,
-    told,
-)
+from webarena_gym.templates.ways import impossible, question
 from webarena_gym.templates.wikipedia.routes import FACTS, open_article, open_list
 
-TEMPLATES = Templates("wikipedia")
+TEMPLATES = t.Templates("wikipedia")
 
 QUESTIONS = {
     ("town", "Founded"): "in which year was {} founded?",
@@ -39,33 +30,35 @@ QUESTIONS = {
 
 
 @TEMPLATES.define("Look it up in the encyclopedia: {question} Answer with the number.")
-def fact_number(world: Sampler) -> Draw:
+def fact_number(world: t.Sampler) -> t.Draw:
     """Ask for a number in an infobox."""
     kind, label = world.rng.choice(list(QUESTIONS))
     row = world.pick(FACTS + "SELECT * FROM facts WHERE kind = ? AND label = ? ORDER BY article_id", kind, label)
     number = str(int(row["number"]))
-    return Draw(
-        slots={"question": QUESTIONS[kind, label].format(row["title"])},
-        eval=answer(fuzzy_match=number),
-        solution=[*open_article(row["title"]), leave(number, f"{label}: {row['text']}.")],
-        wrong_answers=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
+    return question(
+        {"question": QUESTIONS[kind, label].format(row["title"])},
+        number,
+        way=open_article(row["title"]),
+        seen=f"{label}: {row['text']}.",
+        wrong=[str(int(row["number"]) + 1), str(int(row["number"]) // 2 + 3)],
     )
 
 
 @TEMPLATES.define("On what date was {person} born?")
-def birthday(world: Sampler) -> Draw:
+def birthday(world: t.Sampler) -> t.Draw:
     """Ask for a date of birth."""
     row = world.pick(FACTS + "SELECT title, text, number FROM facts WHERE label = 'Born' ORDER BY article_id")
-    return Draw(
-        slots={"person": row["title"]},
-        eval=answer(fuzzy_match=row["text"]),
-        solution=[*open_article(row["title"]), leave(row["text"], f"Born: {row['text']}.")],
-        wrong_answers=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
+    return question(
+        {"person": row["title"]},
+        row["text"],
+        way=open_article(row["title"]),
+        seen=f"Born: {row['text']}.",
+        wrong=[row["text"].replace(str(int(row["number"])), str(int(row["number"]) + 1))],
     )
 
 
 @TEMPLATES.define("In which town was the {maker} of the {kind} {title} born?")
-def birthplace_of_maker(world: Sampler) -> Draw:
+def birthplace_of_maker(world: t.Sampler) -> t.Draw:
     """Ask for a fact of the person whom the article of a work names."""
     label, maker, kind = world.rng.choice(
         (("Directed by", "director", "film"), ("Author", "author", "novel"), ("Artist", "musician", "album"))
@@ -77,20 +70,20 @@ def birthplace_of_maker(world: Sampler) -> Draw:
         label,
     )
     other = world.value("SELECT title FROM article WHERE kind = 'town' AND title != ? ORDER BY article_id", row["town"])
-    return Draw(
+    return t.Draw(
         slots={"maker": maker, "kind": kind, "title": row["title"]},
-        eval=told(answer(fuzzy_match=row["town"]), about=[row["maker"]]),
+        eval=t.told(t.answer(fuzzy_match=row["town"]), about=[row["maker"]]),
         solution=[
             *open_article(row["title"]),
-            click(row["maker"], f"It is by {row['maker']}."),
-            leave(row["town"], f"{row['maker']} was born in {row['town']}."),
+            t.click(row["maker"], f"It is by {row['maker']}."),
+            t.leave(row["town"], f"{row['maker']} was born in {row['town']}."),
         ],
         wrong_answers=[other, row["maker"]],
     )
 
 
 @TEMPLATES.define("Who was born first, {one} or {other}?")
-def older_person(world: Sampler) -> Draw:
+def older_person(world: t.Sampler) -> t.Draw:
     """Compare two dates of birth."""
     row = world.pick(
         FACTS
@@ -99,20 +92,17 @@ def older_person(world: Sampler) -> Draw:
     )
     shown = [row["first"], row["second"]]
     world.rng.shuffle(shown)
-    return Draw(
-        slots={"one": shown[0], "other": shown[1]},
-        eval=answer(fuzzy_match=row["first"]),
-        solution=[
-            *open_article(shown[0]),
-            *open_article(shown[1], "I know when this one was born, now the other."),
-            leave(row["first"], f"{row['first']} was born in {int(row['year'])}, before {row['second']}."),
-        ],
-        wrong_answers=[row["second"]],
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "I know when this one was born, now the other.")],
+        seen=f"{row['first']} was born in {int(row['year'])}, before {row['second']}.",
+        wrong=[row["second"]],
     )
 
 
 @TEMPLATES.define("Who won the {prize} in {year}?")
-def prize_winner(world: Sampler) -> Draw:
+def prize_winner(world: t.Sampler) -> t.Draw:
     """Ask for the winner of a prize in a year."""
     row = world.pick(
         FACTS
@@ -120,16 +110,17 @@ def prize_winner(world: Sampler) -> Draw:
         WHERE label = 'Award' AND kind NOT IN ('film', 'novel', 'album') ORDER BY 1, 2"""
     )
     other = world.value("SELECT title FROM article WHERE kind = 'scientist' AND title != ? ORDER BY title DESC", row["title"])
-    return Draw(
-        slots={"prize": row["prize"], "year": row["year"]},
-        eval=answer(fuzzy_match=row["title"]),
-        solution=[*open_article(row["prize"]), leave(row["title"], f"In {row['year']} it went to {row['title']}.")],
-        wrong_answers=[other],
+    return question(
+        {"prize": row["prize"], "year": row["year"]},
+        row["title"],
+        way=open_article(row["prize"]),
+        seen=f"In {row['year']} it went to {row['title']}.",
+        wrong=[other],
     )
 
 
 @TEMPLATES.define("Who was given the {prize} in {year}?")
-def prize_without_winner(world: Sampler) -> Draw:
+def prize_without_winner(world: t.Sampler) -> t.Draw:
     """Ask for a winner in a year in which there was none."""
     prize = world.pick("SELECT title FROM article WHERE kind = 'prize' ORDER BY title")["title"]
     years = [
@@ -138,21 +129,19 @@ def prize_without_winner(world: Sampler) -> Draw:
     ]
     free = [year for year in range(min(years), max(years)) if year not in years]
     if not free:
-        raise NothingToDraw("a year without a winner")
+        raise t.NothingToDraw("a year without a winner")
     year = world.rng.choice(free)
-    return Draw(
-        slots={"prize": prize, "year": year},
-        grounds={"N/A": lacks([str(number) for number in years], [])},
-        eval=not_achievable(),
-        solution=[*open_article(prize), leave("N/A", f"The table of winners has no line for {year}.")],
-        wrong_answers=[
-            world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)
-        ],
+    return impossible(
+        {"prize": prize, "year": year},
+        lacks([str(number) for number in years], []),
+        way=open_article(prize),
+        seen=f"The table of winners has no line for {year}.",
+        wrong=[world.value(FACTS + "SELECT title FROM facts WHERE label = 'Award' AND target = ? ORDER BY number", prize)],
     )
 
 
 @TEMPLATES.define("At which stadium did the {team} play at home in the {decade}s?")
-def home_in_decade(world: Sampler) -> Draw:
+def home_in_decade(world: t.Sampler) -> t.Draw:
     """Ask for the home of a team in a decade of the past."""
     row = world.pick(
         FACTS
@@ -162,38 +151,36 @@ def home_in_decade(world: Sampler) -> Draw:
         WHERE until IS NOT NULL AND target != now ORDER BY title, since"""
     )
     decade = world.rng.choice(range(int(row["since"]), int(row["until"]), 10))
-    return Draw(
-        slots={"team": row["title"], "decade": decade},
-        eval=answer(fuzzy_match=row["target"]),
-        solution=[*open_article(row["title"]), leave(row["target"], f"From {decade} on they played at {row['target']}.")],
-        wrong_answers=[row["now"]],
+    return question(
+        {"team": row["title"], "decade": decade},
+        row["target"],
+        way=open_article(row["title"]),
+        seen=f"From {decade} on they played at {row['target']}.",
+        wrong=[row["now"]],
     )
 
 
 @TEMPLATES.define(
     "Which user made the latest change to the article on {title}, and how many times was the article edited in all? Answer with the name and the number, separated by a comma."
 )
-def latest_editor(world: Sampler) -> Draw:
+def latest_editor(world: t.Sampler) -> t.Draw:
     """Ask for the last line of a page's history, and its length."""
     row = world.pick(
         """SELECT p.title, u.username, (SELECT count(*) FROM revision c WHERE c.article_id = p.article_id) AS edits
         FROM page p JOIN revision r USING (revision_id) JOIN user u USING (user_id) WHERE p.kind != 'list' ORDER BY p.article_id"""
     )
     shown = f"{row['username']}, {row['edits']}"
-    return Draw(
-        slots={"title": row["title"]},
-        eval=answer(fuzzy_match=shown),
-        solution=[
-            *open_article(row["title"]),
-            click("View history"),
-            leave(shown, f"The first line is by {row['username']}, and there are {row['edits']}."),
-        ],
-        wrong_answers=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
+    return question(
+        {"title": row["title"]},
+        shown,
+        way=[*open_article(row["title"]), t.click("View history")],
+        seen=f"The first line is by {row['username']}, and there are {row['edits']}.",
+        wrong=[f"{row['username']}, {row['edits'] + 1}", row["username"]],
     )
 
 
 @TEMPLATES.define("Which of these was opened or founded first: {places}?")
-def first_of_several(world: Sampler) -> Draw:
+def first_of_several(world: t.Sampler) -> t.Draw:
     """Compare the first years of landmarks of different kinds, each on a page of its own."""
     rows = world.rows(
         FACTS
@@ -203,23 +190,21 @@ def first_of_several(world: Sampler) -> Draw:
     chosen = world.rng.sample(rows, 3)
     first, second = sorted(chosen, key=lambda row: row["year"])[:2]
     if first["year"] == second["year"]:
-        raise NothingToDraw("one that is older than the others")
+        raise t.NothingToDraw("one that is older than the others")
     titles = [row["title"] for row in chosen]
-    return Draw(
-        slots={"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
-        eval=answer(fuzzy_match=first["title"]),
-        solution=[
-            *(step for row in chosen for step in open_article(row["title"])),
-            leave(first["title"], "It is from {year}, and the others are younger.".format(year=first["year"])),
-        ],
-        wrong_answers=[second["title"]],
+    return question(
+        {"places": f"{titles[0]}, {titles[1]} or {titles[2]}"},
+        first["title"],
+        way=[step for row in chosen for step in open_article(row["title"])],
+        seen="It is from {year}, and the others are younger.".format(year=first["year"]),
+        wrong=[second["title"]],
     )
 
 
 @TEMPLATES.define(
     "Who is the {office} of {place}, and where did this person study? Answer with the name and the university, separated by a semicolon."
 )
-def office_holder(world: Sampler) -> Draw:
+def office_holder(world: t.Sampler) -> t.Draw:
     """Ask for the holder of an office and one fact about this person."""
     row = world.pick(
         FACTS
@@ -229,20 +214,17 @@ def office_holder(world: Sampler) -> Draw:
     )
     other = world.value("SELECT title FROM article WHERE kind = 'university' AND title != ? ORDER BY title", row["university"])
     shown = f"{row['holder']}; {row['university']}"
-    return Draw(
-        slots={"office": row["label"].lower(), "place": row["title"]},
-        eval=answer(fuzzy_match=shown),
-        solution=[
-            *open_article(row["title"]),
-            click(row["holder"]),
-            leave(shown, f"{row['holder']} studied at {row['university']}."),
-        ],
-        wrong_answers=[f"{row['holder']}; {other}", row["holder"]],
+    return question(
+        {"office": row["label"].lower(), "place": row["title"]},
+        shown,
+        way=[*open_article(row["title"]), t.click(row["holder"])],
+        seen=f"{row['holder']} studied at {row['university']}.",
+        wrong=[f"{row['holder']}; {other}", row["holder"]],
     )
 
 
 @TEMPLATES.define("How many of the {people} in the encyclopedia studied at {university}?")
-def alumni_count(world: Sampler) -> Draw:
+def alumni_count(world: t.Sampler) -> t.Draw:
     """Count people of one calling in the list of their calling, or on the page of the university."""
     row = world.pick(
         FACTS
@@ -250,9 +232,10 @@ def alumni_count(world: Sampler) -> Draw:
         GROUP BY 1, 2 HAVING found > 1 ORDER BY 1, 2"""
     )
     people = f"{row['kind']}s"
-    return Draw(
-        slots={"people": people, "university": row["university"]},
-        eval=answer(fuzzy_match=str(row["found"])),
-        solution=[*open_list(world, people), leave(str(row["found"]), f"{row['university']} stands in {row['found']} rows.")],
-        wrong_answers=[str(row["found"] + 1), str(row["found"] - 1)],
+    return question(
+        {"people": people, "university": row["university"]},
+        str(row["found"]),
+        way=open_list(world, people),
+        seen=f"{row['university']} stands in {row['found']} rows.",
+        wrong=[str(row["found"] + 1), str(row["found"] - 1)],
     )

@@ -1,27 +1,29 @@
 """Questions about films, and about those who made them."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, click, leave, told
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
-TEMPLATES = Templates("wikipedia")
+TEMPLATES = t.Templates("wikipedia")
 
 
 @TEMPLATES.define("Who directed the film {film}?")
-def film_director(world: Sampler) -> Draw:
+def film_director(world: t.Sampler) -> t.Draw:
     """Ask for the director of a film."""
     row = world.pick(FILMS + "SELECT * FROM films ORDER BY article_id")
     other = world.value(FILMS + "SELECT director FROM films WHERE director != ? ORDER BY article_id", row["director"])
-    return Draw(
-        slots={"film": row["title"]},
-        eval=answer(fuzzy_match=row["director"]),
-        solution=[*open_article(row["title"]), leave(row["director"], f"Directed by: {row['director']}.")],
-        wrong_answers=[other],
+    return question(
+        {"film": row["title"]},
+        row["director"],
+        way=open_article(row["title"]),
+        seen=f"Directed by: {row['director']}.",
+        wrong=[other],
     )
 
 
 @TEMPLATES.define("Which came out first, the film {one} or the film {other}?")
-def first_film(world: Sampler) -> Draw:
+def first_film(world: t.Sampler) -> t.Draw:
     """Compare the years of two films."""
     row = world.pick(
         FILMS
@@ -30,20 +32,17 @@ def first_film(world: Sampler) -> Draw:
     )
     shown = [row["first"], row["second"]]
     world.rng.shuffle(shown)
-    return Draw(
-        slots={"one": shown[0], "other": shown[1]},
-        eval=answer(fuzzy_match=row["first"]),
-        solution=[
-            *open_article(shown[0]),
-            *open_article(shown[1], "Now the year of the other one."),
-            leave(row["first"], f"It is from {row['year']}, the other one from {row['later']}."),
-        ],
-        wrong_answers=[row["second"]],
+    return question(
+        {"one": shown[0], "other": shown[1]},
+        row["first"],
+        way=[*open_article(shown[0]), *open_article(shown[1], "Now the year of the other one.")],
+        seen=f"It is from {row['year']}, the other one from {row['later']}.",
+        wrong=[row["second"]],
     )
 
 
 @TEMPLATES.define("How many films did {director} direct {when} {year}?")
-def films_before_year(world: Sampler) -> Draw:
+def films_before_year(world: t.Sampler) -> t.Draw:
     """Count the films of a director before or after a year in which none came out."""
     director = world.pick(FILMS + "SELECT director FROM films GROUP BY director HAVING count(*) > 2 ORDER BY director")[
         "director"
@@ -52,19 +51,17 @@ def films_before_year(world: Sampler) -> Draw:
     year = world.rng.choice([year for year in range(years[0] + 1, years[-1]) if year not in years])
     when = world.rng.choice(("before", "after"))
     found = sum(each < year if when == "before" else each > year for each in years)
-    return Draw(
-        slots={"director": director, "when": when, "year": year},
-        eval=answer(fuzzy_match=str(found)),
-        solution=[
-            *open_article(f"List of films directed by {director}"),
-            leave(str(found), f"{found} of {len(years)} are from {when} {year}."),
-        ],
-        wrong_answers=[str(found + 1), str(len(years))],
+    return question(
+        {"director": director, "when": when, "year": year},
+        str(found),
+        way=open_article(f"List of films directed by {director}"),
+        seen=f"{found} of {len(years)} are from {when} {year}.",
+        wrong=[str(found + 1), str(len(years))],
     )
 
 
 @TEMPLATES.define("Which films directed by {director} have won a prize? List their titles, separated by commas.")
-def prized_films(world: Sampler) -> Draw:
+def prized_films(world: t.Sampler) -> t.Draw:
     """List those films of a director that won something, some but not all."""
     director = world.pick(
         FILMS
@@ -72,19 +69,17 @@ def prized_films(world: Sampler) -> Draw:
     )["director"]
     films = world.rows(FILMS + "SELECT title, is_awarded FROM films WHERE director = ? ORDER BY year", director)
     shown = ", ".join(row["title"] for row in films if row["is_awarded"])
-    return Draw(
-        slots={"director": director},
-        eval=answer(fuzzy_match=shown),
-        solution=[
-            *open_article(f"List of films directed by {director}"),
-            leave(shown, "The last column of the table names the prizes."),
-        ],
-        wrong_answers=[", ".join(row["title"] for row in films), next(row["title"] for row in films if not row["is_awarded"])],
+    return question(
+        {"director": director},
+        shown,
+        way=open_article(f"List of films directed by {director}"),
+        seen="The last column of the table names the prizes.",
+        wrong=[", ".join(row["title"] for row in films), next(row["title"] for row in films if not row["is_awarded"])],
     )
 
 
 @TEMPLATES.define("Which actor appears both in {one} and in {other}?")
-def common_actor(world: Sampler) -> Draw:
+def common_actor(world: t.Sampler) -> t.Draw:
     """Find the one actor whom two films have in common."""
     row = world.pick(
         FACTS
@@ -101,21 +96,18 @@ def common_actor(world: Sampler) -> Draw:
         )
     ]
     if not others:
-        raise NothingToDraw("a film with several actors")
-    return Draw(
-        slots={"one": row["one"], "other": row["other"]},
-        eval=answer(fuzzy_match=row["actor"]),
-        solution=[
-            *open_article(row["one"]),
-            *open_article(row["other"], "Now the cast of the other one."),
-            leave(row["actor"], f"{row['actor']} is in both casts."),
-        ],
-        wrong_answers=others[:2],
+        raise t.NothingToDraw("a film with several actors")
+    return question(
+        {"one": row["one"], "other": row["other"]},
+        row["actor"],
+        way=[*open_article(row["one"]), *open_article(row["other"], "Now the cast of the other one.")],
+        seen=f"{row['actor']} is in both casts.",
+        wrong=others[:2],
     )
 
 
 @TEMPLATES.define("How old did the director of {film} turn in the year in which that film came out?")
-def age_of_director(world: Sampler) -> Draw:
+def age_of_director(world: t.Sampler) -> t.Draw:
     """Compute an age from the facts of two articles."""
     row = world.pick(
         FILMS
@@ -123,14 +115,14 @@ def age_of_director(world: Sampler) -> Draw:
         FROM films f JOIN facts b ON b.title = f.director AND b.label = 'Born' ORDER BY f.article_id"""
     )
     age = row["year"] - row["born"]
-    return Draw(
+    return t.Draw(
         slots={"film": row["title"]},
         grounds={str(age): difference_of([str(row["year"])], [str(row["born"])])},
-        eval=told(answer(fuzzy_match=str(age)), about=[row["director"]]),
+        eval=t.told(t.answer(fuzzy_match=str(age)), about=[row["director"]]),
         solution=[
             *open_article(row["title"]),
-            click(row["director"], f"It is from {row['year']}."),
-            leave(str(age), f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}."),
+            t.click(row["director"], f"It is from {row['year']}."),
+            t.leave(str(age), f"{row['director']} was born in {row['born']} and turned {age} in {row['year']}."),
         ],
         wrong_answers=[str(age + 1), str(age - 1)],
     )

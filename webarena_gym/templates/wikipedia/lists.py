@@ -1,10 +1,11 @@
 """Questions that lists and categories answer: extremes, sums and counts."""
 
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks, sum_of
-from webarena_gym.tasks.template import Draw, NothingToDraw, Sampler, Templates, answer, leave
+from webarena_gym.templates.ways import question
 from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_category, open_list
 
-TEMPLATES = Templates("wikipedia")
+TEMPLATES = t.Templates("wikipedia")
 
 TOWNS = (
     FACTS.rstrip()
@@ -17,19 +18,20 @@ TOWNS = (
 
 
 @TEMPLATES.define("According to the encyclopedia, which is {extreme} in {country}?")
-def extreme_landmark(world: Sampler) -> Draw:
+def extreme_landmark(world: t.Sampler) -> t.Draw:
     """Ask for the landmark at one end of a measure."""
     end = draw_extreme(world)
-    return Draw(
-        slots={"extreme": end.words, "country": country(world)},
-        eval=answer(fuzzy_match=end.row["title"]),
-        solution=[*end.way, leave(end.row["title"], f"{end.row['title']} has {end.shown}.")],
-        wrong_answers=[end.other],
+    return question(
+        {"extreme": end.words, "country": country(world)},
+        end.row["title"],
+        way=end.way,
+        seen=f"{end.row['title']} has {end.shown}.",
+        wrong=[end.other],
     )
 
 
 @TEMPLATES.define("Which town in {state} has the {place} population?")
-def extreme_town(world: Sampler) -> Draw:
+def extreme_town(world: t.Sampler) -> t.Draw:
     """Ask for the town of a state at one end, or next to it."""
     place, index = world.rng.choice((("largest", 0), ("second largest", 1), ("smallest", -1)))
     state = world.pick("SELECT title FROM article WHERE kind = 'state' ORDER BY title")["title"]
@@ -38,63 +40,63 @@ def extreme_town(world: Sampler) -> Draw:
         for row in world.rows(TOWNS + "SELECT title FROM towns WHERE state = ? ORDER BY population DESC, title", state)
     ]
     if len(towns) < 3:
-        raise NothingToDraw("a state with some towns")
-    return Draw(
-        slots={"state": state, "place": place},
-        eval=answer(fuzzy_match=towns[index]),
-        solution=[*open_list(world, "towns"), leave(towns[index], f"Of {len(towns)} towns in {state} it is {towns[index]}.")],
-        wrong_answers=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
+        raise t.NothingToDraw("a state with some towns")
+    return question(
+        {"state": state, "place": place},
+        towns[index],
+        way=open_list(world, "towns"),
+        seen=f"Of {len(towns)} towns in {state} it is {towns[index]}.",
+        wrong=[town for town in (towns[0], towns[1], towns[-1]) if town != towns[index]],
     )
 
 
 @TEMPLATES.define("How many people live in {one} and {other} together?")
-def population_sum(world: Sampler) -> Draw:
+def population_sum(world: t.Sampler) -> t.Draw:
     """Add the populations of two towns."""
     one, other = world.rng.sample(world.rows(TOWNS + "SELECT * FROM towns ORDER BY title"), 2)
     total = one["population"] + other["population"]
-    return Draw(
+    return t.Draw(
         slots={"one": one["title"], "other": other["title"]},
         grounds={f"{total:,}": sum_of(f"{one['population']:,}", f"{other['population']:,}")},
-        eval=answer(fuzzy_match=f"{total:,}"),
+        eval=t.answer(fuzzy_match=f"{total:,}"),
         solution=[
             *open_list(world, "towns"),
-            leave(f"{total:,}", f"{one['population']:,} and {other['population']:,} are {total:,}."),
+            t.leave(f"{total:,}", f"{one['population']:,} and {other['population']:,} are {total:,}."),
         ],
         wrong_answers=[f"{one['population']:,}", f"{total + 1000:,}"],
     )
 
 
 @TEMPLATES.define("How many towns in {country} have more than {limit} inhabitants?")
-def towns_above(world: Sampler) -> Draw:
+def towns_above(world: t.Sampler) -> t.Draw:
     """Count the towns above a number of people."""
     limit = world.rng.choice((3_000, 5_000, 10_000, 20_000, 40_000, 60_000, 80_000, 150_000))
     found = world.value(TOWNS + "SELECT count(*) FROM towns WHERE population > ?", limit)
-    return Draw(
-        slots={"country": country(world), "limit": f"{limit:,}"},
-        eval=answer(fuzzy_match=str(found)),
-        solution=[*open_list(world, "towns"), leave(str(found), f"{found} of the towns have more than {limit:,} people.")],
-        wrong_answers=[str(found + 1), str(found - 1)],
+    return question(
+        {"country": country(world), "limit": f"{limit:,}"},
+        str(found),
+        way=open_list(world, "towns"),
+        seen=f"{found} of the towns have more than {limit:,} people.",
+        wrong=[str(found + 1), str(found - 1)],
     )
 
 
 @TEMPLATES.define("How many articles belong to the category {category}?")
-def category_size(world: Sampler) -> Draw:
+def category_size(world: t.Sampler) -> t.Draw:
     """Ask for the size of a category."""
     row = world.pick("SELECT name, count(*) AS size FROM category GROUP BY name HAVING size > 1 ORDER BY name")
     member = world.pick("SELECT title FROM category JOIN article USING (article_id) WHERE name = ? ORDER BY title", row["name"])
-    return Draw(
-        slots={"category": row["name"]},
-        eval=answer(fuzzy_match=str(row["size"])),
-        solution=[
-            *open_category(world, row["name"]),
-            leave(str(row["size"]), f"{member['title']} and others, {row['size']} in all."),
-        ],
-        wrong_answers=[str(row["size"] + 1), str(row["size"] - 1)],
+    return question(
+        {"category": row["name"]},
+        str(row["size"]),
+        way=open_category(world, row["name"]),
+        seen=f"{member['title']} and others, {row['size']} in all.",
+        wrong=[str(row["size"] + 1), str(row["size"] - 1)],
     )
 
 
 @TEMPLATES.define("Which university in {place} has brought forth the most prize winners?")
-def prized_university(world: Sampler) -> Draw:
+def prized_university(world: t.Sampler) -> t.Draw:
     """Ask for the university with the most prize winners, in a state or in the whole country."""
     rows = world.rows(
         FACTS
@@ -105,20 +107,18 @@ def prized_university(world: Sampler) -> Draw:
     place = world.rng.choice([land, *sorted({row["state"] for row in rows})])
     here = [row for row in rows if place in (land, row["state"])]
     if len(here) < 2 or here[0]["number"] == here[1]["number"]:
-        raise NothingToDraw("a university that stands out")
-    return Draw(
-        slots={"place": place},
-        eval=answer(fuzzy_match=here[0]["title"]),
-        solution=[
-            *open_list(world, "universities"),
-            leave(here[0]["title"], f"It has {int(here[0]['number'])} prize winners."),
-        ],
-        wrong_answers=[here[1]["title"]],
+        raise t.NothingToDraw("a university that stands out")
+    return question(
+        {"place": place},
+        here[0]["title"],
+        way=open_list(world, "universities"),
+        seen=f"It has {int(here[0]['number'])} prize winners.",
+        wrong=[here[1]["title"]],
     )
 
 
 @TEMPLATES.define("What are the names of the {kinds} in {state}? Separate them by commas; answer N/A if there are none.")
-def landmarks_of_state(world: Sampler) -> Draw:
+def landmarks_of_state(world: t.Sampler) -> t.Draw:
     """List the landmarks of one kind in a state, or find that there are none."""
     kind, kinds = world.rng.choice(
         (("museum", "museums"), ("hospital", "hospitals"), ("monument", "monuments"), ("bridge", "bridges"), ("zoo", "zoos"),
@@ -128,13 +128,13 @@ def landmarks_of_state(world: Sampler) -> Draw:
     rows = world.rows(FACTS + "SELECT title, target FROM facts WHERE kind = ? AND label = 'State' ORDER BY title", kind)
     here, elsewhere = ([row["title"] for row in rows if (row["target"] == state) is wanted] for wanted in (True, False))
     if len(here) == 1:
-        raise NothingToDraw("an answer that is a list")
+        raise t.NothingToDraw("an answer that is a list")
     shown = ", ".join(here) or "N/A"
     wrong = [", ".join([*here, *elsewhere[:1]]), ", ".join(here[1:])]
-    return Draw(
+    return t.Draw(
         slots={"kinds": kinds, "state": state},
         grounds={"N/A": lacks(elsewhere, [])} if not here else {},
-        eval=answer(fuzzy_match=shown),
-        solution=[*open_list(world, kinds), leave(shown, f"{len(here)} of {len(rows)} are in {state}.")],
+        eval=t.answer(fuzzy_match=shown),
+        solution=[*open_list(world, kinds), t.leave(shown, f"{len(here)} of {len(rows)} are in {state}.")],
         wrong_answers=[each for each in wrong if each not in ("", shown)],
     )

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.sites.wikipedia.views.categories import MEMBERS_PER_PAGE
+from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.tasks.template import NothingToDraw, Row, Sampler, click, search
 from webarena_gym.templates.ways import turn_pages
 
 SEARCH_BOX = "Search Lexandria"
@@ -64,32 +64,32 @@ class Extreme(NamedTuple):
     """The landmark or company at one end of a measure."""
 
     words: str
-    row: Row
+    row: t.Row
     other: str  # another landmark of the kind
     way: list[Step]  # to the list that it is read from
     shown: str  # what is measured of it
 
 
-def country(world: Sampler) -> str:
+def country(world: t.Sampler) -> str:
     """Return the name of the country."""
     return str(world.value("SELECT title FROM article WHERE kind = 'country'", site="wikipedia"))
 
 
 def open_article(title: str, thought: str = "") -> list[Step]:
     """Return the steps to an article."""
-    return [search(SEARCH_BOX, title, thought)]
+    return [t.search(SEARCH_BOX, title, thought)]
 
 
-def open_list(world: Sampler, name: str) -> list[Step]:
+def open_list(world: t.Sampler, name: str) -> list[Step]:
     """Return the steps to a list, such as that of the towns."""
     return open_article(f"List of {name} in {country(world)}")
 
 
-def open_category(world: Sampler, name: str) -> list[Step]:
+def open_category(world: t.Sampler, name: str) -> list[Step]:
     """Return the steps to a category, over the list of all of them."""
     names = [row["name"] for row in world.rows("SELECT DISTINCT name FROM category ORDER BY name")]
     turns = turn_pages(world, names.index(name), MEMBERS_PER_PAGE, "It stands on a later page.", "Next page")
-    return [click("Categories"), *turns, click(name)]
+    return [t.click("Categories"), *turns, t.click(name)]
 
 
 def url(title: str) -> str:
@@ -97,7 +97,7 @@ def url(title: str) -> str:
     return f"__WIKIPEDIA__{path(title)}"
 
 
-def draw_extreme(world: Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
+def draw_extreme(world: t.Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     """Draw the landmark or company at one end of a measure, of some kinds or of any. Raises NothingToDraw when two share the place."""
     measure = world.rng.choice([each for each in MEASURES if not kinds or each.kind in kinds])
     is_most = world.rng.random() < 0.5
@@ -110,7 +110,7 @@ def draw_extreme(world: Sampler, kinds: tuple[str, ...] = ()) -> Extreme:
     if is_most:
         rows.reverse()
     if len(rows) < 2 or rows[0]["number"] == rows[1]["number"]:
-        raise NothingToDraw("one that stands out")
+        raise t.NothingToDraw("one that stands out")
     plural = {"university": "universities", "library": "libraries", "company": "companies"}.get(
         measure.kind, f"{measure.kind}s"
     )
