@@ -16,6 +16,9 @@ from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 
 
+_CANDIDATES = 8_000  # scored at once
+
+
 class Choice(NamedTuple):
     """A question that was asked, and the place of the candidate that was chosen."""
 
@@ -30,6 +33,7 @@ class _Pending:
     question: Question
     rng: numpy.random.Generator | None
     choices: list[Choice] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
 
 
@@ -87,8 +91,7 @@ class PointerPolicy:
         done: list[tuple[int, Reply]] = []
         for stage in (0, 1, 2):
             own = [item for item in pending if item.question.stage == stage]
-            for start in range(0, len(own), 32):
-                part = own[start : start + 32]
+            for part in _parted(own):
                 with torch.no_grad():
                     scores = self.network([item.question for item in part], self.reader.texts, self.vocabulary)
                     logprobs = scores.logprobs()
@@ -102,7 +105,9 @@ class PointerPolicy:
         else:
             place = int((logprobs / self.temperature + item.rng.gumbel(size=len(logprobs))).argmax())
         self.decided += 1
-        item.choices.append(Choice(item.question, place))
+        item.places.append(place)
+        if self.keeps_records:
+            item.choices.append(Choice(item.question, place))
         item.logprobs.append(float(logprobs[place]))
         try:
             item.question = item.session.send(place)
@@ -116,7 +121,21 @@ class PointerPolicy:
         text, slot = self.dialect.format(action), item.request.slot
         state = tuple(numpy.frombuffer(self._states[slot], numpy.int64).tolist())
         self._states[slot] = blake2b(self._states[slot] + b"\0" + text.encode(), digest_size=24).digest()
-        places = tuple(choice.place for choice in item.choices)
+        places = tuple(item.places)
         if self.keeps_records:
             self.records[state, places] = item.choices
         return Reply(text, state, places, tuple(item.logprobs), policy_version=self.version)
+
+
+def _parted(items: Sequence[_Pending]) -> list[list[_Pending]]:
+    """Return the items in parts of some thousands of candidates."""
+    parts: list[list[_Pending]] = []
+    room = 0
+    for item in items:
+        count = len(item.question.rows.slots)
+        if count > room or not parts:
+            parts.append([])
+            room = _CANDIDATES
+        parts[-1].append(item)
+        room -= count
+    return parts

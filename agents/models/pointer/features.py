@@ -43,7 +43,7 @@ _WANTED = 7
 ACT_SLOTS, ACT_NUMBERS = 7, len(KINDS) + 2 * _MATCH + 4 + _EXTREMES + _WANTED + 14
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 12
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 12
-_LARGEST_MEMORY = 500
+_LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _OLDEST = 14  # pages that are remembered
 
 
@@ -213,13 +213,13 @@ class Reader:
         lines: list[Ids] = []
         pages: list[Ids] = []
         known = set()
+        room = _LARGEST_MEMORY
         for age, text in enumerate([newest, *earlier]):
             own, rows, places = self._page_rows(goal_text, text)
             if age:
                 keep = numpy.fromiter((line == 0 or line not in known for line in rows.slots[:, 3].tolist()), bool, len(own))
-                if keep.sum() > _LARGEST_MEMORY:
-                    keep[numpy.flatnonzero(keep)[_LARGEST_MEMORY:]] = False
-                chosen = numpy.flatnonzero(keep)
+                chosen = numpy.flatnonzero(keep)[:room]
+                room -= len(chosen)
                 numbers = rows.numbers[chosen]
                 is_page = numbers[:, SOURCES.index("page")]
                 numbers[:, SOURCES.index("memory")] = is_page

@@ -30,7 +30,8 @@ from webarena_gym.actions import Action, Kind
 
 ACT, PIECE, JOIN = 0, 1, 2
 """What a question is about: what to do, which piece of a text comes next, and whether another one follows."""
-_MAX_PIECES = 16
+_MAX_PIECES = 16  # of a text
+_MAX_LENGTH = 4_000  # characters of a text
 _NEXT = "next"
 _ENDINGS = (None, _NEXT, *(text for text in CONSTANTS if text in JOINERS))
 """What may follow a piece: nothing, another piece at once, or one of these texts and then a piece."""
@@ -118,8 +119,7 @@ class Session:
         values = [self._reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
         numbers[:, -4] = numpy.isin(own, values) & (own != 0)
         chosen: list[int] = []
-        result = ""
-        shared = context
+        result, asked_for = "", 0
         while True:
             slots = context.slots.copy()
             slots[7] = self._reader.texts(f"#{act.kind} {act.label}")
@@ -136,10 +136,11 @@ class Session:
                 asked[chosen, -1] = 1.0
             place = yield Question(PIECE, shared, Rows(rows.slots, asked), texts)
             result += texts[place]
+            asked_for += 1
+            if asked_for >= _MAX_PIECES or len(result) > _MAX_LENGTH:
+                return result
             if texts[place] not in JOINERS:
                 chosen.append(place)
-                if len(chosen) >= _MAX_PIECES:
-                    return result
                 after_slots = slots.copy()
                 after_slots[8] = rows.slots[place, 7]
                 after_numbers = shared.numbers.copy()
