@@ -34,8 +34,19 @@ def sample_wrong(decision: Decision, most: int, rng: numpy.random.Generator, wor
         weight = len(wrong) / most
         wrong = rng.choice(wrong, most, replace=False)
     chosen = numpy.concatenate([numpy.array(right, numpy.int64), wrong])
-    rows = Rows(question.rows.slots[chosen], question.rows.numbers[chosen])
+    rows = Rows(question.rows.slots[chosen], question.rows.numbers[chosen].astype(numpy.float16))
     return Imitation(Question(question.stage, question.context, rows, ()), len(right), weight, world, kind)
+
+
+def thinned(item: Imitation, most: int, rng: numpy.random.Generator) -> Imitation:
+    """Return the item with at most so many of its wrong candidates, drawn anew."""
+    rows, right = item.question.rows, item.right
+    wrong = len(rows.slots) - right
+    if wrong <= most:
+        return item
+    chosen = numpy.concatenate([numpy.arange(right), right + rng.choice(wrong, most, replace=False)])
+    rows = Rows(rows.slots[chosen], rows.numbers[chosen])
+    return item._replace(question=item.question._replace(rows=rows), wrong_weight=item.wrong_weight * wrong / most)
 
 
 def build_vocabulary(reader: Reader, imitations: Sequence[Imitation]) -> Vocabulary:

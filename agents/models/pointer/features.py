@@ -41,7 +41,7 @@ _MATCH = 8
 _EXTREMES = 14
 _WANTED = 7
 ACT_SLOTS, ACT_NUMBERS = 7, len(KINDS) + 2 * _MATCH + 4 + _EXTREMES + _WANTED + 14
-PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 12
+PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 12
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _OLDEST = 14  # pages that are remembered
@@ -277,11 +277,14 @@ class Reader:
             numbers[place, -11] = float(not wanted.isdisjoint(words_of(span.after)))
             numbers[place, -10] = span.place / max(len(goal.text), 1)
             end = span.place + len(span.text)
-            following = goal.text[end : end + 2].strip()
+            following = goal.text[end : end + 4].strip(" ,")
             numbers[place, -9] = float(bool(following[:1].isupper() or following[:1].isdigit()))
             preceding = goal.text[: span.place].split()[-1:]
             numbers[place, -8] = float(bool(preceding and preceding[0][:1].isupper() and span.place > len(preceding[0]) + 1))
             numbers[place, -7] = sum(word in goal.names for word in inside) / max(len(inside), 1)
+            numbers[place, -13] = float((span.place, end) in goal.runs)
+            numbers[place, -14] = float(any(start == span.place for start, _ in goal.runs))
+            numbers[place, -15] = float(any(stop == end for _, stop in goal.runs))
             numbers[place, -6] = float(end < len(goal.text) and goal.text[end] in '.?!",;:')
         return own, Rows(rows.slots, numbers)
 
@@ -316,7 +319,7 @@ class Reader:
         parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines)]
         parts += [self.match(goal, slots[:, 0]), self.match(goal, slots[:, 3])]
         parts += [self.match(goal, slots[:, place])[:, :3] for place in (1, 4, 5, 6)]
-        parts.append(numpy.zeros((len(slots), 12), numpy.float32))
+        parts.append(numpy.zeros((len(slots), 15), numpy.float32))
         return Rows(slots, numpy.concatenate(parts, axis=1))
 
     # What texts have to do with the goal.

@@ -13,6 +13,8 @@ _WORD = re.compile(r"\S+")
 _PLAIN = re.compile(r"[^\W_]+")
 _QUOTED = re.compile(r'"([^"]+)"')
 _EDGE = ".,;:!?\"'()"
+_NAMED = r"(?:[A-Z][\w'&./-]*|\d[\w.:/-]*)"
+_RUN = re.compile(rf"{_NAMED}(?:,? (?:(?:of|of the|and|the|&|x|for) )?{_NAMED})*(?:(?<=\d) [a-z]{{1,5}}\b(?!'))?")
 _LONGEST = 12  # words of a span that is no quotation
 _SMALL = frozenset(
     "a an and as at be by for from has have how i in is it its me my of on or our that the their them then this to was what "
@@ -47,6 +49,7 @@ class Goal(NamedTuple):
     months: frozenset[tuple[int, int]]  # years and months
     days: frozenset[tuple[int, int, int]]
     spans: tuple[Span, ...]
+    runs: frozenset[tuple[int, int]]  # where names and numbers that stand together begin and end
     names_as_said: tuple[str, ...]  # the plain words of spans that begin with a capital letter or a digit
 
 
@@ -108,6 +111,7 @@ def read_goal(text: str) -> Goal:
     return Goal(
         text, lowered, frozenset(words_of(text)), frozenset(names), quotations, tuple(dict.fromkeys(numbers)),
         frozenset(months), frozenset(days), tuple(unique.values()),
+        frozenset((match.start(), match.start() + len(match.group().rstrip(".,:/-"))) for match in _RUN.finditer(text)),
         tuple(dict.fromkeys(
             " ".join(words_of(span.text)) for span in spans
             if span.way in ("span", "quoted") and len(span.text) > 3 and (span.text[0].isupper() or span.text[0].isdigit())

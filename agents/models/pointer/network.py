@@ -78,8 +78,9 @@ class Scores(NamedTuple):
 
 
 class _Scorer(nn.Module):
-    def __init__(self, slots: int, numbers: int, width: int, hidden: int) -> None:
+    def __init__(self, slots: int, numbers: int, width: int, hidden: int, dropout: float) -> None:
         super().__init__()
+        self.dropout = nn.Dropout(dropout)
         self.slots = nn.Parameter(torch.randn(slots, width, hidden) * (slots * width) ** -0.5)
         self.numbers = nn.Linear(numbers, hidden)
         self.context = nn.Sequential(nn.Linear(CONTEXT_SLOTS * width + CONTEXT_NUMBERS, hidden), nn.ReLU(), nn.Linear(hidden, 2 * hidden))
@@ -91,7 +92,7 @@ class _Scorer(nn.Module):
         for weight, (unique, inverse) in zip(self.slots, slots, strict=True):
             own = own + (embedded[unique] @ weight)[inverse]
         shift, gain = self.context(contexts).chunk(2, -1)
-        hidden = torch.relu(own * (1 + gain[owners]) + shift[owners])
+        hidden = self.dropout(torch.relu(own * (1 + gain[owners]) + shift[owners]))
         hidden = hidden + torch.relu(self.hidden(hidden))
         scores: Tensor = self.score(hidden)[:, 0]
         return scores
@@ -100,18 +101,19 @@ class _Scorer(nn.Module):
 class PointerNetwork(nn.Module):
     """Scores candidates. `forward` takes questions of one stage."""
 
-    def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96) -> None:
+    def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.3) -> None:
         super().__init__()
-        self.embedding = nn.EmbeddingBag(vocabulary, width, mode="mean")
-        nn.init.normal_(self.embedding.weight, std=0.5)
+        self.embedding = nn.EmbeddingBag(vocabulary, width, mode="sum")
+        nn.init.normal_(self.embedding.weight, std=scale)
         sizes: Mapping[int, tuple[int, int]] = {ACT: (ACT_SLOTS, ACT_NUMBERS), PIECE: (PIECE_SLOTS, PIECE_NUMBERS), JOIN: (PIECE_SLOTS, PIECE_NUMBERS)}
-        self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden) for stage in (ACT, PIECE, JOIN))
+        self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
         self.width = width
+        self.dropout = nn.Dropout(dropout)
 
     def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:
         """Return the scores of all candidates of questions of one stage."""
         slots = numpy.concatenate([question.rows.slots for question in questions])
-        numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions]))
+        numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
         lengths = tuple(len(question.rows.slots) for question in questions)
         shared = numpy.stack([question.context.slots for question in questions])
         mark = numpy.zeros(len(texts.known), bool)
@@ -120,7 +122,10 @@ class PointerNetwork(nn.Module):
         wanted = numpy.flatnonzero(mark)
         place = numpy.zeros(len(mark), numpy.int64)
         place[wanted] = numpy.arange(len(wanted))
-        embedded = self.embedding(*vocabulary.encode(texts, wanted))
+        flat, offsets = vocabulary.encode(texts, wanted)
+        counts = torch.diff(offsets, append=torch.tensor([len(flat)]))
+        embedded = self.embedding(flat, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
+        embedded = self.dropout(embedded)
         contexts = embedded[torch.from_numpy(place[shared])].flatten(1)
         contexts = torch.cat([contexts, torch.from_numpy(numpy.stack([question.context.numbers for question in questions]))], 1)
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
