@@ -44,6 +44,8 @@ ACT_SLOTS, ACT_NUMBERS = 7, len(KINDS) + 2 * _MATCH + 4 + _EXTREMES + _WANTED + 
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 12
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
+_LARGEST_PAGE = 500  # of them of one page
+_ADDRESSES = 3  # the first pieces of each page, which are of its address
 _OLDEST = 14  # pages that are remembered
 
 
@@ -218,8 +220,9 @@ class Reader:
             own, rows, places = self._page_rows(goal_text, text)
             if age:
                 keep = numpy.fromiter((line == 0 or line not in known for line in rows.slots[:, 3].tolist()), bool, len(own))
-                chosen = numpy.flatnonzero(keep)[:room]
-                room -= len(chosen)
+                keep[:_ADDRESSES] = True
+                chosen = numpy.flatnonzero(keep)[: _ADDRESSES + min(room, _LARGEST_PAGE)]
+                room -= len(chosen) - _ADDRESSES
                 numbers = rows.numbers[chosen]
                 is_page = numbers[:, SOURCES.index("page")]
                 numbers[:, SOURCES.index("memory")] = is_page

@@ -107,7 +107,7 @@ class PointerNetwork(nn.Module):
         nn.init.normal_(self.embedding.weight, std=scale)
         sizes: Mapping[int, tuple[int, int]] = {ACT: (ACT_SLOTS, ACT_NUMBERS), PIECE: (PIECE_SLOTS, PIECE_NUMBERS), JOIN: (PIECE_SLOTS, PIECE_NUMBERS)}
         self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
-        self.width = width
+        self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:

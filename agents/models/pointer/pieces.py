@@ -4,7 +4,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from agents.models.pointer.goals import Goal, date_of, words_of
+from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
 from agents.models.pointer.pages import Control, Line, Page, read_page
 
 _MONEY = r"\$\d[\d,]*(?:\.\d\d)?"
@@ -149,8 +149,7 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
     address = page.url.partition("?")[0]
     pieces.append(Piece(address, "page", "address"))
     pieces.append(Piece("/" + address.partition("://")[2].partition("/")[2], "page", "path"))
-    if "/" in address.rstrip("/"):
-        pieces.append(Piece(address.rstrip("/").rpartition("/")[2], "page", "last part"))
+    pieces.append(Piece(address.rstrip("/").rpartition("/")[2], "page", "last part"))
     above = ""
     for number, line in enumerate(page.lines):
         whole = line.text
@@ -347,8 +346,6 @@ _SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ",
 @lru_cache(maxsize=512)
 def computed_pieces(goal_text: str, text: str) -> tuple[Piece, ...]:
     """Return what can be computed from the rows of one page: counts, sums, and lists of a column."""
-    from agents.models.pointer.goals import read_goal  # noqa: PLC0415
-
     goal = read_goal(goal_text)
     pieces: list[Piece] = []
     for table in tables_of(text):
