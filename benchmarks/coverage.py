@@ -60,8 +60,12 @@ def main(arguments: Sequence[str]) -> None:
                 missing.append((task.template, reply))
         env.close()
         counts = Counter(task.template for task in tasks)
-        by_template = {
-            name: {"covered": counts[name] - count, "tasks": counts[name], "missing": next(reply for each, reply in missing if each == name)}
+        by_template: dict[str, dict[str, Any]] = {
+            name: {
+                "covered": counts[name] - count,
+                "tasks": counts[name],
+                "missing": next(reply for each, reply in missing if each == name),
+            }
             for name, count in Counter(name for name, _ in missing).items()
         }
         covered = 1 - len(missing) / len(tasks)

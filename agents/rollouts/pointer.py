@@ -15,7 +15,6 @@ from agents.models.pointer.sessions import Question, Session
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 
-
 _CANDIDATES = 8_000  # scored at once
 
 
@@ -99,7 +98,9 @@ class PointerPolicy:
                     done += self._choose(item, values.numpy())
         return done
 
-    def _choose(self, item: _Pending, logprobs: numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]) -> list[tuple[int, Reply]]:
+    def _choose(
+        self, item: _Pending, logprobs: numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]
+    ) -> list[tuple[int, Reply]]:
         if item.rng is None:
             place = int(logprobs.argmax())
         else:

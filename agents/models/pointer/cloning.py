@@ -82,16 +82,18 @@ def imitation_logprobs(network: PointerNetwork, reader: Reader, vocabulary: Voca
     return torch.stack(found)
 
 
-def accuracy(network: PointerNetwork, reader: Reader, vocabulary: Vocabulary, items: Iterable[Imitation]) -> dict[int, list[bool]]:
+def accuracy(
+    network: PointerNetwork, reader: Reader, vocabulary: Vocabulary, items: Iterable[Imitation]
+) -> dict[int, list[bool]]:
     """Return by stage whether the best candidate of each item is a right one."""
     found: dict[int, list[bool]] = {0: [], 1: [], 2: []}
     known = list(items)
     with torch.no_grad():
-        for stage in found:
+        for stage, known_right in found.items():
             own = [item for item in known if item.question.stage == stage]
             for start in range(0, len(own), 128):
                 part = own[start : start + 128]
                 scores = network([item.question for item in part], reader.texts, vocabulary)
                 for item, values in zip(part, scores.values.split(scores.lengths), strict=True):
-                    found[stage].append(int(values.argmax()) < item.right)
+                    known_right.append(int(values.argmax()) < item.right)
     return found

@@ -24,7 +24,9 @@ def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> De
     """
     if text in pieces or text in constants or not text:
         return Derivation((text,), ())
-    inside = sorted({piece for piece in (*pieces, *constants) if piece and len(piece) <= len(text) and piece in text}, key=len, reverse=True)
+    inside = sorted(
+        {piece for piece in (*pieces, *constants) if piece and len(piece) <= len(text) and piece in text}, key=len, reverse=True
+    )
     starts: dict[int, list[str]] = {}
     for piece in inside:
         at = text.find(piece)

@@ -34,7 +34,25 @@ KINDS = (
 SOURCES = (
     "goal", "page", "memory", "field", "constant", "count", "sum", "list", "difference", "sum of two", "count over pages", "end",
 )  # fmt: skip
-CONSTANTS = ("N/A", "Yes", "No", ", ", "; ", "\n", " ", "/", " > ", "- ", "\n- ", ": ", " near ", " in ", " and ", "README.md", "List of ")
+CONSTANTS = (
+    "N/A",
+    "Yes",
+    "No",
+    ", ",
+    "; ",
+    "\n",
+    " ",
+    "/",
+    " > ",
+    "- ",
+    "\n- ",
+    ": ",
+    " near ",
+    " in ",
+    " and ",
+    "README.md",
+    "List of ",
+)
 JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
 
 _MATCH = 8
@@ -182,7 +200,7 @@ class Reader:
                 rank = ranks[kind] = ranks.get(kind, 0) + 1
                 acts.append(Act(kind, control.address, control.label, argument))
                 named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
-                rows.append(tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}"))) + (0, 0))
+                rows.append((*map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}")), 0, 0))
                 is_filled = bool(control.value)
                 numbers.append(
                     [float(kind == each) for each in KINDS]
@@ -192,14 +210,18 @@ class Reader:
             field_number += control.use in ("text", "area")
         extra = [Act("done"), Act("n/a"), Act("answer"), Act("back")]
         extra += [Act("up")] * page.has_above + [Act("down")] * page.has_below
-        extra += [Act("tab", label=title, argument=str(number)) for number, (title, active) in enumerate(page.tabs) if not active]
+        extra += [
+            Act("tab", label=title, argument=str(number)) for number, (title, active) in enumerate(page.tabs) if not active
+        ]
         for act in extra:
             acts.append(act)
             rows.append((self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0))
             numbers.append([float(act.kind == each) for each in KINDS] + [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
             lines.append(-1)
         slots = numpy.array(rows, numpy.int32)
-        return tuple(acts), _Frame(slots, numpy.array(numbers, numpy.float32), numpy.array(lines, numpy.int32), self._extremes(text))
+        return tuple(acts), _Frame(
+            slots, numpy.array(numbers, numpy.float32), numpy.array(lines, numpy.int32), self._extremes(text)
+        )
 
     # What a text may be made of.
 
@@ -236,7 +258,10 @@ class Reader:
             blocks.append(rows)
             lines.append(places)
             pages.append(numpy.full(len(places), age, numpy.int32))
-        for own, rows in (self._goal_and_constants(goal_text, field), self._across(goal_text, tuple(reversed([newest, *earlier])))):
+        for own, rows in (
+            self._goal_and_constants(goal_text, field),
+            self._across(goal_text, tuple(reversed([newest, *earlier]))),
+        ):
             found += own
             blocks.append(rows)
             lines.append(numpy.full(len(own), -9, numpy.int32))
@@ -300,7 +325,12 @@ class Reader:
         rows, numbers = [], []
         for piece in pieces:
             source = "list" if piece.source.startswith("list") else piece.source
-            kind = f"#{piece.source} #{piece.way} #{shape_of(piece.text)}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
+            kind = (
+                f"#{piece.source} #{piece.way} #{shape_of(piece.text)}".replace(" #", "#")
+                .replace(" ", "_")
+                .replace("#", " #")
+                .strip()
+            )
             rows.append(
                 (
                     self.texts(piece.text if len(piece.text) < 120 else ""), self.texts(piece.left), self.texts(piece.right),
@@ -446,7 +476,10 @@ def _extremes(page: Page, tables: Sequence[Table]) -> Floats:
         if count < 2:
             continue
         figures: list[list[float | None]] = [
-            [amount_of(row.cells[column]) if column < len(row.cells) and row.cells[column][:1] in "$0123456789-(" else None for row in each.rows]
+            [
+                amount_of(row.cells[column]) if column < len(row.cells) and row.cells[column][:1] in "$0123456789-(" else None
+                for row in each.rows
+            ]
             for column in range(len(each.columns))
         ]
         is_first = True

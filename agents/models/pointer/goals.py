@@ -17,8 +17,46 @@ _NAMED = r"(?:[A-Z][\w'&./-]*|\d[\w.:/-]*)"
 _RUN = re.compile(rf"{_NAMED}(?:,? (?:(?:of|of the|and|the|&|x|for) )?{_NAMED})*(?:(?<=\d) [a-z]{{1,5}}\b(?!'))?")
 _LONGEST = 12  # words of a span that is no quotation
 _SMALL = frozenset(
-    "a an and as at be by for from has have how i in is it its me my of on or our that the their them then this to was what "
-    "which who will with you your".split()  # noqa: SIM905
+    [
+        "a",
+        "an",
+        "and",
+        "as",
+        "at",
+        "be",
+        "by",
+        "for",
+        "from",
+        "has",
+        "have",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "its",
+        "me",
+        "my",
+        "of",
+        "on",
+        "or",
+        "our",
+        "that",
+        "the",
+        "their",
+        "them",
+        "then",
+        "this",
+        "to",
+        "was",
+        "what",
+        "which",
+        "who",
+        "will",
+        "with",
+        "you",
+        "your",
+    ]
 )
 _DATE = re.compile(r"\b([A-Z][a-z]{2,8}) (\d{1,2}),? (\d{4})\b")
 _MONTH_YEAR = re.compile(r"\b([A-Z][a-z]{2,8}) (\d{4})\b")
@@ -71,17 +109,15 @@ def date_of(text: str) -> tuple[int, int, int] | None:
     >>> date_of("Nov 30, 2023, 8:20:54 AM"), date_of("12/20/22"), date_of("July 2022")
     ((2023, 11, 30), (2022, 12, 20), (2022, 7, 0))
     """
-    if match := _DATE.search(text):
-        if month := _MONTH.get(match[1][:3].lower()):
-            return int(match[3]), month, int(match[2])
+    if (match := _DATE.search(text)) and (month := _MONTH.get(match[1][:3].lower())):
+        return int(match[3]), month, int(match[2])
     if match := _SLASHED.search(text):
         year = int(match[3])
         return year + 2000 if year < 100 else year, int(match[1]), int(match[2])
     if match := _ISO.search(text):
         return int(match[1]), int(match[2]), int(match[3])
-    if match := _MONTH_YEAR.search(text):
-        if month := _MONTH.get(match[1][:3].lower()):
-            return int(match[2]), month, 0
+    if (match := _MONTH_YEAR.search(text)) and (month := _MONTH.get(match[1][:3].lower())):
+        return int(match[2]), month, 0
     return None
 
 

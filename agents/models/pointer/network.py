@@ -1,6 +1,7 @@
 """The network: one score for each candidate of each question, from the texts around it, its numbers and what the question is about."""
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy
@@ -37,7 +38,9 @@ class Vocabulary:
     def encode(self, texts: Texts, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
         """Return word ids of the wanted texts one after another, and where each begins."""
         for text in texts.known[len(self._texts) :]:
-            self._texts.append(numpy.array([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0], numpy.int64))
+            self._texts.append(
+                numpy.array([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0], numpy.int64)
+            )
         parts = [self._texts[number] for number in wanted]
         lengths = numpy.fromiter(map(len, parts), numpy.int64, len(parts))
         offsets = numpy.zeros(len(parts), numpy.int64)
@@ -57,7 +60,7 @@ def tokens_of(text: str) -> list[str]:
     """Return the words and marks ("#...") of a text; one that begins with a control character gives pairs of words, too."""
     if text.startswith("\x02"):
         words = words_of(text[1:])
-        return [*words, *(f"{one}\x03{other}" for one, other in zip(words, words[1:], strict=False))]
+        return [*words, *(f"{one}\x03{other}" for one, other in pairwise(words))]
     if "#" not in text:
         return list(words_of(text))
     found: list[str] = []
@@ -83,11 +86,15 @@ class _Scorer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.slots = nn.Parameter(torch.randn(slots, width, hidden) * (slots * width) ** -0.5)
         self.numbers = nn.Linear(numbers, hidden)
-        self.context = nn.Sequential(nn.Linear(CONTEXT_SLOTS * width + CONTEXT_NUMBERS, hidden), nn.ReLU(), nn.Linear(hidden, 2 * hidden))
+        self.context = nn.Sequential(
+            nn.Linear(CONTEXT_SLOTS * width + CONTEXT_NUMBERS, hidden), nn.ReLU(), nn.Linear(hidden, 2 * hidden)
+        )
         self.hidden = nn.Linear(hidden, hidden)
         self.score = nn.Linear(hidden, 1)
 
-    def forward(self, embedded: Tensor, slots: Sequence[tuple[Tensor, Tensor]], numbers: Tensor, contexts: Tensor, owners: Tensor) -> Tensor:
+    def forward(
+        self, embedded: Tensor, slots: Sequence[tuple[Tensor, Tensor]], numbers: Tensor, contexts: Tensor, owners: Tensor
+    ) -> Tensor:
         own = self.numbers(numbers)
         for weight, (unique, inverse) in zip(self.slots, slots, strict=True):
             own = own + (embedded[unique] @ weight)[inverse]
@@ -105,7 +112,11 @@ class PointerNetwork(nn.Module):
         super().__init__()
         self.embedding = nn.EmbeddingBag(vocabulary, width, mode="sum")
         nn.init.normal_(self.embedding.weight, std=scale)
-        sizes: Mapping[int, tuple[int, int]] = {ACT: (ACT_SLOTS, ACT_NUMBERS), PIECE: (PIECE_SLOTS, PIECE_NUMBERS), JOIN: (PIECE_SLOTS, PIECE_NUMBERS)}
+        sizes: Mapping[int, tuple[int, int]] = {
+            ACT: (ACT_SLOTS, ACT_NUMBERS),
+            PIECE: (PIECE_SLOTS, PIECE_NUMBERS),
+            JOIN: (PIECE_SLOTS, PIECE_NUMBERS),
+        }
         self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
         self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)

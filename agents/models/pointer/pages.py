@@ -69,13 +69,18 @@ class Page(NamedTuple):
 @lru_cache(maxsize=1_024)
 def read_page(text: str) -> Page:
     """Return a page from the env's text of it, in which elements are named by id or by label."""
-    url, tabs, notices, lines, controls = "", (), [], [], []
+    url = ""
+    tabs: tuple[tuple[str, bool], ...] = ()
+    notices: list[str] = []
+    lines: list[Line] = []
+    controls: list[Control] = []
     has_above = has_below = False
     heading, title = "", ""
     columns: tuple[str, ...] = ()
     counts: dict[str, int] = {}
     rest = iter(text.split("\n"))
-    for raw in rest:
+    for first_line in rest:
+        raw = first_line
         if raw.startswith("URL: ") and not url:
             url = raw[5:]
             continue
@@ -119,7 +124,9 @@ def _read_line(
     parts = _TAG.split(raw)
     is_row, is_heading = raw.startswith("<tr>"), raw.startswith("<h") and raw[2:3].isdigit()
     segments: list[Segment] = []
-    column, inside, attributes, names = -1, "", {}, []
+    column, inside = -1, ""
+    attributes: dict[str, str] = {}
+    names: list[str] = []
     options: list[Option] = []
     for place, part in enumerate(parts):
         if place % 2 == 0:

@@ -1,11 +1,12 @@
 """Pieces that a text is made of: spans of goal and pages, constants, and values that are computed from rows."""
 
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
 from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
-from agents.models.pointer.pages import Control, Line, Page, read_page
+from agents.models.pointer.pages import Control, Line, read_page
 
 _MONEY = r"\$\d[\d,]*(?:\.\d\d)?"
 _DURATION = r"\d+h \d+min|\d+ ?min|\d+h"
@@ -172,7 +173,9 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
     for control in page.controls:
         line = page.lines[control.line]
         if control.value and control.use in ("text", "area"):
-            pieces.append(Piece(control.value, "field", "value", control.label, "", control.label, "", line.heading, "", control.line))
+            pieces.append(
+                Piece(control.value, "field", "value", control.label, "", control.label, "", line.heading, "", control.line)
+            )
             if control.use == "area":
                 pieces += _area_pieces(control, line)
         if control.use == "select" and 1 < len(control.options) <= 20:
@@ -181,7 +184,9 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
                 pieces.append(Piece(joined, "field", way, control.label, "", control.label, "", line.heading, "", control.line))
         for option in control.options:
             if option.chosen:
-                pieces.append(Piece(option.text, "field", "chosen", control.label, "", control.label, "", line.heading, "", control.line))
+                pieces.append(
+                    Piece(option.text, "field", "chosen", control.label, "", control.label, "", line.heading, "", control.line)
+                )
     return tuple(pieces[:_MOST])
 
 
@@ -246,7 +251,11 @@ def tables_of(text: str) -> tuple[Table, ...]:
 
 
 def _is_header(line: Line) -> bool:
-    return bool(line.columns) and tuple(" ".join(part.text for part in line.segments if part.column == place) for place in range(len(line.columns))) == line.columns
+    return (
+        bool(line.columns)
+        and tuple(" ".join(part.text for part in line.segments if part.column == place) for place in range(len(line.columns)))
+        == line.columns
+    )
 
 
 def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -285,7 +294,9 @@ def _conditions(table: Table, goal: Goal) -> list[Condition]:
     """Return the tests that the goal suggests for the rows of a table, without those that no row meets or that repeat another."""
     rows = table.rows
     found = [Condition("all", "", rows)]
-    named = tuple(row for row in rows if any(len(word) > 1 and word in goal.names for word in row.words) and _holds_name(row, goal))
+    named = tuple(
+        row for row in rows if any(len(word) > 1 and word in goal.names for word in row.words) and _holds_name(row, goal)
+    )
     found.append(Condition("names", "", named))
     full = tuple(row for row in named if _holds_name(row, goal, words=2))
     found.append(Condition("full names", "", full))
@@ -295,7 +306,7 @@ def _conditions(table: Table, goal: Goal) -> list[Condition]:
         cells = [row.cells[place] if place < len(row.cells) else "" for row in rows]
         for value in dict.fromkeys(cells):
             plain = " ".join(words_of(value))
-            if plain and len(value) < 40 and f" {plain} " in goal.lowered and 0 < cells.count(value):
+            if plain and len(value) < 40 and f" {plain} " in goal.lowered:
                 same = tuple(row for row, cell in zip(rows, cells, strict=True) if cell == value)
                 found.append(Condition("equal", column, same))
                 found.append(Condition("month and equal", column, tuple(row for row in same if row in monthly)))
@@ -303,12 +314,24 @@ def _conditions(table: Table, goal: Goal) -> list[Condition]:
         if sum(amount is not None for amount in amounts) >= max(1, len(rows) // 2):
             for number in goal.numbers[:4]:
                 for test, meets in _COMPARISONS:
-                    kept = tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and meets(amount, number))
+                    kept = tuple(
+                        row for row, amount in zip(rows, amounts, strict=True) if amount is not None and meets(amount, number)
+                    )
                     found.append(Condition(test, column, kept))
                 if number >= 1000 and number % 10 == 0:
-                    kept = tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and number <= amount < number + 10)
+                    kept = tuple(
+                        row
+                        for row, amount in zip(rows, amounts, strict=True)
+                        if amount is not None and number <= amount < number + 10
+                    )
                     found.append(Condition("decade", column, kept))
-            found.append(Condition("negative", column, tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and amount < 0)))
+            found.append(
+                Condition(
+                    "negative",
+                    column,
+                    tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and amount < 0),
+                )
+            )
     for number in goal.numbers[:4]:
         if 1 < number < len(rows) or number == 1:
             found.append(Condition("first", "", rows[: int(number)]))
@@ -319,7 +342,7 @@ def _conditions(table: Table, goal: Goal) -> list[Condition]:
     return list(unique.values())
 
 
-_COMPARISONS = (
+_COMPARISONS: tuple[tuple[str, Callable[[float, float], bool]], ...] = (
     ("at most", lambda amount, number: amount <= number),
     ("below", lambda amount, number: amount < number),
     ("at least", lambda amount, number: amount >= number),
@@ -363,12 +386,16 @@ def computed_pieces(goal_text: str, text: str) -> tuple[Piece, ...]:
                 is_numeric = all(amount is not None for amount in amounts) and len(cells[0]) < 24 and not date_of(cells[0])
                 if is_numeric and not cells[0].startswith("0000"):
                     total = sum(amount or 0.0 for amount in amounts)
-                    pieces.append(Piece(write_like(total, cells[0]), "sum", condition.test, about, "", "", "", table.heading, column))
+                    pieces.append(
+                        Piece(write_like(total, cells[0]), "sum", condition.test, about, "", "", "", table.heading, column)
+                    )
                 elif len(rows) <= 40 and len(cells[0]) < 80:
                     for separator, named in _SEPARATORS:
                         joined = separator.join(cells)
                         if len(joined) <= _LONGEST_LIST and (len(cells) > 1 or separator == ", "):
-                            pieces.append(Piece(joined, f"list {named}", condition.test, about, "", "", "", table.heading, column))
+                            pieces.append(
+                                Piece(joined, f"list {named}", condition.test, about, "", "", "", table.heading, column)
+                            )
     return tuple(dict.fromkeys(pieces))[:_MOST_COMPUTED]
 
 
@@ -380,9 +407,25 @@ def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
     for earlier in own[:-1]:
         for one in newest:
             for other in earlier:
-                if (one.column, one.way, one.left) == (other.column, other.way, other.left) and one.text[:1] == other.text[:1] and one.way != "all":
+                if (
+                    (one.column, one.way, one.left) == (other.column, other.way, other.left)
+                    and one.text[:1] == other.text[:1]
+                    and one.way != "all"
+                ):
                     a, b = amount_of(one.text) or 0.0, amount_of(other.text) or 0.0
-                    pieces.append(Piece(write_like(abs(a - b), one.text), "difference", one.way, one.left, "", "", "", one.heading, one.column))
+                    pieces.append(
+                        Piece(
+                            write_like(abs(a - b), one.text),
+                            "difference",
+                            one.way,
+                            one.left,
+                            "",
+                            "",
+                            "",
+                            one.heading,
+                            one.column,
+                        )
+                    )
     times = [
         piece for text in dict.fromkeys(texts) for piece in page_pieces(text)
         if piece.way == "whole" and shape_of(piece.text) in ("duration", "money") and piece.number >= 0 and not piece.column

@@ -11,9 +11,7 @@ import numpy
 
 from agents.models.pointer.derivations import derive
 from agents.models.pointer.features import (
-    ACT_NUMBERS,
     CONSTANTS,
-    CONTEXT_NUMBERS,
     JOINERS,
     PIECE_NUMBERS,
     PIECE_SLOTS,
@@ -131,7 +129,12 @@ class Session:
                 last = chosen[-1]
                 near = pages == pages[last]
                 asked[:, -3] = near & (lines == lines[last])
-                after = near & (lines > lines[last]) & (rows.slots[:, 7] == rows.slots[last, 7]) & (rows.slots[:, 6] == rows.slots[last, 6])
+                after = (
+                    near
+                    & (lines > lines[last])
+                    & (rows.slots[:, 7] == rows.slots[last, 7])
+                    & (rows.slots[:, 6] == rows.slots[last, 6])
+                )
                 asked[:, -2] = after
                 asked[chosen, -1] = 1.0
             place = yield Question(PIECE, shared, Rows(rows.slots, asked), texts)
@@ -255,9 +258,8 @@ def _ending_rows(reader: Reader) -> Rows:
     slots = numpy.zeros((len(_ENDINGS), PIECE_SLOTS), numpy.int32)
     numbers = numpy.zeros((len(_ENDINGS), PIECE_NUMBERS), numpy.float32)
     for place, ending in enumerate(_ENDINGS):
-        slots[place, 7] = reader.texts("#end" if ending is None else f"#join_{CONSTANTS.index(ending) if ending in CONSTANTS else _NEXT}")
+        slots[place, 7] = reader.texts(
+            "#end" if ending is None else f"#join_{CONSTANTS.index(ending) if ending in CONSTANTS else _NEXT}"
+        )
         numbers[place, SOURCES.index("end" if ending is None else "constant")] = 1.0
     return Rows(slots, numbers)
-
-
-assert ACT_NUMBERS and CONTEXT_NUMBERS
