@@ -4,6 +4,7 @@ Texts are interned once each, so a row of candidates is a row of text ids; what 
 kept for when they come again.
 """
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -56,11 +57,16 @@ CONSTANTS = (
 JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
 
 _MATCH = 8
-_EXTREMES = 14
-_WANTED = 7
-ACT_SLOTS, ACT_NUMBERS = 7, len(KINDS) + 2 * _MATCH + 4 + _EXTREMES + _WANTED + 14
+_EXTREMES = 18
+_WANTED = 9
+_RANKS = 7
+ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 14 + _RANKS
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
-CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 12
+CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
+_MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
+_COUNT = re.compile(r"\((\d+)\)")
+_POINTS = re.compile(r"(-?\d+) points?\b")
+_LONGEST_LINE = 160  # characters of a line beside a control's own
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _LARGEST_PAGE = 500  # of them of one page
 _ADDRESSES = 3  # the first pieces of each page, which are of its address
@@ -130,6 +136,7 @@ class _Frame(NamedTuple):
     numbers: Floats
     lines: Ids  # the line of each, -1 for none
     extremes: Floats  # by line
+    ranks: Ids  # of acts, among those that are alike
 
 
 class Reader:
@@ -175,7 +182,11 @@ class Reader:
         ).astype(numpy.float32)
         extremes = _take(frame.extremes, frame.lines)
         wanted = _take(self._wanted(goal, text), frame.lines)
-        parts = [frame.numbers, labels, lines, best, extremes, wanted, numpy.zeros((len(acts), 8), numpy.float32)]
+        ranks = (frame.ranks[:, None] == numpy.arange(1, _RANKS)).astype(numpy.float32)
+        is_ranked = (frame.ranks == goal.ordinal)[:, None].astype(numpy.float32)
+        near = [self.match(goal, slots[:, 7]), self.match(goal, slots[:, 8])]
+        history = numpy.zeros((len(acts), 8), numpy.float32)
+        parts = [frame.numbers, labels, lines, *near, best, extremes, wanted, ranks, is_ranked, history]
         return acts, Rows(slots, numpy.concatenate(parts, axis=1))
 
     def _act_frame(self, text: str) -> tuple[tuple[Act, ...], _Frame]:
@@ -190,7 +201,9 @@ class Reader:
         for control in page.controls:
             labels[control.label] = labels.get(control.label, 0) + 1
         field_number = 0
-        for control in page.controls:
+        ranked: list[int] = []
+        alikes: dict[tuple[str, str | bool], int] = {}
+        for number_of, control in enumerate(page.controls):
             if control.is_disabled:
                 continue
             line = page.lines[control.line]
@@ -200,7 +213,14 @@ class Reader:
                 rank = ranks[kind] = ranks.get(kind, 0) + 1
                 acts.append(Act(kind, control.address, control.label, argument))
                 named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
-                rows.append((*map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}")), 0, 0))
+                above = page.lines[control.line - 1].text if control.line else ""
+                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 3])
+                around = (above[:_LONGEST_LINE], below[:_LONGEST_LINE])
+                row = tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}", "", "", *around)))
+                rows.append(row)
+                alike = (kind, named.partition(" ")[0] if kind == "button" else line.first_control == number_of)
+                place = alikes[alike] = alikes.get(alike, 0) + 1
+                ranked.append(place)
                 is_filled = bool(control.value)
                 numbers.append(
                     [float(kind == each) for each in KINDS]
@@ -215,12 +235,19 @@ class Reader:
         ]
         for act in extra:
             acts.append(act)
-            rows.append((self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0))
+            rows.append(
+                (self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0, 0, 0)
+            )
+            ranked.append(0)
             numbers.append([float(act.kind == each) for each in KINDS] + [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
             lines.append(-1)
         slots = numpy.array(rows, numpy.int32)
         return tuple(acts), _Frame(
-            slots, numpy.array(numbers, numpy.float32), numpy.array(lines, numpy.int32), self._extremes(text)
+            slots,
+            numpy.array(numbers, numpy.float32),
+            numpy.array(lines, numpy.int32),
+            self._extremes(text),
+            numpy.array(ranked, numpy.int32),
         )
 
     # What a text may be made of.
@@ -264,7 +291,11 @@ class Reader:
         ):
             found += own
             blocks.append(rows)
-            lines.append(numpy.full(len(own), -9, numpy.int32))
+            places = numpy.full(len(own), -9, numpy.int32)
+            spans = read_goal(goal_text).spans
+            if len(own) == len(spans) + len(CONSTANTS):
+                places[: len(spans)] = [span.place for span in spans]
+            lines.append(places)
             pages.append(numpy.full(len(own), -9, numpy.int32))
         slots = numpy.concatenate([rows.slots for rows in blocks])
         numbers = numpy.concatenate([rows.numbers for rows in blocks])
@@ -345,7 +376,7 @@ class Reader:
         values = numpy.array(numbers, numpy.float32).reshape(-1, len(SOURCES) + 4)
         lines = numpy.array([piece.number for piece in pieces], numpy.int32)
         extremes = self._extremes(text) if text else numpy.zeros((0, _EXTREMES), numpy.float32)
-        return [piece.text for piece in pieces], _Frame(slots, values, lines, extremes)
+        return [piece.text for piece in pieces], _Frame(slots, values, lines, extremes, lines)
 
     def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
         slots = frame.slots
@@ -377,8 +408,7 @@ class Reader:
         """Return for each line of a page whether its dates and amounts are those of the goal."""
         page = read_page(text)
         table = numpy.zeros((len(page.lines), _WANTED), numpy.float32)
-        if not goal.numbers and not goal.months and not goal.days:
-            return table
+        named: list[tuple[float, int]] = []
         largest = max(goal.numbers, default=0.0)
         best: tuple[float, int] | None = None
         first_month = True
@@ -391,6 +421,8 @@ class Reader:
                     table[number, 2], first_month = 1.0, False
             at = line.text.rfind("$")
             amount = amount_of(line.text[at:].split(" ")[0]) if at >= 0 else None
+            if amount is not None and goal.names and not goal.names.isdisjoint(words_of(line.text)):
+                named.append((amount, number))
             if amount is not None and largest:
                 table[number, 3] = amount <= largest
                 table[number, 4] = amount in goal.numbers
@@ -401,7 +433,29 @@ class Reader:
                 table[number, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
         if best:
             table[best[1], 6] = 1.0
+        if named:
+            for amount, number in named:
+                table[number, 7] = float(amount == max(named)[0])
+                table[number, 8] = float(amount == min(named)[0])
         return table
+
+    def sight(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
+        """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
+        goal, page = read_goal(goal_text), read_page(text)
+        seen: set[str] = set()
+        most = 0
+        for line in page.lines:
+            own = goal.names.intersection(words_of(line.text))
+            seen |= own
+            most = max(most, len(own))
+        names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
+        count = max(len(goal.names), 1)
+        return (
+            len(seen) / count,
+            most / count,
+            float(any(name in line.text for name in names for line in page.lines)),
+            float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
+        )
 
 
 def _uses_of(control: Control) -> list[tuple[str, str, bool]]:
@@ -500,4 +554,15 @@ def _extremes(page: Page, tables: Sequence[Table]) -> Floats:
             for number, date in zip(numbers, dates, strict=True):
                 table[number, 11] = float(date == newest)
                 table[number, 12] = float(date == oldest)
+    for at, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
+        found: list[tuple[float, int]] = []
+        for number, line in enumerate(page.lines):
+            if line.controls and " - $" not in line.text and (match := pattern.search(line.text)):
+                found.append((float(match[1].replace(",", "")), number))
+        if len(found) > 1:
+            largest, smallest = max(found)[0], min(found)[0]
+            for amount, number in found:
+                table[number, at] = float(amount == largest)
+                if at == 13:
+                    table[number, 14] = float(amount == smallest)
     return table

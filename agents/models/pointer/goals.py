@@ -65,6 +65,9 @@ _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _SMALL_NUMBERS = {word: number for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
 
 
+_ORDINALS = {word: number for number, word in enumerate("first second third fourth fifth sixth".split(), 1)}  # noqa: SIM905
+
+
 class Span(NamedTuple):
     """A text that may be copied from the goal, the words around it, and how it was made of them."""
 
@@ -87,6 +90,7 @@ class Goal(NamedTuple):
     months: frozenset[tuple[int, int]]  # years and months
     days: frozenset[tuple[int, int, int]]
     spans: tuple[Span, ...]
+    ordinal: int  # 2 for "second", 1 where none is named
     runs: frozenset[tuple[int, int]]  # where names and numbers that stand together begin and end
     names_as_said: tuple[str, ...]  # the plain words of spans that begin with a capital letter or a digit
 
@@ -147,6 +151,7 @@ def read_goal(text: str) -> Goal:
     return Goal(
         text, lowered, frozenset(words_of(text)), frozenset(names), quotations, tuple(dict.fromkeys(numbers)),
         frozenset(months), frozenset(days), tuple(unique.values()),
+        max((_ORDINALS.get(word, 1) for word in words_of(text)), default=1),
         frozenset((match.start(), match.start() + len(match.group().rstrip(".,:/-"))) for match in _RUN.finditer(text)),
         tuple(dict.fromkeys(
             " ".join(words_of(span.text)) for span in spans
