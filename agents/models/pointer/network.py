@@ -108,7 +108,7 @@ class _Scorer(nn.Module):
 class PointerNetwork(nn.Module):
     """Scores candidates. `forward` takes questions of one stage."""
 
-    def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.3) -> None:
+    def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.5) -> None:
         super().__init__()
         self.embedding = nn.EmbeddingBag(vocabulary, width, mode="sum")
         nn.init.normal_(self.embedding.weight, std=scale)
