@@ -151,6 +151,7 @@ class Reader:
         self._goal_rows = Cache(300)
         self._fields = Cache(600)
         self._matches = Cache(200)
+        self._pages = Cache(500)
         self._extremes_of = Cache(500)
 
     # What can be done.
@@ -348,6 +349,9 @@ class Reader:
         return own, Rows(rows.slots, numbers)
 
     def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
+        return self._pages((goal_text, texts), lambda: self._make_across(goal_text, texts))
+
+    def _make_across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
         pieces = pieces_across(goal_text, texts)[:60]
         own, frame = self._piece_frame(pieces, "")
         return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, _WANTED), numpy.float32))

@@ -95,9 +95,13 @@ class _Scorer(nn.Module):
     def forward(
         self, embedded: Tensor, slots: Sequence[tuple[Tensor, Tensor]], numbers: Tensor, contexts: Tensor, owners: Tensor
     ) -> Tensor:
-        own = self.numbers(numbers)
-        for weight, (unique, inverse) in zip(self.slots, slots, strict=True):
-            own = own + (embedded[unique] @ weight)[inverse]
+        # The sum over slots of the projected texts: each distinct text of a slot is projected once, then rows are gathered.
+        table = torch.cat([embedded[unique] @ weight for weight, (unique, _) in zip(self.slots, slots, strict=True)])
+        places, start = [], 0
+        for unique, inverse in slots:
+            places.append(inverse + start)
+            start += len(unique)
+        own = self.numbers(numbers) + nn.functional.embedding_bag(torch.stack(places, 1), table, mode="sum")
         shift, gain = self.context(contexts).chunk(2, -1)
         hidden = self.dropout(torch.relu(own * (1 + gain[owners]) + shift[owners]))
         hidden = hidden + torch.relu(self.hidden(hidden))
