@@ -64,7 +64,7 @@ ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
-_COUNT = re.compile(r"\((\d+)\)")
+_COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
 _POINTS = re.compile(r"(-?\d+) points?\b")
 _LONGEST_LINE = 160  # characters of a line beside a control's own
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
@@ -215,8 +215,8 @@ class Reader:
                 acts.append(Act(kind, control.address, control.label, argument))
                 named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
                 above = page.lines[control.line - 1].text if control.line else ""
-                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 3])
-                around = (above[:_LONGEST_LINE], below[:_LONGEST_LINE])
+                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 5])
+                around = (above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE])
                 row = tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}", "", "", *around)))
                 rows.append(row)
                 alike = (kind, named.partition(" ")[0] if kind == "button" else line.first_control == number_of)
