@@ -40,7 +40,7 @@ class ClonePointerSettings(EnvSettings, CloneSettings):
 
 def main(arguments: Sequence[str]) -> None:
     """Clone as the command line says."""
-    settings = parse_settings(ClonePointerSettings, arguments, _DEFAULTS)
+    settings = parse_settings(ClonePointerSettings, arguments, _DEFAULTS, program="agents.clone_pointer")
     torch.set_num_threads(settings.threads)
     tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
     reader, rng = Reader(), numpy.random.default_rng(settings.seed)

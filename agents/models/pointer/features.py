@@ -443,7 +443,7 @@ class Reader:
                 table[number, 8] = float(amount == min(named)[0])
         return table
 
-    def sight(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
+    def goal_presence(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
         """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
         goal, page = read_goal(goal_text), read_page(text)
         seen: set[str] = set()

@@ -173,7 +173,7 @@ class Session:
         numbers = [
             min(len(done), 20) / 20, float(has_error), len(page.tabs) / 3,
             next((place for place, tab in enumerate(page.tabs) if tab[1]), 0) / 3,
-            float(is_same), len(set(self._texts)) / 10, len(goal.names & used) / max(len(goal.names), 1), float(not done), *self._reader.sight(self._goal, text), 0.0, 0.0,
+            float(is_same), len(set(self._texts)) / 10, len(goal.names & used) / max(len(goal.names), 1), float(not done), *self._reader.goal_presence(self._goal, text), 0.0, 0.0,
             float(page.has_below), float(page.has_above),
         ]  # fmt: skip
         return Context(numpy.array(slots, numpy.int32), numpy.array(numbers, numpy.float32))
