@@ -16,15 +16,18 @@ from agents.data.trajectories import Trajectory
 from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
+from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
 from agents.training.distributed import Ranks
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
 _SCRIPTED = ("expert", "random")
@@ -150,7 +153,12 @@ def _process_count(settings: EvaluationSettings, episodes: int) -> int:
         return settings.processes
     if settings.threads or settings.workers or settings.policy.startswith(_CHAT) or torch.cuda.is_available():
         return 1
-    is_small = settings.policy in _SCRIPTED or "algorithm" in agent_record(settings.policy) or is_small_model(settings.policy)
+    is_small = (
+        settings.policy in _SCRIPTED
+        or is_pointer(settings.policy)
+        or "algorithm" in agent_record(settings.policy)
+        or is_small_model(settings.policy)
+    )
     return process_count(0, episodes) if is_small else 1
 
 
@@ -182,11 +190,20 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
+    if is_pointer(settings.policy):
+        return create_pointer_policy(settings)
     model, tokenizer = load_model(settings.policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+
+
+def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
+    """Return the pointing policy of a run's folder. It reads the env's own dialect, webrl, and simplified HTML."""
+    network, vocabulary = load_pointer(Path(settings.policy))
+    dialect = DIALECTS["webrl"].naming_by(settings.elements)
+    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0)
 
 
 def policy_defaults(policy: str) -> dict[str, Any]:

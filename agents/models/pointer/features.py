@@ -1,0 +1,568 @@
+"""Candidates as arrays: the texts around each of them, and numbers that say what it has to do with the goal and with what was done.
+
+Texts are interned once each, so a row of candidates is a row of text ids; what is known of a page alone, and of a page and a goal, is
+kept for when they come again.
+"""
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy
+from numpy.typing import NDArray
+
+from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
+from agents.models.pointer.pages import Control, Page, read_page
+from agents.models.pointer.pieces import (
+    Piece,
+    Table,
+    amount_of,
+    computed_pieces,
+    page_pieces,
+    pieces_across,
+    shape_of,
+    tables_of,
+)
+
+Floats = NDArray[numpy.float32]
+Ids = NDArray[numpy.int32]
+T = TypeVar("T")
+
+KINDS = (
+    "link", "button", "box", "type", "search", "area", "option", "done", "n/a", "answer", "back", "up", "down", "tab",
+)  # fmt: skip
+SOURCES = (
+    "goal", "page", "memory", "field", "constant", "count", "sum", "list", "difference", "sum of two", "count over pages", "end",
+)  # fmt: skip
+CONSTANTS = (
+    "N/A",
+    "Yes",
+    "No",
+    ", ",
+    "; ",
+    "\n",
+    " ",
+    "/",
+    " > ",
+    "- ",
+    "\n- ",
+    ": ",
+    " near ",
+    " in ",
+    " and ",
+    "README.md",
+    "List of ",
+)
+JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
+
+_MATCH = 8
+_EXTREMES = 18
+_WANTED = 9
+_RANKS = 7
+ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 14 + _RANKS
+PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
+CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
+_MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
+_COUNT = re.compile(r"\((\d+)\)")
+_POINTS = re.compile(r"(-?\d+) points?\b")
+_LONGEST_LINE = 160  # characters of a line beside a control's own
+_LARGEST_MEMORY = 1_500  # pieces of earlier pages
+_LARGEST_PAGE = 500  # of them of one page
+_ADDRESSES = 3  # the first pieces of each page, which are of its address
+_OLDEST = 14  # pages that are remembered
+
+
+class Texts:
+    """Numbers for texts: each text has one, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self.known: list[str] = [""]
+        self._numbers: dict[str, int] = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        """Return the number of a text."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.known)
+            self.known.append(text)
+        return number
+
+
+class Cache:
+    """The newest values of functions, by key."""
+
+    def __init__(self, size: int) -> None:
+        self._values: OrderedDict[Any, Any] = OrderedDict()
+        self._size = size
+
+    def __call__(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the value of the key, made if it is not kept."""
+        if key in self._values:
+            self._values.move_to_end(key)
+        else:
+            self._values[key] = make()
+            if len(self._values) > self._size:
+                self._values.popitem(last=False)
+        found: T = self._values[key]
+        return found
+
+
+class Act(NamedTuple):
+    """Something that can be done; where it takes a text, that is chosen next."""
+
+    kind: str
+    address: str = ""
+    label: str = ""
+    argument: str = ""
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a text is to be built for it."""
+        return self.kind in ("type", "search", "area", "answer")
+
+
+class Rows(NamedTuple):
+    """Candidates as arrays: text ids (N, slots) and numbers (N, features)."""
+
+    slots: Ids
+    numbers: Floats
+
+
+class _Frame(NamedTuple):
+    """What is known of the candidates of a page without a goal."""
+
+    slots: Ids
+    numbers: Floats
+    lines: Ids  # the line of each, -1 for none
+    extremes: Floats  # by line
+    ranks: Ids  # of acts, among those that are alike
+
+
+class Reader:
+    """Makes arrays of pages, goals and histories, and keeps what comes again."""
+
+    def __init__(self) -> None:
+        self.texts = Texts()
+        self._acts = Cache(1_000)
+        self._act_rows = Cache(2_000)
+        self._pieces = Cache(300)
+        self._piece_rows = Cache(400)
+        self._goal_rows = Cache(300)
+        self._fields = Cache(600)
+        self._matches = Cache(200)
+        self._extremes_of = Cache(500)
+
+    # What can be done.
+
+    def acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
+        """Return the acts that a page offers, and their rows; the last numbers of each row are left for its history."""
+        return self._act_rows((goal_text, text), lambda: self._make_acts(goal_text, text))
+
+    def _make_acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
+        acts, frame = self._acts(text, lambda: self._act_frame(text))
+        goal = read_goal(goal_text)
+        slots = frame.slots.copy()
+        labels, lines = self.match(goal, slots[:, 0]), self.match(goal, slots[:, 1])
+        around = {}
+        for number in numpy.unique(slots[:, 0]):
+            around[number] = self.texts(_around(goal, self.texts.known[number]))
+        slots[:, 5] = [around[number] for number in slots[:, 0]]
+        for number in numpy.unique(slots[:, 1]):
+            around[-number] = self.texts(_around_name(goal, self.texts.known[number]))
+        slots[:, 6] = [around[-number] for number in slots[:, 1]]
+        best = numpy.stack(
+            [
+                (labels[:, 0] >= labels[:, 0].max() - 1e-6) & (labels[:, 0] > 0),
+                (labels[:, 5] >= labels[:, 5].max() - 1e-6) & (labels[:, 5] > 0),
+                (lines[:, 5] >= lines[:, 5].max() - 1e-6) & (lines[:, 5] > 0),
+                (labels[:, 1] >= labels[:, 1].max() - 1e-6) & (labels[:, 1] > 0),
+            ],
+            axis=1,
+        ).astype(numpy.float32)
+        extremes = _take(frame.extremes, frame.lines)
+        wanted = _take(self._wanted(goal, text), frame.lines)
+        ranks = (frame.ranks[:, None] == numpy.arange(1, _RANKS)).astype(numpy.float32)
+        is_ranked = (frame.ranks == goal.ordinal)[:, None].astype(numpy.float32)
+        near = [self.match(goal, slots[:, 7]), self.match(goal, slots[:, 8])]
+        history = numpy.zeros((len(acts), 8), numpy.float32)
+        parts = [frame.numbers, labels, lines, *near, best, extremes, wanted, ranks, is_ranked, history]
+        return acts, Rows(slots, numpy.concatenate(parts, axis=1))
+
+    def _act_frame(self, text: str) -> tuple[tuple[Act, ...], _Frame]:
+        page = read_page(text)
+        acts: list[Act] = []
+        rows: list[tuple[int, ...]] = []
+        numbers: list[list[float]] = []
+        lines: list[int] = []
+        seen: dict[tuple[str, str], int] = {}
+        ranks: dict[str, int] = {}
+        labels: dict[str, int] = {}
+        for control in page.controls:
+            labels[control.label] = labels.get(control.label, 0) + 1
+        field_number = 0
+        ranked: list[int] = []
+        alikes: dict[tuple[str, str | bool], int] = {}
+        for number_of, control in enumerate(page.controls):
+            if control.is_disabled:
+                continue
+            line = page.lines[control.line]
+            rest = line.text
+            for kind, argument, is_so in _uses_of(control):
+                again = seen[kind, control.label] = seen.get((kind, control.label), 0) + 1
+                rank = ranks[kind] = ranks.get(kind, 0) + 1
+                acts.append(Act(kind, control.address, control.label, argument))
+                named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
+                above = page.lines[control.line - 1].text if control.line else ""
+                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 3])
+                around = (above[:_LONGEST_LINE], below[:_LONGEST_LINE])
+                row = tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}", "", "", *around)))
+                rows.append(row)
+                alike = (kind, named.partition(" ")[0] if kind == "button" else line.first_control == number_of)
+                place = alikes[alike] = alikes.get(alike, 0) + 1
+                ranked.append(place)
+                is_filled = bool(control.value)
+                numbers.append(
+                    [float(kind == each) for each in KINDS]
+                    + [float(is_so), float(is_filled), 1 / again, 1 / rank, 1 / labels[control.label], field_number / 10]
+                )  # fmt: skip
+                lines.append(control.line)
+            field_number += control.use in ("text", "area")
+        extra = [Act("done"), Act("n/a"), Act("answer"), Act("back")]
+        extra += [Act("up")] * page.has_above + [Act("down")] * page.has_below
+        extra += [
+            Act("tab", label=title, argument=str(number)) for number, (title, active) in enumerate(page.tabs) if not active
+        ]
+        for act in extra:
+            acts.append(act)
+            rows.append(
+                (self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0, 0, 0)
+            )
+            ranked.append(0)
+            numbers.append([float(act.kind == each) for each in KINDS] + [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
+            lines.append(-1)
+        slots = numpy.array(rows, numpy.int32)
+        return tuple(acts), _Frame(
+            slots,
+            numpy.array(numbers, numpy.float32),
+            numpy.array(lines, numpy.int32),
+            self._extremes(text),
+            numpy.array(ranked, numpy.int32),
+        )
+
+    # What a text may be made of.
+
+    def pieces(self, goal_text: str, texts: Sequence[str], field: str) -> tuple[list[str], Rows, Ids, Ids]:
+        """Return the pieces for a field: texts, rows, and the line and page of each; `texts` are the episode's pages, newest last.
+
+        The last numbers of each row are left for what has been chosen so far.
+        """
+        newest = texts[-1]
+        earlier = list(dict.fromkeys(text for text in reversed(texts) if text != newest))[: _OLDEST - 1]
+        found: list[str] = []
+        blocks: list[Rows] = []
+        lines: list[Ids] = []
+        pages: list[Ids] = []
+        known = set()
+        room = _LARGEST_MEMORY
+        for age, text in enumerate([newest, *earlier]):
+            own, rows, places = self._page_rows(goal_text, text)
+            if age:
+                keep = numpy.fromiter((line == 0 or line not in known for line in rows.slots[:, 3].tolist()), bool, len(own))
+                keep[:_ADDRESSES] = True
+                chosen = numpy.flatnonzero(keep)[: _ADDRESSES + min(room, _LARGEST_PAGE)]
+                room -= len(chosen) - _ADDRESSES
+                numbers = rows.numbers[chosen]
+                is_page = numbers[:, SOURCES.index("page")]
+                numbers[:, SOURCES.index("memory")] = is_page
+                numbers[:, SOURCES.index("page")] = 0
+                numbers[:, len(SOURCES)] = age / _OLDEST
+                found += [own[place] for place in chosen]
+                rows, places = Rows(rows.slots[chosen], numbers), places[chosen]
+            else:
+                found += own
+            known.update(rows.slots[:, 3].tolist())
+            blocks.append(rows)
+            lines.append(places)
+            pages.append(numpy.full(len(places), age, numpy.int32))
+        for own, rows in (
+            self._goal_and_constants(goal_text, field),
+            self._across(goal_text, tuple(reversed([newest, *earlier]))),
+        ):
+            found += own
+            blocks.append(rows)
+            places = numpy.full(len(own), -9, numpy.int32)
+            spans = read_goal(goal_text).spans
+            if len(own) == len(spans) + len(CONSTANTS):
+                places[: len(spans)] = [span.place for span in spans]
+            lines.append(places)
+            pages.append(numpy.full(len(own), -9, numpy.int32))
+        slots = numpy.concatenate([rows.slots for rows in blocks])
+        numbers = numpy.concatenate([rows.numbers for rows in blocks])
+        return found, Rows(slots, numbers), numpy.concatenate(lines), numpy.concatenate(pages)
+
+    def _page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
+        return self._piece_rows((goal_text, text), lambda: self._make_page_rows(goal_text, text))
+
+    def _make_page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
+        goal = read_goal(goal_text)
+        own, frame = self._pieces(text, lambda: self._piece_frame(page_pieces(text), text))
+        rows = self._with_goal(goal, frame, self._wanted(goal, text))
+        computed = computed_pieces(goal_text, text)
+        _, more = self._piece_frame(computed, text)
+        extra = self._with_goal(goal, more, numpy.zeros((0, _WANTED), numpy.float32))
+        return (
+            [*own, *(piece.text for piece in computed)],
+            Rows(numpy.concatenate([rows.slots, extra.slots]), numpy.concatenate([rows.numbers, extra.numbers])),
+            numpy.concatenate([frame.lines, more.lines]),
+        )
+
+    def _goal_and_constants(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+        return self._fields((goal_text, field), lambda: self._make_goal_rows(goal_text, field))
+
+    def _make_goal_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+        goal = read_goal(goal_text)
+        pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
+        own, frame = self._goal_rows(
+            goal_text, lambda: self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
+        )
+        rows = self._with_goal(goal, frame, numpy.zeros((0, _WANTED), numpy.float32))
+        wanted = set(words_of(field))
+        numbers = rows.numbers
+        for place, span in enumerate(goal.spans):
+            before = set(words_of(goal.text[max(0, span.place - 40) : span.place])[-4:])
+            inside = words_of(span.text)
+            numbers[place, -12] = float(not wanted.isdisjoint(before))
+            numbers[place, -11] = float(not wanted.isdisjoint(words_of(span.after)))
+            numbers[place, -10] = span.place / max(len(goal.text), 1)
+            end = span.place + len(span.text)
+            following = goal.text[end : end + 4].strip(" ,")
+            numbers[place, -9] = float(bool(following[:1].isupper() or following[:1].isdigit()))
+            preceding = goal.text[: span.place].split()[-1:]
+            numbers[place, -8] = float(bool(preceding and preceding[0][:1].isupper() and span.place > len(preceding[0]) + 1))
+            numbers[place, -7] = sum(word in goal.names for word in inside) / max(len(inside), 1)
+            numbers[place, -13] = float((span.place, end) in goal.runs)
+            numbers[place, -14] = float(any(start == span.place for start, _ in goal.runs))
+            numbers[place, -15] = float(any(stop == end for _, stop in goal.runs))
+            numbers[place, -6] = float(end < len(goal.text) and goal.text[end] in '.?!",;:')
+        return own, Rows(rows.slots, numbers)
+
+    def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
+        pieces = pieces_across(goal_text, texts)[:60]
+        own, frame = self._piece_frame(pieces, "")
+        return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, _WANTED), numpy.float32))
+
+    def _piece_frame(self, pieces: Sequence[Piece], text: str) -> tuple[list[str], _Frame]:
+        rows, numbers = [], []
+        for piece in pieces:
+            source = "list" if piece.source.startswith("list") else piece.source
+            kind = (
+                f"#{piece.source} #{piece.way} #{shape_of(piece.text)}".replace(" #", "#")
+                .replace(" ", "_")
+                .replace("#", " #")
+                .strip()
+            )
+            rows.append(
+                (
+                    self.texts(piece.text if len(piece.text) < 120 else ""), self.texts(piece.left), self.texts(piece.right),
+                    self.texts(piece.line), self.texts(piece.above), self.texts(piece.heading), self.texts(piece.column), self.texts(kind),
+                )
+            )  # fmt: skip
+            numbers.append(
+                [float(source == each) for each in SOURCES]
+                + [0.0, min(len(piece.text), 80) / 80, min(piece.text.count(" ") + 1, 12) / 12, float(piece.way == "whole")]
+            )  # fmt: skip
+        slots = numpy.array(rows, numpy.int32).reshape(-1, PIECE_SLOTS)
+        values = numpy.array(numbers, numpy.float32).reshape(-1, len(SOURCES) + 4)
+        lines = numpy.array([piece.number for piece in pieces], numpy.int32)
+        extremes = self._extremes(text) if text else numpy.zeros((0, _EXTREMES), numpy.float32)
+        return [piece.text for piece in pieces], _Frame(slots, values, lines, extremes, lines)
+
+    def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
+        slots = frame.slots
+        parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines)]
+        parts += [self.match(goal, slots[:, 0]), self.match(goal, slots[:, 3])]
+        parts += [self.match(goal, slots[:, place])[:, :3] for place in (1, 4, 5, 6)]
+        parts.append(numpy.zeros((len(slots), 15), numpy.float32))
+        return Rows(slots, numpy.concatenate(parts, axis=1))
+
+    # What texts have to do with the goal.
+
+    def match(self, goal: Goal, ids: Ids) -> Floats:
+        """Return for each text id how its words stand in the goal."""
+        known: dict[int, tuple[float, ...]] = self._matches(goal.text, dict)
+        unique, inverse = numpy.unique(ids, return_inverse=True)
+        rows = []
+        for number in unique.tolist():
+            found = known.get(number)
+            if found is None:
+                found = known[number] = _match(goal, self.texts.known[number])
+            rows.append(found)
+        table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
+        return table[inverse]
+
+    def _extremes(self, text: str) -> Floats:
+        return self._extremes_of(text, lambda: _extremes(read_page(text), tables_of(text)))
+
+    def _wanted(self, goal: Goal, text: str) -> Floats:
+        """Return for each line of a page whether its dates and amounts are those of the goal."""
+        page = read_page(text)
+        table = numpy.zeros((len(page.lines), _WANTED), numpy.float32)
+        named: list[tuple[float, int]] = []
+        largest = max(goal.numbers, default=0.0)
+        best: tuple[float, int] | None = None
+        first_month = True
+        for number, line in enumerate(page.lines):
+            date = date_of(line.text) if goal.months or goal.days else None
+            if date:
+                table[number, 0] = date[:2] in goal.months
+                table[number, 1] = date in goal.days
+                if date[:2] in goal.months and first_month:
+                    table[number, 2], first_month = 1.0, False
+            at = line.text.rfind("$")
+            amount = amount_of(line.text[at:].split(" ")[0]) if at >= 0 else None
+            if amount is not None and goal.names and not goal.names.isdisjoint(words_of(line.text)):
+                named.append((amount, number))
+            if amount is not None and largest:
+                table[number, 3] = amount <= largest
+                table[number, 4] = amount in goal.numbers
+                if amount <= largest and (best is None or amount > best[0]):
+                    best = (amount, number)
+            if line.is_row and goal.numbers:
+                cells = [amount_of(segment.text) for segment in line.segments if segment.column >= 0]
+                table[number, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
+        if best:
+            table[best[1], 6] = 1.0
+        if named:
+            for amount, number in named:
+                table[number, 7] = float(amount == max(named)[0])
+                table[number, 8] = float(amount == min(named)[0])
+        return table
+
+    def sight(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
+        """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
+        goal, page = read_goal(goal_text), read_page(text)
+        seen: set[str] = set()
+        most = 0
+        for line in page.lines:
+            own = goal.names.intersection(words_of(line.text))
+            seen |= own
+            most = max(most, len(own))
+        names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
+        count = max(len(goal.names), 1)
+        return (
+            len(seen) / count,
+            most / count,
+            float(any(name in line.text for name in names for line in page.lines)),
+            float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
+        )
+
+
+def _uses_of(control: Control) -> list[tuple[str, str, bool]]:
+    """Return the ways of using a control: kind, argument, and whether it is so already."""
+    if control.use == "select":
+        return [("option", option.text, option.chosen) for option in control.options]
+    if control.use == "text":
+        return [("type", "", False), ("search", "", False)]
+    if control.use == "area":
+        return [("area", "", False)]
+    return [(control.use, "", control.is_on)]
+
+
+def _take(table: Floats, lines: Ids) -> Floats:
+    """Return the rows of a table by line; zeros for -1."""
+    if not len(table):
+        return numpy.zeros((len(lines), table.shape[1]), numpy.float32)
+    found = table[numpy.maximum(lines, 0)]
+    found[lines < 0] = 0
+    return found
+
+
+def _match(goal: Goal, text: str) -> tuple[float, ...]:
+    words = words_of(text)
+    if not words:
+        return (0.0,) * _MATCH
+    own = set(words)
+    common = own & goal.words
+    named = own & goal.names
+    phrase = f" {' '.join(words)} "
+    is_in = phrase in goal.lowered
+    return (
+        len(common) / len(own),
+        len(named) / max(len(goal.names), 1),
+        float(is_in),
+        float(is_in and len(words) > 1),
+        min(len(named), 4) / 4,
+        2 * len(common) / (len(own) + len(goal.words)),
+        float(text in goal.quotations),
+        float(bool(named) and any(f" {name} " in phrase for name in goal.names_as_said)),
+    )
+
+
+def _around(goal: Goal, text: str) -> str:
+    """Return the words of the goal before and after a text, where it stands in it."""
+    plain = " ".join(words_of(text))
+    at = goal.lowered.find(f" {plain} ") if plain else -1
+    if at < 0:
+        return ""
+    before, after = goal.lowered[:at].split()[-2:], goal.lowered[at + len(plain) + 1 :].split()[:1]
+    return " ".join(["#before_" + word for word in before] + ["#after_" + word for word in after])
+
+
+def _around_name(goal: Goal, line: str) -> str:
+    """Return the words of the goal before the longest of its names that stands in a line."""
+    plain = f" {' '.join(words_of(line))} "
+    found = max((name for name in goal.names_as_said if f" {name} " in plain), key=len, default="")
+    return _around(goal, found)
+
+
+def _extremes(page: Page, tables: Sequence[Table]) -> Floats:
+    """Return for each line of a page its place among the rows of its table, and where its amounts are the largest or smallest."""
+    table = numpy.zeros((max(len(page.lines), 1), _EXTREMES), numpy.float32)
+    for each in tables:
+        numbers = [row.number for row in each.rows]
+        count = len(numbers)
+        for place, number in enumerate(numbers):
+            if place < 5:
+                table[number, place] = 1.0
+            table[number, 5] = float(place == count - 1)
+            table[number, 6] = min(count, 20) / 20
+        if count < 2:
+            continue
+        figures: list[list[float | None]] = [
+            [
+                amount_of(row.cells[column]) if column < len(row.cells) and row.cells[column][:1] in "$0123456789-(" else None
+                for row in each.rows
+            ]
+            for column in range(len(each.columns))
+        ]
+        is_first = True
+        for amounts in figures:
+            known = [amount for amount in amounts if amount is not None]
+            if len(known) < count or len(set(known)) < 2:
+                continue
+            largest, smallest = max(known), min(known)
+            for number, amount in zip(numbers, known, strict=True):
+                at = 7 if is_first else 9
+                table[number, at] = max(table[number, at], float(amount == largest))
+                table[number, at + 1] = max(table[number, at + 1], float(amount == smallest))
+            is_first = False
+        dates = [next((date for cell in row.cells if (date := date_of(cell))), None) for row in each.rows]
+        told = [date for date in dates if date]
+        if told:
+            newest, oldest = max(told), min(told)
+            for number, date in zip(numbers, dates, strict=True):
+                table[number, 11] = float(date == newest)
+                table[number, 12] = float(date == oldest)
+    for at, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
+        found: list[tuple[float, int]] = []
+        for number, line in enumerate(page.lines):
+            if line.controls and " - $" not in line.text and (match := pattern.search(line.text)):
+                found.append((float(match[1].replace(",", "")), number))
+        if len(found) > 1:
+            largest, smallest = max(found)[0], min(found)[0]
+            for amount, number in found:
+                table[number, at] = float(amount == largest)
+                if at == 13:
+                    table[number, 14] = float(amount == smallest)
+    return table

@@ -1,0 +1,267 @@
+"""Sessions: one episode of a pointing policy, as questions with candidates; whoever answers them makes actions.
+
+The policy answers with what its network draws, the oracle with what an expert did, so that both see the same candidates.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import numpy
+
+from agents.models.pointer.derivations import derive
+from agents.models.pointer.features import (
+    CONSTANTS,
+    JOINERS,
+    PIECE_NUMBERS,
+    PIECE_SLOTS,
+    SOURCES,
+    Act,
+    Floats,
+    Ids,
+    Reader,
+    Rows,
+)
+from agents.models.pointer.goals import read_goal, words_of
+from agents.models.pointer.pages import read_page
+from webarena_gym.actions import Action, Kind
+
+ACT, PIECE, JOIN = 0, 1, 2
+"""What a question is about: what to do, which piece of a text comes next, and whether another one follows."""
+_MAX_PIECES = 16  # of a text
+_MAX_LENGTH = 4_000  # characters of a text
+_NEXT = "next"
+_ENDINGS = (None, _NEXT, *(text for text in CONSTANTS if text in JOINERS))
+"""What may follow a piece: nothing, another piece at once, or one of these texts and then a piece."""
+
+
+class Context(NamedTuple):
+    """What all candidates of a question share: text ids and numbers."""
+
+    slots: Ids
+    numbers: Floats
+
+
+class Question(NamedTuple):
+    """Candidates to choose one of, and what they mean."""
+
+    stage: int
+    context: Context
+    rows: Rows
+    meanings: Sequence[Act | str | None]
+
+
+class Decision(NamedTuple):
+    """A question, and the candidates that are right answers."""
+
+    question: Question
+    right: tuple[int, ...]
+
+
+class _Done(NamedTuple):
+    act: Act
+    named: int  # text id of the kind and label
+    path: str
+    argument: str
+
+
+class Session:
+    """One episode: the goal, the pages so far and what was done on them."""
+
+    def __init__(self, reader: Reader, goal: str) -> None:
+        self._reader = reader
+        self._goal = goal
+        self._texts: list[str] = []
+        self._done: list[_Done] = []
+        self._endings = _ending_rows(reader)
+
+    def reply(self, text: str, *, has_error: bool) -> Generator[Question, int, Action]:
+        """Ask what to do on a page, and return the action that the answers make; an answer is the place of a candidate."""
+        acts, rows = self._reader.acts(self._goal, text)
+        slots, numbers = rows.slots, rows.numbers.copy()
+        page = read_page(text)
+        path = _path(page.url)
+        here = numpy.array([done.named for done in self._done if done.path == path], numpy.int32)
+        numbers[:, -8] = numpy.isin(slots[:, 4], here)
+        numbers[:, -7] = numpy.isin(slots[:, 4], [done.named for done in self._done])
+        numbers[:, -6] = slots[:, 4] == (self._done[-1].named if self._done else -1)
+        numbers[:, -5] = slots[:, 4] == (self._done[-2].named if len(self._done) > 1 else -1)
+        if self._texts:
+            _, before = self._reader.acts(self._goal, self._texts[-1])
+            numbers[:, -4] = numpy.isin(slots[:, 4], before.slots[:, 4])
+        typed = [self._reader.texts(done.argument) for done in self._done if done.argument]
+        numbers[:, -3] = numpy.isin(slots[:, 0], typed)
+        numbers[:, -2] = numpy.isin(slots[:, 3], typed) & (slots[:, 3] != 0)
+        if self._done:
+            numbers[:, -1] = numpy.isin(slots[:, 4], [done.named for done in self._done[-4:]])
+        is_same = bool(self._texts) and self._texts[-1] == text
+        context = self._context(text, has_error=has_error, is_same=is_same)
+        act = acts[(yield Question(ACT, context, Rows(slots, numbers), acts))]
+        self._texts.append(text)
+        argument = ""
+        if act.takes_text:
+            argument = yield from self._build(act, context)
+        elif act.kind == "option":
+            argument = act.argument
+        named = f"{act.kind} {act.argument if act.kind == 'option' else act.label}"
+        self._done.append(_Done(act, self._reader.texts(f"#{named}"), path, argument))
+        return _action(act, argument)
+
+    def _build(self, act: Act, context: Context) -> Generator[Question, int, str]:
+        """Ask for one piece after another."""
+        texts, rows, lines, pages = self._reader.pieces(self._goal, self._texts, act.label)
+        numbers = rows.numbers
+        own = rows.slots[:, 0]
+        typed = [self._reader.texts(done.argument) for done in self._done if done.argument]
+        numbers[:, -5] = numpy.isin(own, typed) & (own != 0)
+        values = [self._reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
+        numbers[:, -4] = numpy.isin(own, values) & (own != 0)
+        chosen: list[int] = []
+        result, asked_for = "", 0
+        while True:
+            slots = context.slots.copy()
+            slots[7] = self._reader.texts(f"#{act.kind} {act.label}")
+            slots[8] = rows.slots[chosen[-1], 7] if chosen else 0
+            shared = Context(slots, context.numbers.copy())
+            shared.numbers[-4] = min(len(chosen), 6) / 6
+            asked = numbers.copy()
+            if chosen:
+                last = chosen[-1]
+                near = pages == pages[last]
+                asked[:, -3] = near & (lines == lines[last])
+                after = (
+                    near
+                    & (lines > lines[last])
+                    & (rows.slots[:, 7] == rows.slots[last, 7])
+                    & (rows.slots[:, 6] == rows.slots[last, 6])
+                )
+                asked[:, -2] = 0.3 * after
+                if after.any():
+                    asked[after & (lines == lines[after].min()), -2] = 1.0
+                asked[chosen, -1] = 1.0
+            place = yield Question(PIECE, shared, Rows(rows.slots, asked), texts)
+            result += texts[place]
+            asked_for += 1
+            if asked_for >= _MAX_PIECES or len(result) > _MAX_LENGTH:
+                return result
+            if texts[place] not in JOINERS:
+                chosen.append(place)
+                after_slots = slots.copy()
+                after_slots[8] = rows.slots[place, 7]
+                after_numbers = shared.numbers.copy()
+                after_numbers[-4] = min(len(chosen), 6) / 6
+                follows = numpy.zeros(len(texts), bool)
+                follows |= (pages == pages[place]) & (lines > lines[place]) & (rows.slots[:, 7] == rows.slots[place, 7])
+                follows &= rows.slots[:, 6] == rows.slots[place, 6]
+                after_numbers[-3] = float(follows.any() and lines[place] >= 0)
+                ending = _ENDINGS[(yield Question(JOIN, Context(after_slots, after_numbers), self._endings, _ENDINGS))]
+                if ending is None:
+                    return result
+                result += "" if ending == _NEXT else ending
+
+    def _context(self, text: str, *, has_error: bool, is_same: bool) -> Context:
+        page = read_page(text)
+        texts, done = self._reader.texts, self._done
+        goal = read_goal(self._goal)
+        last = [each.named for each in reversed(done[-3:])] + [0, 0, 0]
+        labels = " ".join(dict.fromkeys(f"#did_{'_'.join(words_of(each.act.label)[:3])}" for each in done))
+        slots = [
+            texts("\x02" + self._goal), texts(_path(page.url).replace("/", " ") + " #host_" + urlsplit(page.url).netloc),
+            texts(page.title), *last[:3], texts(labels), 0, texts(" ".join(page.notices)),
+        ]  # fmt: skip
+        used = {word for each in done for word in words_of(f"{each.argument} {each.act.label}")}
+        numbers = [
+            min(len(done), 20) / 20, float(has_error), len(page.tabs) / 3,
+            next((place for place, tab in enumerate(page.tabs) if tab[1]), 0) / 3,
+            float(is_same), len(set(self._texts)) / 10, len(goal.names & used) / max(len(goal.names), 1), float(not done), *self._reader.sight(self._goal, text), 0.0, 0.0,
+            float(page.has_below), float(page.has_above),
+        ]  # fmt: skip
+        return Context(numpy.array(slots, numpy.int32), numpy.array(numbers, numpy.float32))
+
+
+def demonstrate(session: Session, text: str, action: Action, *, has_error: bool) -> tuple[list[Decision], bool]:
+    """Return the decisions that make an action on a page, and whether all of it could be made.
+
+    Where several candidates give the same text, all of them are right. An act whose text cannot be made ends with the act.
+    """
+    decisions: list[Decision] = []
+    questions = session.reply(text, has_error=has_error)
+    parts: list[str | None] | None = None
+    question = next(questions)
+    while True:
+        if question.stage == ACT:
+            right = tuple(place for place, act in enumerate(question.meanings) if isinstance(act, Act) and _is(act, action))
+        else:
+            if parts is None:
+                pieces = {piece for piece in question.meanings if isinstance(piece, str)}
+                derivation = derive(action.argument or "", pieces - set(CONSTANTS), CONSTANTS)
+                parts = [] if derivation.literals else _in_turns(derivation.parts)
+            wanted = parts.pop(0) if parts else "\x00"
+            right = tuple(place for place, meaning in enumerate(question.meanings) if meaning == wanted)
+        if not right:
+            return decisions, False
+        decisions.append(Decision(question, right))
+        try:
+            question = questions.send(right[0])
+        except StopIteration:
+            return decisions, True
+
+
+def _in_turns(parts: Sequence[str]) -> list[str | None]:
+    """Return the answers to the questions for pieces and for what follows each."""
+    answers: list[str | None] = []
+    for place, part in enumerate(parts):
+        if place and parts[place - 1] not in JOINERS:
+            if part in JOINERS:
+                answers.append(part)
+                continue
+            answers.append(_NEXT)
+        answers.append(part)
+    return [*answers, None]
+
+
+def _is(act: Act, action: Action) -> bool:
+    if action.kind is Kind.CLICK:
+        return act.kind in ("link", "button", "box") and act.address == action.element
+    if action.kind is Kind.TYPE:
+        return act.kind in ("type", "area") and act.address == action.element
+    if action.kind is Kind.SEARCH:
+        return act.kind == "search" and act.address == action.element
+    if action.kind is Kind.SELECT:
+        return act.kind == "option" and act.address == action.element and act.argument == action.argument
+    if action.kind is Kind.EXIT:
+        return act.kind == {"": "done", "N/A": "n/a"}.get(action.argument or "", "answer")
+    if action.kind is Kind.SWITCH_TAB:
+        return act.kind == "tab" and act.argument == action.argument
+    return act.kind == {Kind.GO_BACKWARD: "back", Kind.SCROLL_UP: "up", Kind.SCROLL_DOWN: "down"}.get(action.kind)
+
+
+def _action(act: Act, argument: str) -> Action:
+    if act.kind in ("done", "n/a", "answer"):
+        return Action(Kind.EXIT, argument="N/A" if act.kind == "n/a" else argument)
+    if act.kind in ("type", "area"):
+        return Action(Kind.TYPE, act.address, argument)
+    if act.kind == "search":
+        return Action(Kind.SEARCH, act.address, argument)
+    if act.kind == "option":
+        return Action(Kind.SELECT, act.address, act.argument)
+    if act.kind == "tab":
+        return Action(Kind.SWITCH_TAB, argument=act.argument)
+    plain = {"back": Kind.GO_BACKWARD, "up": Kind.SCROLL_UP, "down": Kind.SCROLL_DOWN}
+    return Action(plain[act.kind]) if act.kind in plain else Action(Kind.CLICK, act.address)
+
+
+def _path(url: str) -> str:
+    """Return the path of an address, with its numbers as "0"."""
+    return "/".join("0" if part.isdigit() else part for part in urlsplit(url).path.split("/"))
+
+
+def _ending_rows(reader: Reader) -> Rows:
+    slots = numpy.zeros((len(_ENDINGS), PIECE_SLOTS), numpy.int32)
+    numbers = numpy.zeros((len(_ENDINGS), PIECE_NUMBERS), numpy.float32)
+    for place, ending in enumerate(_ENDINGS):
+        slots[place, 7] = reader.texts(
+            "#end" if ending is None else f"#join_{CONSTANTS.index(ending) if ending in CONSTANTS else _NEXT}"
+        )
+        numbers[place, SOURCES.index("end" if ending is None else "constant")] = 1.0
+    return Rows(slots, numbers)

@@ -1,0 +1,142 @@
+"""The pointing policy at play: sessions ask, the network scores, and a choice is drawn for each question."""
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy
+import torch
+
+from agents.data.tokens import Ids
+from agents.models.pointer.features import Reader
+from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.sessions import Question, Session
+from agents.rollouts.policies import Reply, Request
+from webarena_gym.actions import Action, Dialect
+
+_CANDIDATES = 8_000  # scored at once
+
+
+class Choice(NamedTuple):
+    """A question that was asked, and the place of the candidate that was chosen."""
+
+    question: Question
+    place: int
+
+
+@dataclass
+class _Pending:
+    request: Request
+    session: Generator[Question, int, Action]
+    question: Question
+    rng: numpy.random.Generator | None
+    choices: list[Choice] = field(default_factory=list)
+    places: list[int] = field(default_factory=list)
+    logprobs: list[float] = field(default_factory=list)
+
+
+@dataclass
+class PointerPolicy:
+    """A pointing network as a policy. At temperature 0 it takes the best candidate of each question.
+
+    A reply's `response_ids` are the places of its choices, its `prompt_ids` a digest of the state: the goal, the page and all
+    earlier replies. With `records`, the questions are kept until they are taken, by those two.
+    """
+
+    network: PointerNetwork
+    vocabulary: Vocabulary
+    dialect: Dialect
+    temperature: float = 0.0
+    reader: Reader = field(default_factory=Reader)
+    version: int = 0
+    keeps_records: bool = False
+    replied: int = 0
+    decided: int = 0
+    records: dict[tuple[Ids, Ids], list[Choice]] = field(default_factory=dict)
+    _sessions: dict[int, Session] = field(default_factory=dict)
+    _states: dict[int, bytes] = field(default_factory=dict)  # by slot
+    _waiting: list[Request] = field(default_factory=list)
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Take requests; they are answered together when replies are asked for."""
+        self._waiting += requests
+
+    def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:  # noqa: ARG002 - nobody else works meanwhile
+        """Answer all requests."""
+        waiting, self._waiting = self._waiting, []
+        pending = [self._begin(request) for request in waiting]
+        found: list[tuple[int, Reply]] = []
+        while pending:
+            found += self._turn(pending)
+            pending = [item for item in pending if item.question.stage >= 0]
+        return found
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _begin(self, request: Request) -> _Pending:
+        info, slot = request.info, request.slot
+        if info["step"] == 0:
+            self._sessions[slot] = Session(self.reader, info["goal"])
+            self._states[slot] = info["goal"].encode()
+        self._states[slot] = blake2b(self._states[slot] + b"\0" + info["page"].encode(), digest_size=24).digest()
+        session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
+        rng = numpy.random.default_rng(request.seed) if self.temperature else None
+        return _Pending(request, session, next(session), rng)
+
+    def _turn(self, pending: list[_Pending]) -> list[tuple[int, Reply]]:
+        """Answer one question of each, and return the replies that are whole."""
+        done: list[tuple[int, Reply]] = []
+        for stage in (0, 1, 2):
+            own = [item for item in pending if item.question.stage == stage]
+            for part in _parted(own):
+                with torch.no_grad():
+                    scores = self.network([item.question for item in part], self.reader.texts, self.vocabulary)
+                    logprobs = scores.logprobs()
+                for item, values in zip(part, logprobs, strict=True):
+                    done += self._choose(item, values.numpy())
+        return done
+
+    def _choose(
+        self, item: _Pending, logprobs: numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]
+    ) -> list[tuple[int, Reply]]:
+        if item.rng is None:
+            place = int(logprobs.argmax())
+        else:
+            place = int((logprobs / self.temperature + item.rng.gumbel(size=len(logprobs))).argmax())
+        self.decided += 1
+        item.places.append(place)
+        if self.keeps_records:
+            item.choices.append(Choice(item.question, place))
+        item.logprobs.append(float(logprobs[place]))
+        try:
+            item.question = item.session.send(place)
+        except StopIteration as end:
+            item.question = item.question._replace(stage=-1)
+            return [(item.request.slot, self._reply(item, end.value))]
+        return []
+
+    def _reply(self, item: _Pending, action: Action) -> Reply:
+        self.replied += 1
+        text, slot = self.dialect.format(action), item.request.slot
+        state = tuple(numpy.frombuffer(self._states[slot], numpy.int64).tolist())
+        self._states[slot] = blake2b(self._states[slot] + b"\0" + text.encode(), digest_size=24).digest()
+        places = tuple(item.places)
+        if self.keeps_records:
+            self.records[state, places] = item.choices
+        return Reply(text, state, places, tuple(item.logprobs), policy_version=self.version)
+
+
+def _parted(items: Sequence[_Pending]) -> list[list[_Pending]]:
+    """Return the items in parts of some thousands of candidates."""
+    parts: list[list[_Pending]] = []
+    room = 0
+    for item in items:
+        count = len(item.question.rows.slots)
+        if count > room or not parts:
+            parts.append([])
+            room = _CANDIDATES
+        parts[-1].append(item)
+        room -= count
+    return parts

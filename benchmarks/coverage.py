@@ -1,0 +1,81 @@
+"""Which part of the expert's solutions a pointing policy can express, by template: `python -m benchmarks.coverage --json`.
+
+A task is covered where every action of its solution is among the choices that the policy is offered.
+"""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.models.pointer.features import Reader
+from agents.models.pointer.sessions import Session, demonstrate
+from agents.settings import ENV_ID, EnvSettings, parse_settings
+from webarena_gym import tasks as task_suite
+from webarena_gym.tasks import Expert, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoverageSettings(EnvSettings):
+    """Play the expert, and look for each of its actions among the choices of a pointing policy."""
+
+    splits: tuple[str, ...] = ("train", "validation", "test")
+    """parts of the suite: train, validation, test"""
+    world_seed: int | None = None
+    """draw the splits' templates in this world instead of the suite's own"""
+    json: bool = False
+    """print one JSON object on the last line"""
+
+
+def first_missing(env: Any, reader: Reader, task: Task) -> str:
+    """Return the first action of a task's solution that cannot be expressed; "" where all can."""
+    _, info = env.reset(seed=0, options={"task": task})
+    expert, session, over = Expert(task, env.dialect), Session(reader, info["goal"]), False
+    while not over:
+        action = expert.choose(env.page, env.observation).action
+        reply: str = env.dialect.format(action)
+        _, is_whole = demonstrate(session, info["page"], action, has_error=bool(info["action_error"]))
+        if not is_whole:
+            return reply
+        _, _, terminated, truncated, info = env.step(reply)
+        over = terminated or truncated
+    return ""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Measure as the command line says."""
+    settings = parse_settings(CoverageSettings, arguments, {"elements": "id", "window": 20_000, "max_steps": 30})
+    record: dict[str, Any] = {}
+    for split in settings.splits:
+        tasks = task_suite.load(split, settings.world_seed, settings.variation)
+        env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env_arguments()).unwrapped
+        reader, missing = Reader(), list[tuple[str, str]]()
+        for task in tasks:
+            if reply := first_missing(env, reader, task):
+                missing.append((task.template, reply))
+        env.close()
+        counts = Counter(task.template for task in tasks)
+        by_template: dict[str, dict[str, Any]] = {
+            name: {
+                "covered": counts[name] - count,
+                "tasks": counts[name],
+                "missing": next(reply for each, reply in missing if each == name),
+            }
+            for name, count in Counter(name for name, _ in missing).items()
+        }
+        covered = 1 - len(missing) / len(tasks)
+        print(f"{split:<12} {100 * covered:5.1f} %   n = {len(tasks)}")
+        for name, found in by_template.items():
+            print(f"  {name:<40} {found['covered']} of {found['tasks']}   {found['missing'][:80]!r}")
+        record[split] = {"covered": covered, "tasks": len(tasks), "incomplete": by_template}
+    if settings.json:
+        print(json.dumps(record))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

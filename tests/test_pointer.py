@@ -1,0 +1,163 @@
+"""The pointing policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
+
+import random
+from contextlib import closing
+
+import gymnasium
+import pytest
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
+from agents.models.pointer.derivations import derive
+from agents.models.pointer.features import CONSTANTS, Reader
+from agents.models.pointer.goals import read_goal
+from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary
+from agents.models.pointer.pages import read_page
+from agents.models.pointer.sessions import Session, demonstrate
+from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.envs import create_envs
+from agents.rollouts.pointer import PointerPolicy
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS
+from webarena_gym.tasks import Expert
+
+SETTINGS = {"elements": "id", "window": 20_000, "max_steps": 30}
+UNSEEN = {"reddit.repost_image", "gitlab.website_title", "several.promote_project"}  # what they ask for is not shown whole
+
+
+def sample_tasks(count, seed=0):
+    tasks = [task for task in task_suite.load("validation") if task.template not in UNSEEN]
+    return random.Random(seed).sample(tasks, count)
+
+
+def play_expert(tasks):
+    """Yield the env, its info and the expert's action at each step of each task."""
+    env = gymnasium.make("WebArenaLite-v0", tasks=tasks, disable_env_checker=True, **SETTINGS).unwrapped
+    with closing(env):
+        for task in tasks:
+            _, info = env.reset(seed=0, options={"task": task})
+            expert, over = Expert(task, env.dialect), False
+            while not over:
+                action = expert.choose(env.page, env.observation).action
+                yield env, info, action
+                _, _, terminated, truncated, info = env.step(env.dialect.format(action))
+                over = terminated or truncated
+
+
+def make_policy(temperature=1.0, seed=0, **options):
+    import torch  # noqa: PLC0415
+
+    torch.manual_seed(seed)
+    words = [*UNKNOWN, "order", "search", "the", "#goal", "#page", "#done", "#search"]
+    dialect = DIALECTS["webrl"].naming_by("id")
+    return PointerPolicy(PointerNetwork(len(words)), Vocabulary(words), dialect, temperature=temperature, **options)
+
+
+def play(policy, tasks, seed=0):
+    settings = SETTINGS | {"max_steps": 5}
+    with closing(create_envs(tasks, 4, **settings)) as envs:
+        return Collector(envs, policy, seed=seed).collect([Episode(task, 0, number) for number, task in enumerate(tasks)])
+
+
+def test_a_page_read_back_has_the_controls_of_the_observation():
+    for env, info, _ in play_expert(sample_tasks(12)):
+        page = read_page(info["page"])
+        shown = {
+            address: node
+            for address, node in env.observation.nodes.items()
+            if env.observation.top <= node.line < env.observation.top + env.observation.shown
+        }
+        assert [control.address for control in page.controls] == list(shown)
+        for control in page.controls:
+            tag = shown[control.address].element.tag
+            assert (control.use == "select") == (tag == "select"), control
+            assert (control.use == "area") == (tag == "textarea"), control
+
+
+def test_what_the_expert_does_can_be_said_and_comes_out_the_same():
+    reader, session = Reader(), None
+    for _, info, action in play_expert(sample_tasks(25)):
+        if info["step"] == 0:
+            session = Session(reader, info["goal"])
+            twin = Session(reader, info["goal"])
+        decisions, is_whole = demonstrate(session, info["page"], action, has_error=False)
+        assert is_whole, action
+        asked = twin.reply(info["page"], has_error=False)
+        question, said = next(asked), None
+        for decision in decisions:
+            assert question.meanings[decision.right[-1]] == decision.question.meanings[decision.right[0]] or not question.stage
+            try:
+                question = asked.send(decision.right[-1] if question.stage else decision.right[0])
+            except StopIteration as end:
+                said = end.value
+        assert said == action
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_parts_of_a_derivation_make_the_text(seed):
+    rng = random.Random(seed)
+    words = ["Ann Lee", "12 kg", "Oslo", "$4.50", "a", "Berg", "x y z"]
+    text = "".join(rng.choice([*words, ", ", "; ", " ", "?"]) for _ in range(rng.randint(1, 9)))
+    found = derive(text, set(words), CONSTANTS)
+    assert "".join(found.parts) == text
+    assert set(found.literals) <= set(found.parts)
+    assert all(part in words or part in CONSTANTS or part in found.literals for part in found.parts)
+
+
+@pytest.mark.parametrize(
+    ("goal", "wanted"),
+    [
+        ('Search for "desk lamp".', "desk lamp"),
+        ("Put one Mohiku Compact Soundbar, 36 inch into my cart.", "Mohiku Compact Soundbar, 36 inch"),
+        ("How many orders came in December 2021?", "12/31/2021"),
+        ("Set its due date to June 21, 2023.", "2023-06-21"),
+        ("A price of $63.75 please.", "63.75"),
+        ("Find issues of ann.lee/wide-site now.", "wide-site"),
+    ],
+)
+def test_goals_give_the_texts_that_one_would_type(goal, wanted):
+    assert wanted in [span.text for span in read_goal(goal).spans]
+
+
+def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
+    tasks = sample_tasks(3)
+    policy = make_policy(keeps_records=True)
+    trajectories = play(policy, tasks)
+    steps = [step for trajectory in trajectories for step in trajectory.steps]
+    assert steps
+    for step in steps:
+        choices = policy.records[step.prompt_ids, step.response_ids]
+        for choice, logprob in zip(choices, step.logprobs, strict=True):
+            (values,) = policy.network([choice.question], policy.reader.texts, policy.vocabulary).logprobs()
+            assert values.exp().sum().item() == pytest.approx(1, abs=1e-4)
+            assert values[choice.place].item() == pytest.approx(logprob, abs=1e-4)
+    assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]
+    assert [item.steps for item in play(make_policy(), tasks, seed=1)] != [item.steps for item in trajectories]
+
+
+def test_equal_states_have_equal_prompt_ids():
+    task = sample_tasks(1)[0]
+    trajectories = play(make_policy(), [task] * 6)
+    seen = {}
+    for trajectory in trajectories:
+        history = ()
+        for step in trajectory.steps:
+            history = (*history, step.page)
+            assert seen.setdefault(step.prompt_ids, history) == history
+            history = (*history, step.reply)
+    assert len({trajectory.steps[0].prompt_ids for trajectory in trajectories}) == 1
+
+
+def test_a_saved_policy_does_the_same(tmp_path):
+    policy = make_policy(temperature=0.0)
+    save_pointer(tmp_path, policy.network, policy.vocabulary, SETTINGS)
+    assert is_pointer(tmp_path)
+    network, vocabulary = load_pointer(tmp_path)
+    again = PointerPolicy(network, vocabulary, policy.dialect)
+    tasks = sample_tasks(2)
+    assert [item.steps for item in play(again, tasks)] == [item.steps for item in play(policy, tasks)]
+
+
+def test_texts_that_a_policy_builds_are_bounded():
+    for trajectory in play(make_policy(temperature=3.0), sample_tasks(4)):
+        assert all(len(step.reply) < 40_000 for step in trajectory.steps)
