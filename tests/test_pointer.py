@@ -14,7 +14,7 @@ from agents.models.pointer.goals import read_goal
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.sessions import Session, demonstrate
-from agents.rollouts.collector import Collector, Episode
+from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
 from agents.rollouts.pointer import PointerPolicy
 from webarena_gym import tasks as task_suite
@@ -56,7 +56,7 @@ def make_policy(temperature=1.0, seed=0, **options):
 def play(policy, tasks, seed=0):
     settings = SETTINGS | {"max_steps": 5}
     with closing(create_envs(tasks, 4, **settings)) as envs:
-        return Collector(envs, policy, seed=seed).collect([Episode(task, 0, number) for number, task in enumerate(tasks)])
+        return Collector(envs, policy, seed=seed).collect([EpisodeSpec(task, 0, number) for number, task in enumerate(tasks)])
 
 
 def test_a_page_read_back_has_the_controls_of_the_observation():
