@@ -13,6 +13,7 @@ from agents.models.pointer.features import CONSTANTS, Reader
 from agents.models.pointer.goals import read_goal
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary
 from agents.models.pointer.pages import read_page
+from agents.models.pointer.recall import recall
 from agents.models.pointer.sessions import Session, demonstrate
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
@@ -121,14 +122,14 @@ def test_goals_give_the_texts_that_one_would_type(goal, wanted):
 
 def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
     tasks = sample_tasks(3)
-    policy = make_policy(keeps_records=True)
+    policy = make_policy()
     trajectories = play(policy, tasks)
-    steps = [step for trajectory in trajectories for step in trajectory.steps]
-    assert steps
-    for step in steps:
-        choices = policy.records[step.prompt_ids, step.response_ids]
+    reader = Reader()
+    recalled = [(step, own) for item in trajectories for step, own in zip(item.steps, recall(reader, item), strict=True)]
+    assert recalled
+    for step, choices in recalled:
         for choice, logprob in zip(choices, step.logprobs, strict=True):
-            (values,) = policy.network([choice.question], policy.reader.texts, policy.vocabulary).logprobs()
+            (values,) = policy.network([choice.question], reader.texts, policy.vocabulary).logprobs()
             assert values.exp().sum().item() == pytest.approx(1, abs=1e-4)
             assert values[choice.place].item() == pytest.approx(logprob, abs=1e-4)
     assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]

@@ -139,6 +139,9 @@ class _Frame(NamedTuple):
     ranks: Ids  # of acts, among those that are alike
 
 
+_MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
+
+
 class Reader:
     """Makes arrays of pages, goals and histories, and keeps what comes again."""
 
@@ -152,6 +155,10 @@ class Reader:
         self._fields = Cache(600)
         self._matches = Cache(200)
         self._extremes_of = Cache(500)
+
+    def renewed(self) -> "Reader":
+        """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
+        return self if len(self.texts.known) < _MOST_TEXTS else Reader()
 
     # What can be done.
 
@@ -439,7 +446,7 @@ class Reader:
                 table[number, 8] = float(amount == min(named)[0])
         return table
 
-    def sight(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
+    def glance(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
         """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
         goal, page = read_goal(goal_text), read_page(text)
         seen: set[str] = set()
