@@ -1,5 +1,6 @@
 """The pointing policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
 
+import dataclasses
 import random
 from contextlib import closing
 
@@ -134,6 +135,29 @@ def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
             assert values[choice.place].item() == pytest.approx(logprob, abs=1e-4)
     assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]
     assert [item.steps for item in play(make_policy(), tasks, seed=1)] != [item.steps for item in trajectories]
+
+
+def test_scores_do_not_depend_on_what_else_was_read():
+    policy, fresh, used = make_policy(), Reader(), Reader()
+    *others, chosen = play(policy, sample_tasks(4))
+    for other in others:
+        recall(used, other)
+    for one, other in zip(recall(fresh, chosen), recall(used, chosen), strict=True):
+        for left, right in zip(one, other, strict=True):
+            scores = [
+                policy.network([choice.question] * 2, reader.texts, policy.vocabulary).values
+                for choice, reader in ((left, fresh), (right, used))
+            ]
+            assert scores[0].equal(scores[1])
+
+
+def test_only_what_a_pointing_policy_replied_is_recalled():
+    trajectory = next(item for item in play(make_policy(), sample_tasks(3)) if item.steps)
+    first, *rest = trajectory.steps
+    for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
+        steps = (dataclasses.replace(first, response_ids=places), *rest)
+        with pytest.raises(ValueError, match=r"step 0 of a trajectory of .* is no reply of a pointing policy"):
+            recall(Reader(), dataclasses.replace(trajectory, steps=steps))
 
 
 def test_equal_states_have_equal_prompt_ids():

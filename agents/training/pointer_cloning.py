@@ -120,7 +120,7 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
     if last and run.progress(update, elapsed_s) >= 1:
         return last.path
     reader = Reader()
-    items, coverage = collect_decisions(_draw(settings) if tasks is None else tasks, settings, reader)
+    items, coverage = collect_decisions(draw(settings) if tasks is None else tasks, settings, reader)
     network, vocabulary = _start(settings, reader, items, last)
     optimizer = torch.optim.AdamW(
         network.parameters(), decisions.learning_rate, betas=(0.9, 0.99), weight_decay=decisions.weight_decay
@@ -183,7 +183,7 @@ def collect_decisions(tasks: Sequence[Task], settings: PointerBCSettings, reader
     return items, expressed / len(tasks)
 
 
-def _draw(settings: PointerBCSettings) -> list[Task]:
+def draw(settings: PointerBCSettings) -> list[Task]:
     """Return the tasks of the settings; with `one_world_each` each template has tasks in one world."""
     own, variation = settings.tasks, settings.env.variation
     if not own.one_world_each:
