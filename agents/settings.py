@@ -106,6 +106,15 @@ def build(kind: type[S], /, **options: Any) -> S:
     return settings
 
 
+def option_names(kind: Any) -> list[str]:
+    """Return the names of the options of all parts of a kind of settings.
+
+    >>> option_names(TaskSettings)
+    ['worlds', 'per_template', 'templates']
+    """
+    return [name for name, _ in _options(kind)]
+
+
 def flatten(settings: Any) -> dict[str, Any]:
     """Return the options of all parts by name.
 

@@ -1,5 +1,8 @@
 """Behaviour cloning: a model learns to reply as the expert does. Run `python -m agents.train_bc --help`.
 
+`--model pointer` trains a pointing network instead of a language model, with options of its own
+(`agents.training.pointer_cloning`).
+
 What it leaves out: validation during training (`agents.evaluate` plays whole episodes) and more than one device.
 """
 
@@ -29,6 +32,7 @@ from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.training.metrics import BAR, Metrics
+from agents.training.pointer_cloning import DEFAULTS, POINTER, PointerBCSettings, train_pointer
 
 SMALL = "small"
 
@@ -38,7 +42,8 @@ class BCRunSettings(RunSettings):
     """Where a run begins and is kept, how long it is, and how often it is saved."""
 
     model: str = SMALL
-    """"small" builds a model and its tokenizer from nothing; else a Hugging Face name or folder"""
+    """"small" builds a model and its tokenizer from nothing, "pointer" a pointing network, which has options of its own; else a
+    Hugging Face name or folder"""
     updates: MayChange[int] = 2000
     """train for so many updates, unless `minutes` is given; 0 saves a new model untrained"""
     save_every: MayChange[int] = 200
@@ -128,6 +133,8 @@ class BCSettings:
     pace: CurriculumSettings = field(default_factory=CurriculumSettings)
 
     def __post_init__(self) -> None:
+        if self.run.model == POINTER:
+            raise ValueError(f"model={POINTER!r} has settings of its own; expected PointerBCSettings")
         if self.pace.focus and not self.optimization.copy_weight:
             raise ValueError(f"focus={self.pace.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
         if self.network.inserted_layers and self.run.model == SMALL:
@@ -345,6 +352,9 @@ _CHUNK = 256  # demonstrations that are encoded at once to be measured
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says; what a file of demonstrations says of its env and prompt are the defaults."""
+    if given(arguments, "--model") == POINTER:
+        print(train_pointer(parse_settings(PointerBCSettings, arguments, DEFAULTS, program="agents.train_bc")))
+        return
     file = given(arguments, "--demonstrations")
     print(train(parse_settings(BCSettings, arguments, recorded_agent(Path(file)) if file else None, program="agents.train_bc")))
 

@@ -23,19 +23,23 @@ from transformers import PreTrainedModel
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import RankZeroLearner, fit, run_worker
 from agents.data.demonstrations import draw_tasks
+from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
 from agents.methods.method import Method, MethodSettings, Resources
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.rollouts.collector import Collector
 from agents.rollouts.engines import Engine
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.groups import GroupStream
+from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
 from agents.rollouts.setup import PlayerSettings, create_players
-from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build, given, parse_settings
-from agents.training.distributed import Ranks
+from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build, given, option_names, parse_settings
+from agents.training.distributed import ALONE, Ranks
+from agents.training.families import LanguageModels, PointingNetworks
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.metrics import BAR, Metrics
 from agents.training.samples import records, write_samples
@@ -44,13 +48,16 @@ from webarena_gym.tasks import Task
 
 M = TypeVar("M", bound=MethodSettings)
 
+_POINTER = "pointer"  # the preset of pointing networks
+_OF_POINTERS = ("grpo", "filtered_bc")  # the methods that train the policy alone
+
 
 @dataclass(frozen=True, kw_only=True)
 class RLRunSettings(RunSettings):
     """Where a run begins and is kept, how long it is, and how often it is saved."""
 
     model: str
-    """a model folder, a run of train_bc, or a Hugging Face name"""
+    """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     save_samples: MayChange[bool] = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
 
@@ -98,9 +105,20 @@ def make_settings(method: str = "grpo", /, **options: Any) -> RLSettings[Any]:
     """
     if method not in METHODS:
         raise ValueError(f"there is no method {method!r}; expected one of {', '.join(METHODS)}")
-    preset = PRESETS[options.get("preset", "small")]
-    settings: RLSettings[Any] = build(_kind(method), **{**METHODS[method].defaults, **preset, **options})
+    settings: RLSettings[Any] = build(
+        _kind(method), **{**_defaults(method, options.get("preset"), options.get("model")), **options}
+    )
     return settings
+
+
+def _defaults(method: str, preset: str | None, model: str | None) -> dict[str, Any]:
+    """Return the defaults of a method's options: the method's own, then those of a preset, then how a pointing network is used."""
+    preset = preset or (_POINTER if model and is_pointer(model) else "small")
+    wanted = {"preset": preset, **PRESETS.get(preset, {})}
+    if model and is_pointer(model):
+        wanted |= agent_record(model)
+    known = option_names(_kind(method))
+    return {**METHODS[method].defaults, **{name: value for name, value in wanted.items() if name in known}}
 
 
 def _kind(method: str) -> Any:
@@ -145,11 +163,21 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
 
     # The learner, in each rank.
     source = last.path if last else run.model
-    model, tokenizer = load_model(source)
-    objective, ranks = settings.method.objective(), Ranks.here()
+    is_pointing = is_pointer(run.model)
+    if is_pointing:
+        _check_pointing(settings)
+    model, tokenizer = _load(source)
+    objective, ranks = settings.method.objective(), ALONE if is_pointing else Ranks.here()
     reference = _load_frozen(run.model) if objective.needs_reference else None
+    family = PointingNetworks(tokenizer) if is_pointing else LanguageModels()
     own_learner = Learner(
-        model, settings.update, objective, temperature=settings.sampling.temperature, reference=reference, ranks=ranks
+        model,
+        settings.update,
+        objective,
+        temperature=settings.sampling.temperature,
+        reference=reference,
+        ranks=ranks,
+        family=family,
     )
     if ranks.count > 1 and not settings.method.is_distributed:
         raise ValueError(f"{settings.method.title} is trained in one process; expected 1 rank, not {ranks.count}")
@@ -169,20 +197,28 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             variation=settings.env.variation,
         )
     player = settings.player()
-    encoder = player.encoder(tokenizer)
     players = create_players(player, source, tasks, _excluding_players(settings)) if ranks.count == 1 else None
     # What is trained meanwhile is not to be sampled from in this process.
     is_apart = rollout.overlap and not (players or rollout.vllm or settings.cluster.cluster)
     sampled = deepcopy(learner.model) if is_apart else learner.model
-    engine = _create_engine(settings, player, sampled, encoder)
+    policy: LanguageModelPolicy | PointerPolicy
+    engine: Engine | PointerPolicy
+    encoder: PromptEncoder | None = None
+    if isinstance(family, PointingNetworks):
+        policy = engine = player.pointer_policy(sampled, tokenizer, family.reader)
+    else:
+        encoder = player.encoder(tokenizer)
+        engine = _create_engine(settings, player, sampled, encoder)
+        policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens)
     envs = _create_envs(settings, tasks)
-    policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens)
 
     def load_parameters(version: int) -> None:
         """Let the engine sample with what the model has learned."""
         if sampled is not learner.model:
             sampled.load_state_dict(learner.model.state_dict())
         (players or engine).load(sampled, version)
+        if isinstance(family, PointingNetworks) and isinstance(policy, PointerPolicy):
+            policy.reader = family.reader  # so that a page is read once
 
     # The method, and where both were in a run that is resumed.
     method: Method = settings.method.create(
@@ -192,7 +228,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             envs=envs,
             policy=policy,
             model=learner.model,
-            initial_model=lambda: load_model(run.model)[0].to(ranks.device),  # type: ignore[arg-type]
+            initial_model=lambda: _load(run.model)[0].to(ranks.device),
             encoder=encoder,
             temperature=settings.sampling.temperature,
             tokens_per_pass=settings.update.tokens_per_pass,
@@ -208,7 +244,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()}
-        return save_checkpoint(run.out, update, learner.model, tokenizer, trainer, progress, settings.agent()).path
+        return save_checkpoint(run.out, update, learner.result, tokenizer, trainer, progress, settings.agent()).path
 
     with (
         closing(envs),
@@ -254,6 +290,28 @@ def _check(settings: RLSettings[Any]) -> None:
         raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
 
 
+def _check_pointing(settings: RLSettings[Any]) -> None:
+    """Raise ValueError for settings that do not go with a pointing network, which is trained and played on CPUs of one machine."""
+    if settings.method.name not in _OF_POINTERS:
+        raise ValueError(
+            f"method is {settings.method.name!r}; expected one of {', '.join(_OF_POINTERS)} with a pointing network"
+        )
+    if settings.env.elements != "id":
+        raise ValueError(f"elements is {settings.env.elements!r}; expected 'id' with a pointing network")
+    others = {
+        "vllm": settings.rollout.vllm,
+        "overlap": settings.rollout.overlap,
+        "cluster": settings.cluster.cluster,
+        "lora_rank": settings.update.lora_rank,
+        "gradient_checkpointing": settings.update.gradient_checkpointing,
+        "advantages": "forks" if settings.method.is_local else "",
+        "contexts": "released" if getattr(settings.method, "contexts", "sampled") == "released" else "",
+    }
+    for name, value in others.items():
+        if value:
+            raise ValueError(f"{name} is {value!r}, which is for language models; expected its default with a pointing network")
+
+
 def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
     """Return the options, by name, that several processes that play cannot go with where they are set."""
     return {
@@ -287,9 +345,14 @@ def _create_engine(settings: RLSettings[Any], player: PlayerSettings, model: Pre
     return create(model)
 
 
-def _load_frozen(source: str | Path) -> PreTrainedModel:
+def _load(source: str | Path) -> tuple[Any, Any]:
+    """Return a language model and its tokenizer, or a pointing network and its words."""
+    return load_pointer(source) if is_pointer(source) else load_model(source)
+
+
+def _load_frozen(source: str | Path) -> Any:
     """Return a model whose parameters are not trained."""
-    model, _ = load_model(source)
+    model, _ = _load(source)
     for parameter in model.parameters():
         parameter.requires_grad = False
     return model
@@ -303,8 +366,7 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     method = METHODS[name or "grpo"]
     defaults = {
         "processes": 0,
-        **method.defaults,
-        **PRESETS.get(preset or "small", {}),
+        **_defaults(method.name, preset, model),
         **(agent_record(model) if model else {}),
     }
     rest = _without(arguments, "--method")

@@ -1,5 +1,6 @@
 """The pointing policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
 
+import dataclasses
 import random
 from contextlib import closing
 
@@ -14,6 +15,7 @@ from agents.models.pointer.features import CONSTANTS, Reader
 from agents.models.pointer.goals import read_goal
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary
 from agents.models.pointer.pages import read_page
+from agents.models.pointer.recall import recall
 from agents.models.pointer.sessions import Session, demonstrate
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
@@ -122,18 +124,41 @@ def test_goals_give_the_texts_that_one_would_type(goal, wanted):
 
 def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
     tasks = sample_tasks(3)
-    policy = make_policy(keeps_records=True)
+    policy = make_policy()
     trajectories = play(policy, tasks)
-    steps = [step for trajectory in trajectories for step in trajectory.steps]
-    assert steps
-    for step in steps:
-        choices = policy.records[step.prompt_ids, step.response_ids]
+    reader = Reader()
+    recalled = [(step, own) for item in trajectories for step, own in zip(item.steps, recall(reader, item), strict=True)]
+    assert recalled
+    for step, choices in recalled:
         for choice, logprob in zip(choices, step.logprobs, strict=True):
-            (values,) = policy.network([choice.question], policy.reader.texts, policy.vocabulary).logprobs()
+            (values,) = policy.network([choice.question], reader.texts, policy.vocabulary).logprobs()
             assert values.exp().sum().item() == pytest.approx(1, abs=1e-4)
             assert values[choice.place].item() == pytest.approx(logprob, abs=1e-4)
     assert [item.steps for item in play(make_policy(), tasks)] == [item.steps for item in trajectories]
     assert [item.steps for item in play(make_policy(), tasks, seed=1)] != [item.steps for item in trajectories]
+
+
+def test_scores_do_not_depend_on_what_else_was_read():
+    policy, fresh, used = make_policy(), Reader(), Reader()
+    *others, chosen = play(policy, sample_tasks(4))
+    for other in others:
+        recall(used, other)
+    for one, other in zip(recall(fresh, chosen), recall(used, chosen), strict=True):
+        for left, right in zip(one, other, strict=True):
+            scores = [
+                policy.network([choice.question] * 2, reader.texts, policy.vocabulary).values
+                for choice, reader in ((left, fresh), (right, used))
+            ]
+            assert scores[0].equal(scores[1])
+
+
+def test_only_what_a_pointing_policy_replied_is_recalled():
+    trajectory = next(item for item in play(make_policy(), sample_tasks(3)) if item.steps)
+    first, *rest = trajectory.steps
+    for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
+        steps = (dataclasses.replace(first, response_ids=places), *rest)
+        with pytest.raises(ValueError, match=r"step 0 of a trajectory of .* is no reply of a pointing policy"):
+            recall(Reader(), dataclasses.replace(trajectory, steps=steps))
 
 
 def test_equal_states_have_equal_prompt_ids():

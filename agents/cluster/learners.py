@@ -6,7 +6,6 @@ from random import Random
 from typing import Any
 
 from torch import distributed
-from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
 from agents.training.batch import TrainingBatch
@@ -24,12 +23,19 @@ class RankZeroLearner:
         self._ranks = ranks
 
     @property
-    def model(self) -> PreTrainedModel:
+    def model(self) -> Any:
         """The whole model with its present parameters."""
         return self._learner.model
 
+    @property
+    def result(self) -> Any:
+        """The model to use: with averaging, the mean of the parameters."""
+        return self._learner.result
+
     def learn(self, training_batch: TrainingBatch, rng: Random, progress: float = 0.0) -> dict[str, float]:
         """Take all updates on one training batch and return their metrics."""
+        if self._ranks.count > 1:
+            training_batch = training_batch._replace(trajectories=())
         self._ranks.share(("learn", (training_batch, rng, progress)))
         return self._learner.learn(training_batch, rng, progress)
 

@@ -31,7 +31,7 @@ class GRPOSettings(AdvantageSettings, ClipSettings):
     """M-GRPO: how rollouts are compared, and how far an update may go.
 
     `--preset paper` has WebAgent-R1's settings, `released` those of its released trainer, `dapo` and `gigpo` the objectives of
-    these papers; the default, `small`, suits a small model on a CPU. How a model was used when it was trained here comes before a
+    these papers; the default, `small`, suits a small model on a CPU, and `pointer` a pointing network. How a model was used when it was trained here comes before a
     preset's wishes.
     """
 
@@ -40,8 +40,8 @@ class GRPOSettings(AdvantageSettings, ClipSettings):
     defaults: ClassVar[Mapping[str, Any]] = {}
     is_distributed: ClassVar[bool] = True
 
-    preset: MayChange[Literal["small", "paper", "released", "dapo", "gigpo"]] = "small"
-    """defaults of the other options"""
+    preset: MayChange[Literal["small", "paper", "released", "dapo", "gigpo", "pointer"]] = "small"
+    """defaults of the other options; for a pointing network, those of pointer unless told else"""
     contexts: Literal["sampled", "released"] = "sampled"
     """train each action in the context it was sampled in, or, as an ablation, with the page that it answers replaced by the
     placeholder, as WebAgent-R1's released trainer does"""
@@ -124,6 +124,7 @@ def make_batch(
     logprobs: list[tuple[float, ...]] = []
     advantages: list[float] = []
     origins: list[Origin] = []
+    sources: list[Trajectory] = []
     trained = 0
     for group in grouped(trajectories):
         own = step_advantages(group, settings)
@@ -135,6 +136,7 @@ def make_batch(
             for number, (step, prompt_ids) in enumerate(zip(item.steps, prompts_of(item), strict=True)):
                 samples.append(Sample(prompt_ids, step.response_ids))
                 logprobs.append(step.logprobs)
+                sources.append(item)
                 origins.append(Origin(item.group, rollout, number, len(item.steps), item.reward, item.policy_version))
     weights = token_weights(
         [len(sample.response_ids) for sample in samples],
@@ -144,4 +146,4 @@ def make_batch(
         constant_steps=settings.constant_steps,
         constant_tokens=settings.constant_tokens,
     )
-    return TrainingBatch(samples, logprobs, logprobs, advantages, weights, origins)
+    return TrainingBatch(samples, logprobs, logprobs, advantages, weights, origins, sources)

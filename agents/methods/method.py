@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar, Protocol
 
-from transformers import PreTrainedModel
-
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory
@@ -28,9 +26,9 @@ class Resources:
     env: EnvSettings
     envs: Envs
     policy: Policy
-    model: PreTrainedModel  # that is trained, with its present parameters
-    initial_model: Callable[[], PreTrainedModel]  # loads the model that training began with, on the device of the learner
-    encoder: PromptEncoder
+    model: Any  # that is trained, with its present parameters
+    initial_model: Callable[[], Any]  # loads the model that training began with, on the device of the learner
+    encoder: Any  # the PromptEncoder of a language model; None of a pointing network
     temperature: float
     tokens_per_pass: int
     seed: int
@@ -123,19 +121,20 @@ def batch_of_steps(
     1 / (steps * tokens of the response).
     """
     kept = [
-        (step, advantage, Origin(item.group, rollout, number, len(item.steps), item.reward, item.policy_version))
+        (item, step, advantage, Origin(item.group, rollout, number, len(item.steps), item.reward, item.policy_version))
         for rollout, (item, own) in enumerate(zip(trajectories, advantages, strict=True))
         for number, (step, advantage) in enumerate(zip(item.steps, own, strict=True))
         if advantage is not None
     ]
-    lengths = [len(step.response_ids) for step, _, _ in kept]
+    lengths = [len(step.response_ids) for _, step, _, _ in kept]
     weighting: Weighting = "paper" if equal_steps else "token_mean"
-    logprobs = [step.logprobs for step, _, _ in kept]
+    logprobs = [step.logprobs for _, step, _, _ in kept]
     return TrainingBatch(
-        samples=[Sample(step.prompt_ids, step.response_ids) for step, _, _ in kept],
+        samples=[Sample(step.prompt_ids, step.response_ids) for _, step, _, _ in kept],
         sampled_logprobs=logprobs,
         old_logprobs=logprobs,
-        advantages=[advantage for _, advantage, _ in kept],
+        advantages=[advantage for _, _, advantage, _ in kept],
         weights=token_weights(lengths, [1] * len(kept), len(kept), weighting),
-        origins=[origin for _, _, origin in kept],
+        origins=[origin for _, _, _, origin in kept],
+        trajectories=[item for item, _, _, _ in kept],
     )

@@ -18,6 +18,7 @@ from agents.settings import lasting
 AGENT = "agent.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
+_MODELS = ("config.json", "adapter_config.json", "pointer.json")  # of models, of adapters, and of pointing networks
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
@@ -33,6 +34,14 @@ class Stateful(Protocol):
         ...
 
 
+class Storable(Protocol):
+    """A model, or a tokenizer or vocabulary, that writes itself into a folder."""
+
+    def save_pretrained(self, folder: Path, /) -> Any:
+        """Write everything that is needed to load it."""
+        ...
+
+
 class Resumable(Protocol):
     """An object that can resume from a saved state."""
 
@@ -44,6 +53,8 @@ class Resumable(Protocol):
 @dataclass(frozen=True)
 class Checkpoint:
     """A folder `update_<n>` that the Auto classes of transformers load, and from which training resumes exactly.
+
+    A pointing network's is loaded by `load_pointer`.
 
     For a model with adapters it holds the adapters and the name of their base model.
     """
@@ -66,8 +77,8 @@ class Checkpoint:
 def save_checkpoint(
     run: Path,
     update: int,
-    model: PreTrainedModel,
-    tokenizer: Any,
+    model: Storable,
+    tokenizer: Storable,
     trainer: Stateful,
     progress: dict[str, Any],
     agent: dict[str, Any],
@@ -105,7 +116,7 @@ def save_checkpoint(
     return Checkpoint(final, update)
 
 
-def save_agent(folder: Path, model: PreTrainedModel, tokenizer: Any, agent: dict[str, Any]) -> None:
+def save_agent(folder: Path, model: Storable, tokenizer: Storable, agent: dict[str, Any]) -> None:
     """Write a model and its agent record, `agent`, without a trainer's state."""
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -173,11 +184,11 @@ def find_model(source: str | Path) -> str | Path:
         if path.is_absolute() or str(source).startswith((".", "runs/")):
             raise CheckpointError(f"there is no folder {path}")
         return source
-    if any((path / name).is_file() for name in ("config.json", "adapter_config.json")):
+    if any((path / name).is_file() for name in _MODELS):
         return path
     found = checkpoints(path)
     if not found:
-        raise CheckpointError(f"{path} holds neither a model (config.json) nor a checkpoint ({_PREFIX}...)")
+        raise CheckpointError(f"{path} holds neither a model (config.json, pointer.json) nor a checkpoint ({_PREFIX}...)")
     return found[-1].path
 
 

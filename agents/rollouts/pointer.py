@@ -3,12 +3,10 @@
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import NamedTuple
 
 import numpy
 import torch
 
-from agents.data.tokens import Ids
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.sessions import Question, Session
@@ -18,20 +16,13 @@ from webarena_gym.actions import Action, Dialect
 _CANDIDATES = 8_000  # scored at once
 
 
-class Choice(NamedTuple):
-    """A question that was asked, and the place of the candidate that was chosen."""
-
-    question: Question
-    place: int
-
-
 @dataclass
 class _Pending:
     request: Request
+    reader: Reader
     session: Generator[Question, int, Action]
     question: Question
     rng: numpy.random.Generator | None
-    choices: list[Choice] = field(default_factory=list)
     places: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
 
@@ -41,7 +32,7 @@ class PointerPolicy:
     """A pointing network as a policy. At temperature 0 it takes the best candidate of each question.
 
     A reply's `response_ids` are the places of its choices, its `prompt_ids` a digest of the state: the goal, the page and all
-    earlier replies. With `records`, the questions are kept until they are taken, by those two.
+    earlier replies. It counts its replies and their choices, which are the tokens that it generates.
     """
 
     network: PointerNetwork
@@ -50,10 +41,9 @@ class PointerPolicy:
     temperature: float = 0.0
     reader: Reader = field(default_factory=Reader)
     version: int = 0
-    keeps_records: bool = False
     replied: int = 0
-    decided: int = 0
-    records: dict[tuple[Ids, Ids], list[Choice]] = field(default_factory=dict)
+    generated_tokens: int = 0
+    cpu_s: float = 0.0  # CPU time in other processes: none
     _sessions: dict[int, Session] = field(default_factory=dict)
     _states: dict[int, bytes] = field(default_factory=dict)  # by slot
     _waiting: list[Request] = field(default_factory=list)
@@ -72,8 +62,13 @@ class PointerPolicy:
             pending = [item for item in pending if item.question.stage >= 0]
         return found
 
+    def load(self, network: PointerNetwork, version: int) -> None:
+        """Reply with the parameters of this network from now on. Episodes under way keep their readers."""
+        self.network, self.version = network, version
+        self.reader = self.reader.renewed()
+
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing, as there is nothing to release."""
 
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
@@ -83,7 +78,7 @@ class PointerPolicy:
         self._states[slot] = blake2b(self._states[slot] + b"\0" + info["page"].encode(), digest_size=24).digest()
         session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
         rng = numpy.random.default_rng(request.seed) if self.temperature else None
-        return _Pending(request, session, next(session), rng)
+        return _Pending(request, self._sessions[slot].reader, session, next(session), rng)
 
     def _turn(self, pending: list[_Pending]) -> list[tuple[int, Reply]]:
         """Answer one question of each, and return the replies that are whole."""
@@ -92,8 +87,8 @@ class PointerPolicy:
             own = [item for item in pending if item.question.stage == stage]
             for part in _parted(own):
                 with torch.no_grad():
-                    scores = self.network([item.question for item in part], self.reader.texts, self.vocabulary)
-                    logprobs = scores.logprobs()
+                    scores = self.network([item.question for item in part], part[0].reader.texts, self.vocabulary)
+                    logprobs = scores.logprobs(self.temperature or 1.0)
                 for item, values in zip(part, logprobs, strict=True):
                     done += self._choose(item, values.numpy())
         return done
@@ -104,11 +99,9 @@ class PointerPolicy:
         if item.rng is None:
             place = int(logprobs.argmax())
         else:
-            place = int((logprobs / self.temperature + item.rng.gumbel(size=len(logprobs))).argmax())
-        self.decided += 1
+            place = int((logprobs + item.rng.gumbel(size=len(logprobs))).argmax())
+        self.generated_tokens += 1
         item.places.append(place)
-        if self.keeps_records:
-            item.choices.append(Choice(item.question, place))
         item.logprobs.append(float(logprobs[place]))
         try:
             item.question = item.session.send(place)
@@ -120,21 +113,18 @@ class PointerPolicy:
     def _reply(self, item: _Pending, action: Action) -> Reply:
         self.replied += 1
         text, slot = self.dialect.format(action), item.request.slot
-        state = tuple(numpy.frombuffer(self._states[slot], numpy.int64).tolist())
+        state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
         self._states[slot] = blake2b(self._states[slot] + b"\0" + text.encode(), digest_size=24).digest()
-        places = tuple(item.places)
-        if self.keeps_records:
-            self.records[state, places] = item.choices
-        return Reply(text, state, places, tuple(item.logprobs), policy_version=self.version)
+        return Reply(text, state, tuple(item.places), tuple(item.logprobs), policy_version=self.version)
 
 
 def _parted(items: Sequence[_Pending]) -> list[list[_Pending]]:
-    """Return the items in parts of some thousands of candidates."""
+    """Return the items in parts of some thousands of candidates, each of one reader."""
     parts: list[list[_Pending]] = []
     room = 0
     for item in items:
         count = len(item.question.rows.slots)
-        if count > room or not parts:
+        if count > room or not parts or parts[-1][0].reader is not item.reader:
             parts.append([])
             room = _CANDIDATES
         parts[-1].append(item)

@@ -11,14 +11,19 @@ from transformers import PreTrainedModel
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.checkpoints import is_small, load_model
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.pointer.features import Reader
+from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
+from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
 from agents.settings import EnvSettings
+from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
 
@@ -49,6 +54,11 @@ class PlayerSettings:
             return lambda _: VLLMEngine(self.rollout.vllm, encoder.stop_ids, self.out / "weights", **sampling)
         return partial(InProcessEngine, stop_ids=encoder.stop_ids, max_tokens=self.tokens_per_pass, **sampling)
 
+    def pointer_policy(self, network: PointerNetwork, vocabulary: Vocabulary, reader: Reader | None = None) -> PointerPolicy:
+        """Return the policy of a pointing network; a reader may be shared with the learner of this process."""
+        dialect = DIALECTS["webrl"].naming_by(self.env.elements)
+        return PointerPolicy(network, vocabulary, dialect, self.sampling.temperature, reader or Reader())
+
 
 def create_players(
     settings: PlayerSettings, source: str | Path, tasks: Sequence[Task], excluding: Mapping[str, Any]
@@ -72,6 +82,16 @@ def create_players(
 
 
 def _make_player(settings: PlayerSettings, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
+    envs = create_envs(tasks, num_envs, **settings.env.env_arguments())
+    if is_pointer(source):
+        network, vocabulary = load_pointer(source)
+        pointer = settings.pointer_policy(network, vocabulary)
+
+        def load_pointing(parameters: dict[str, torch.Tensor], version: int) -> None:
+            network.load_state_dict(parameters)
+            pointer.load(network, version)
+
+        return Player(envs, pointer, load_pointing, settings.env)
     model, tokenizer = load_model(source)
     encoder = settings.encoder(tokenizer)
     engine = settings.engine_factory(encoder)(model)
@@ -80,5 +100,4 @@ def _make_player(settings: PlayerSettings, source: str | Path, tasks: Sequence[T
         model.load_state_dict(parameters)
         engine.load(model, version)
 
-    envs = create_envs(tasks, num_envs, **settings.env.env_arguments())
     return Player(envs, LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens), load, settings.env)

@@ -139,6 +139,9 @@ class _Frame(NamedTuple):
     ranks: Ids  # of acts, among those that are alike
 
 
+_MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
+
+
 class Reader:
     """Makes arrays of pages, goals and histories, and keeps what comes again."""
 
@@ -153,6 +156,10 @@ class Reader:
         self._matches = Cache(200)
         self._pages = Cache(500)
         self._extremes_of = Cache(500)
+
+    def renewed(self) -> "Reader":
+        """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
+        return self if len(self.texts.known) < _MOST_TEXTS else Reader()
 
     # What can be done.
 

@@ -1,12 +1,16 @@
 """The network: one score for each candidate of each question, from the texts around it, its numbers and what the question is about."""
 
+import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy
 import torch
 from numpy.typing import NDArray
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from agents.models.pointer.features import (
@@ -22,6 +26,7 @@ from agents.models.pointer.goals import words_of
 from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
 
 UNKNOWN = ("<name>", "<number>")
+WEIGHTS, RECORD = "pointer.safetensors", "pointer.json"
 
 
 class Vocabulary:
@@ -30,18 +35,17 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
-        self._texts: list[NDArray[numpy.int64]] = []
+        self._texts: WeakKeyDictionary[Texts, list[NDArray[numpy.int64]]] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self.words)
 
     def encode(self, texts: Texts, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
         """Return word ids of the wanted texts one after another, and where each begins."""
-        for text in texts.known[len(self._texts) :]:
-            self._texts.append(
-                numpy.array([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0], numpy.int64)
-            )
-        parts = [self._texts[number] for number in wanted]
+        encoded = self._texts.setdefault(texts, [])
+        for text in texts.known[len(encoded) :]:
+            encoded.append(numpy.array([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0], numpy.int64))
+        parts = [encoded[number] for number in wanted]
         lengths = numpy.fromiter(map(len, parts), numpy.int64, len(parts))
         offsets = numpy.zeros(len(parts), numpy.int64)
         numpy.cumsum(lengths[:-1], out=offsets[1:])
@@ -54,6 +58,10 @@ class Vocabulary:
         if found < 0 and not token.startswith("#") and "\x03" not in token:
             return self._ids["<number>" if token[:1].isdigit() else "<name>"]
         return found
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the words into a folder, in which `PointerNetwork.save_pretrained` writes the parameters."""
+        (folder / RECORD).write_text(json.dumps({"words": self.words}, ensure_ascii=False), encoding="utf-8")
 
 
 def tokens_of(text: str) -> list[str]:
@@ -75,9 +83,9 @@ class Scores(NamedTuple):
     values: Tensor
     lengths: tuple[int, ...]
 
-    def logprobs(self) -> list[Tensor]:
+    def logprobs(self, temperature: float = 1.0) -> list[Tensor]:
         """Return the log-probabilities of each question's candidates."""
-        return [part.log_softmax(0) for part in self.values.split(self.lengths)]
+        return [(part / temperature).log_softmax(0) for part in self.values.split(self.lengths)]
 
 
 class _Scorer(nn.Module):
@@ -110,7 +118,10 @@ class _Scorer(nn.Module):
 
 
 class PointerNetwork(nn.Module):
-    """Scores candidates. `forward` takes questions of one stage."""
+    """Scores candidates. `forward` takes questions of one stage.
+
+    Texts are computed in the order in which the questions name them, so that the scores do not depend on what else was read.
+    """
 
     def __init__(self, vocabulary: int, width: int = 48, hidden: int = 96, dropout: float = 0.0, scale: float = 0.5) -> None:
         super().__init__()
@@ -131,12 +142,8 @@ class PointerNetwork(nn.Module):
         numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
         lengths = tuple(len(question.rows.slots) for question in questions)
         shared = numpy.stack([question.context.slots for question in questions])
-        mark = numpy.zeros(len(texts.known), bool)
-        mark[slots] = True
-        mark[shared] = True
-        wanted = numpy.flatnonzero(mark)
-        place = numpy.zeros(len(mark), numpy.int64)
-        place[wanted] = numpy.arange(len(wanted))
+        place = numpy.full(len(texts.known), -1, numpy.int64)
+        wanted = _distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), place)
         flat, offsets = vocabulary.encode(texts, wanted)
         counts = torch.diff(offsets, append=torch.tensor([len(flat)]))
         embedded = self.embedding(flat, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
@@ -146,10 +153,20 @@ class PointerNetwork(nn.Module):
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
         parts = []
         for column in range(slots.shape[1]):
-            mark[:] = False
-            mark[slots[:, column]] = True
-            unique = numpy.flatnonzero(mark)
-            where = numpy.zeros(len(mark), numpy.int64)
-            where[unique] = numpy.arange(len(unique))
+            where = numpy.full(len(place), -1, numpy.int64)
+            unique = _distinct(slots[:, column], where)
             parts.append((torch.from_numpy(place[unique]), torch.from_numpy(where[slots[:, column]])))
         return Scores(self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners), lengths)
+
+    def save_pretrained(self, folder: Path) -> None:
+        """Write the parameters into a folder, in which `Vocabulary.save_pretrained` writes the words."""
+        save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
+
+
+def _distinct(numbers: NDArray[numpy.int32], place: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
+    """Return the distinct numbers in the order of their first appearance, and write the place of each into `place`."""
+    place[numbers[::-1]] = numpy.arange(len(numbers) - 1, -1, -1)  # of equal indices, the last assignment remains
+    unique = numpy.flatnonzero(place >= 0)
+    unique = unique[place[unique].argsort()]
+    place[unique] = numpy.arange(len(unique))
+    return unique

@@ -69,7 +69,7 @@ class Session:
     """One episode: the goal, the pages so far and what was done on them."""
 
     def __init__(self, reader: Reader, goal: str) -> None:
-        self._reader = reader
+        self.reader = reader
         self._goal = goal
         self._texts: list[str] = []
         self._done: list[_Done] = []
@@ -77,7 +77,7 @@ class Session:
 
     def reply(self, text: str, *, has_error: bool) -> Generator[Question, int, Action]:
         """Ask what to do on a page, and return the action that the answers make; an answer is the place of a candidate."""
-        acts, rows = self._reader.acts(self._goal, text)
+        acts, rows = self.reader.acts(self._goal, text)
         slots, numbers = rows.slots, rows.numbers.copy()
         page = read_page(text)
         path = _path(page.url)
@@ -87,9 +87,9 @@ class Session:
         numbers[:, -6] = slots[:, 4] == (self._done[-1].named if self._done else -1)
         numbers[:, -5] = slots[:, 4] == (self._done[-2].named if len(self._done) > 1 else -1)
         if self._texts:
-            _, before = self._reader.acts(self._goal, self._texts[-1])
+            _, before = self.reader.acts(self._goal, self._texts[-1])
             numbers[:, -4] = numpy.isin(slots[:, 4], before.slots[:, 4])
-        typed = [self._reader.texts(done.argument) for done in self._done if done.argument]
+        typed = [self.reader.texts(done.argument) for done in self._done if done.argument]
         numbers[:, -3] = numpy.isin(slots[:, 0], typed)
         numbers[:, -2] = numpy.isin(slots[:, 3], typed) & (slots[:, 3] != 0)
         if self._done:
@@ -104,23 +104,23 @@ class Session:
         elif act.kind == "option":
             argument = act.argument
         named = f"{act.kind} {act.argument if act.kind == 'option' else act.label}"
-        self._done.append(_Done(act, self._reader.texts(f"#{named}"), path, argument))
+        self._done.append(_Done(act, self.reader.texts(f"#{named}"), path, argument))
         return _action(act, argument)
 
     def _build(self, act: Act, context: Context) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
-        texts, rows, lines, pages = self._reader.pieces(self._goal, self._texts, act.label)
+        texts, rows, lines, pages = self.reader.pieces(self._goal, self._texts, act.label)
         numbers = rows.numbers
         own = rows.slots[:, 0]
-        typed = [self._reader.texts(done.argument) for done in self._done if done.argument]
+        typed = [self.reader.texts(done.argument) for done in self._done if done.argument]
         numbers[:, -5] = numpy.isin(own, typed) & (own != 0)
-        values = [self._reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
+        values = [self.reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
         numbers[:, -4] = numpy.isin(own, values) & (own != 0)
         chosen: list[int] = []
         result, asked_for = "", 0
         while True:
             slots = context.slots.copy()
-            slots[7] = self._reader.texts(f"#{act.kind} {act.label}")
+            slots[7] = self.reader.texts(f"#{act.kind} {act.label}")
             slots[8] = rows.slots[chosen[-1], 7] if chosen else 0
             shared = Context(slots, context.numbers.copy())
             shared.numbers[-4] = min(len(chosen), 6) / 6
@@ -161,7 +161,7 @@ class Session:
 
     def _context(self, text: str, *, has_error: bool, is_same: bool) -> Context:
         page = read_page(text)
-        texts, done = self._reader.texts, self._done
+        texts, done = self.reader.texts, self._done
         goal = read_goal(self._goal)
         last = [each.named for each in reversed(done[-3:])] + [0, 0, 0]
         labels = " ".join(dict.fromkeys(f"#did_{'_'.join(words_of(each.act.label)[:3])}" for each in done))
@@ -173,7 +173,7 @@ class Session:
         numbers = [
             min(len(done), 20) / 20, float(has_error), len(page.tabs) / 3,
             next((place for place, tab in enumerate(page.tabs) if tab[1]), 0) / 3,
-            float(is_same), len(set(self._texts)) / 10, len(goal.names & used) / max(len(goal.names), 1), float(not done), *self._reader.goal_presence(self._goal, text), 0.0, 0.0,
+            float(is_same), len(set(self._texts)) / 10, len(goal.names & used) / max(len(goal.names), 1), float(not done), *self.reader.goal_presence(self._goal, text), 0.0, 0.0,
             float(page.has_below), float(page.has_above),
         ]  # fmt: skip
         return Context(numpy.array(slots, numpy.int32), numpy.array(numbers, numpy.float32))

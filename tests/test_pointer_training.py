@@ -1,0 +1,175 @@
+"""Training of pointing networks: cloning, M-GRPO, resuming, several processes. Few tasks of two templates, of the real sites."""
+
+import pytest
+import torch
+
+from agents import train_bc, train_rl
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.models.checkpoints import agent_record, checkpoints, is_small
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.settings import build, flatten
+from agents.training.metrics import Metrics, read_metrics
+from agents.training.pointer_cloning import POINTER, draw, make_settings, train_pointer
+from agents.training.samples import read_samples
+from webarena_gym import tasks as task_suite
+
+TEMPLATES = ("reddit.subscription", "gitlab.star_count")
+
+
+class KilledError(Exception):
+    pass
+
+
+def clone_settings(out, **changes):
+    own = {"templates": TEMPLATES, "worlds": (11, 12, 13), "per_template": 2, "updates": 150, "max_steps": 10, "threads": 1}
+    return make_settings(out=out, **{**own, "decisions_per_update": 16, "save_every": 60, **changes})
+
+
+def rl_settings(model, out, method="grpo", **changes):
+    own = {"templates": TEMPLATES, "worlds": (14,), "per_template": 2, "updates": 3, "max_steps": 8, "threads": 1}
+    own |= {"tasks_per_update": 3, "group_size": 6, "save_every": 1}
+    return train_rl.make_settings(method, model=str(model), out=out, **{**own, **changes})
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A run of cloning, to its end."""
+    out = tmp_path_factory.mktemp("clone")
+    train_pointer(clone_settings(out))
+    return out
+
+
+@pytest.fixture(scope="module")
+def unsure(tmp_path_factory):
+    """A run of cloning that was too short to be sure."""
+    out = tmp_path_factory.mktemp("unsure")
+    train_pointer(clone_settings(out, updates=40))
+    return out
+
+
+def success(folder, **changes):
+    settings = EvaluationSettings(policy=str(folder), **{**policy_defaults(str(folder)), "threads": 1, **changes})
+    tasks = task_suite.draw(list(TEMPLATES), world_seed=15, count=4)
+    return evaluate_policy(settings, tasks, quiet=True).total.success
+
+
+def parameters(folder):
+    return load_pointer(folder)[0].state_dict()
+
+
+def assert_equal_parameters(one, other):
+    assert all(torch.equal(one[name], other[name]) for name in one | other)
+
+
+def killed_after(monkeypatch, update, train, settings):
+    """Train until so many updates are logged, as if killed before the next checkpoint."""
+    log = Metrics.log
+
+    def note(self, number, values):
+        log(self, number, values)
+        if number == update:
+            raise KilledError
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Metrics, "log", note)
+        with pytest.raises(KilledError):
+            train(settings)
+
+
+def test_cloning_raises_success(tmp_path, run):
+    train_pointer(clone_settings(tmp_path, updates=0))
+    assert success(tmp_path) <= 0.25
+    assert success(run) >= 0.6
+
+
+def test_a_killed_run_of_cloning_goes_on_exactly(tmp_path, run, monkeypatch):
+    killed_after(monkeypatch, 70, train_pointer, clone_settings(tmp_path))
+    assert [item.update for item in checkpoints(tmp_path)] == [60]
+    train_pointer(clone_settings(tmp_path))
+    assert_equal_parameters(parameters(tmp_path), parameters(run))
+    ours, theirs = ([row["loss"] for row in read_metrics(folder)] for folder in (tmp_path, run))
+    assert ours == theirs
+
+
+def test_templates_can_be_spread_over_the_worlds():
+    names = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.account_place")
+    for count in (1, 3, 5):
+        settings = clone_settings("out", templates=names, worlds=range(11, 11 + count), per_template=1, one_world_each=True)
+        assert sorted(task.template for task in draw(settings)) == sorted(names)
+        assert len({task.task_id.split("/")[1] for task in draw(settings)}) == min(count, len(names))
+
+
+def test_a_run_is_known_as_a_pointing_network(run):
+    assert is_pointer(run)
+    assert is_pointer(checkpoints(run)[-1].path)
+    assert is_small(run)
+    assert agent_record(run)["elements"] == policy_defaults(str(run))["elements"] == "id"
+    options = flatten(train_rl.make_settings("grpo", model=str(run), out="out"))
+    assert (options["preset"], options["elements"], options["max_steps"]) == ("pointer", "id", 10)
+    assert flatten(train_rl.make_settings("grpo", model=str(run), out="out", group_size=5))["group_size"] == 5
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, unsure, processes):
+    changes = {"processes": processes, "epochs": 1, "minibatches": 1, "tokens_per_pass": 2_000, "save_samples": True}
+    train_rl.train(rl_settings(unsure, tmp_path, **changes))
+    rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
+    assert rows
+    assert all(row["logprob_gap"] < 1e-5 for row in rows)
+    assert any(row["env_steps"] and row["generated_tokens"] for row in rows)
+    assert any(read_samples(file) for file in sorted((tmp_path / "samples").iterdir()))
+
+
+@pytest.mark.parametrize("changes", [{}, {"average": 0.9}])
+def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, changes):
+    one, other = tmp_path / "one", tmp_path / "other"
+    train_rl.train(rl_settings(unsure, one, **changes))
+    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, **changes))
+    assert checkpoints(other)[-1].update == 1
+    train_rl.train(rl_settings(unsure, other, **changes))
+    assert_equal_parameters(parameters(one), parameters(other))
+    before = parameters(unsure)
+    assert any(not torch.equal(value, before[name]) for name, value in parameters(one).items())
+
+
+def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, unsure):
+    train_rl.train(rl_settings(unsure, tmp_path / "plain"))
+    train_rl.train(rl_settings(unsure, tmp_path / "averaged", average=0.9))
+    first, trained, averaged = (parameters(item) for item in (unsure, tmp_path / "plain", tmp_path / "averaged"))
+    distance = {name: (trained[name] - first[name]).norm() for name in first}
+    assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < sum(distance.values())
+
+
+def test_filtered_cloning_learns_from_replayed_trajectories(tmp_path, run):
+    options = {"replay": 8, "tasks_per_update": 8, "group_size": 1, "minibatches": 1, "updates": 2}
+    train_rl.train(rl_settings(run, tmp_path, "filtered_bc", **options))
+    rows = read_metrics(tmp_path)
+    assert rows[-1]["imitated"] > 0
+    assert rows[-1]["loss"] > 0
+
+
+@pytest.mark.parametrize(
+    ("method", "changes", "message"),
+    [
+        ("awr", {}, "method is 'awr'; expected one of grpo, filtered_bc"),
+        ("grpo", {"lora_rank": 2}, "lora_rank is 2, which is for language models"),
+        ("grpo", {"advantages": "forks"}, "advantages is 'forks'"),
+        ("grpo", {"elements": "label"}, "elements is 'label'; expected 'id'"),
+        ("grpo", {"overlap": True, "staleness": 1}, "overlap is True"),
+    ],
+)
+def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, method, changes, message):
+    with pytest.raises(ValueError, match=message):
+        train_rl.train(rl_settings(run, tmp_path, method, **changes))
+
+
+def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
+    seen = []
+    monkeypatch.setattr(train_bc, "train_pointer", lambda settings: seen.append(settings) or tmp_path)
+    train_bc.main(["--model", POINTER, "--out", str(tmp_path), "--worlds", "3", "4", "--one-world-each", "--dropout", "0.2"])
+    (settings,) = seen
+    assert (settings.tasks.worlds, settings.tasks.one_world_each, settings.pointer.dropout) == ((3, 4), True, 0.2)
+    assert (settings.env.elements, settings.env.window, settings.env.max_steps) == ("id", 20_000, 30)
+    capsys.readouterr()
+    with pytest.raises(ValueError, match="model='pointer' has settings of its own"):
+        build(train_bc.BCSettings, out=tmp_path, model=POINTER)
