@@ -5,7 +5,7 @@ import torch
 
 from agents import train_bc, train_rl
 from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
-from agents.models.checkpoints import agent_record, checkpoints, is_small
+from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_small, load_model
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.settings import build, flatten
 from agents.training.metrics import Metrics, read_metrics
@@ -103,6 +103,8 @@ def test_a_run_is_known_as_a_pointing_network(run):
     assert is_pointer(run)
     assert is_pointer(checkpoints(run)[-1].path)
     assert is_small(run)
+    with pytest.raises(CheckpointError, match="holds a pointing network; expected a language model"):
+        load_model(run)
     assert agent_record(run)["elements"] == policy_defaults(str(run))["elements"] == "id"
     options = flatten(train_rl.make_settings("grpo", model=str(run), out="out"))
     assert (options["preset"], options["elements"], options["max_steps"]) == ("pointer", "id", 10)

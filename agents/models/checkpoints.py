@@ -18,7 +18,8 @@ from agents.settings import lasting
 AGENT = "agent.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
-_MODELS = ("config.json", "adapter_config.json", "pointer.json")  # of models, of adapters, and of pointing networks
+_POINTER = "pointer.json"
+_MODELS = ("config.json", "adapter_config.json", _POINTER)  # of models, of adapters, and of pointing networks
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
@@ -163,11 +164,13 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
 def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
 
-    Raises CheckpointError if there is none, and ValueError for a model whose logits are not its head applied to its last hidden
+    Raises CheckpointError if there is none, or a pointing network, and ValueError for a model whose logits are not its head applied to its last hidden
     state, as training and sampling require.
     """
     disable_progress_bar()  # the bars for files of weights would hide the trainer's own
     source = find_model(source)
+    if (Path(source) / _POINTER).is_file():
+        raise CheckpointError(f"{source} holds a pointing network; expected a language model")
     tokenizer = AutoTokenizer.from_pretrained(source)
     model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
     _check_head(model)
