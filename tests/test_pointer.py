@@ -8,7 +8,6 @@ import gymnasium
 import pytest
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents import clone_pointer
 from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
 from agents.models.pointer.derivations import derive
 from agents.models.pointer.features import CONSTANTS, Reader
@@ -189,30 +188,3 @@ def test_a_saved_policy_does_the_same(tmp_path):
 def test_texts_that_a_policy_builds_are_bounded():
     for trajectory in play(make_policy(temperature=3.0), sample_tasks(4)):
         assert all(len(step.reply) < 40_000 for step in trajectory.steps)
-
-
-def test_a_clone_does_what_it_was_shown(tmp_path):
-    folder = tmp_path / "clone"
-    templates = ["map.place_phone", "shopping.product_price"]
-    clone_pointer.main(
-        [
-            "--out",
-            str(folder),
-            "--worlds",
-            "11",
-            "12",
-            "--templates",
-            *templates,
-            "--epochs",
-            "60",
-            "--batch",
-            "16",
-            "--dropout",
-            "0",
-        ]
-    )
-    network, vocabulary = load_pointer(folder)
-    policy = PointerPolicy(network, vocabulary, DIALECTS["webrl"].naming_by("id"))
-    shown = task_suite.draw(templates, world_seed=11, count=1)
-    assert sum(trajectory.reward for trajectory in play(policy, shown)) == len(shown)
-    assert "phone" in vocabulary.words
