@@ -1,5 +1,8 @@
 """Two envs on one world at the same time: each sees what it would have seen alone, and reset forgets everything."""
 
+import subprocess
+import sys
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -103,3 +106,36 @@ def test_reset_forgets_every_write(envs, site, places):
         env.reset(options={"task": task(site, "about:blank")})
         assert {name: database(env, name) == base.content(name) for name in DATABASES} == dict.fromkeys(DATABASES, True)
     assert changed or site == "homepage"
+
+
+CLOSED_MEANWHILE = """
+import sqlite3, threading
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.world import connect, load_world
+
+world = load_world(1)
+for _ in range(40):
+    databases = world.open()
+    network = connect(databases)
+    begun = threading.Event()
+
+    def ask():
+        begun.set()
+        try:
+            for number in range(10**6):
+                network.request("GET", f"http://{HOSTS['reddit']}/f/all?page={number}", [], b"")
+        except sqlite3.ProgrammingError:
+            pass  # it is closed
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    begun.wait()
+    for _ in range(3):
+        databases.reset()
+    databases.close()
+    thread.join()
+"""
+
+
+def test_closing_waits_for_the_request_under_way():
+    subprocess.run([sys.executable, "-c", CLOSED_MEANWHILE], check=True, timeout=300)

@@ -10,6 +10,7 @@ import os
 import sqlite3
 import sys
 import tempfile
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -77,11 +78,16 @@ def _sessions(content: bytes) -> dict[str, list[str]]:
 
 
 class Databases(Mapping[str, Database]):
-    """The databases of one episode by site, each copied from its world when it is first asked for."""
+    """The databases of one episode by site, each copied from its world when it is first asked for.
+
+    `lock` is held while a request is answered, and while the databases change as a whole: a browser asks in a thread of its own, and
+    SQLite breaks the process where a connection is closed in the middle of a query.
+    """
 
     def __init__(self, world: World) -> None:
         self._world = world
         self.responses = world.responses
+        self.lock = threading.RLock()
         self._open: dict[str, Database] = {}
 
     def __getitem__(self, site: str) -> Database:
@@ -98,8 +104,9 @@ class Databases(Mapping[str, Database]):
 
     def reset(self) -> None:
         """Bring everything back to the world's first state."""
-        for database in self._open.values():
-            database.reset()
+        with self.lock:
+            for database in self._open.values():
+                database.reset()
 
     def snapshot(self) -> dict[str, Snapshot]:
         """Return what differs from the world, by database."""
@@ -107,9 +114,10 @@ class Databases(Mapping[str, Database]):
 
     def restore(self, snapshot: Mapping[str, Snapshot]) -> None:
         """Return to the state in which `snapshot` was taken."""
-        self.reset()
-        for name, changes in snapshot.items():
-            self[name].restore(changes)
+        with self.lock:
+            self.reset()
+            for name, changes in snapshot.items():
+                self[name].restore(changes)
 
     def changes(self) -> list[Change]:
         """Return what differs from the world by its meaning, row by row; see `net_changes`."""
@@ -132,9 +140,10 @@ class Databases(Mapping[str, Database]):
 
     def close(self) -> None:
         """Free the memory."""
-        for database in self._open.values():
-            database.close()
-        self._open.clear()
+        with self.lock:
+            for database in self._open.values():
+                database.close()
+            self._open.clear()
 
 
 def load_site(name: str) -> Site:
@@ -148,19 +157,23 @@ def load_site(name: str) -> Site:
 
 def connect(databases: Databases, layout: Layout = PLAIN) -> Network:
     """Return the network of one episode: every site bound to that episode's databases."""
-    return Network({host: _on_demand(partial(_app, name, databases, layout)) for name, host in HOSTS.items()})
+    return Network({host: _on_demand(partial(_app, name, databases, layout), databases.lock) for name, host in HOSTS.items()})
 
 
 def _app(name: str, databases: Databases, layout: Layout) -> WSGIApplication:
     return load_site(name).app(databases[name], layout, databases.responses)
 
 
-def _on_demand(make: Callable[[], WSGIApplication]) -> WSGIApplication:
-    """Return an application that is made at its first request, so that sites which nobody visits cost nothing."""
+def _on_demand(make: Callable[[], WSGIApplication], lock: threading.RLock) -> WSGIApplication:
+    """Return an application that is made at its first request, so that sites which nobody visits cost nothing.
+
+    It answers one request at a time, under the lock of its databases.
+    """
     made = cache(make)
 
     def application(environ: dict[str, Any], start_response: Any) -> Iterable[bytes]:
-        return made()(environ, start_response)
+        with lock:
+            return made()(environ, start_response)
 
     return application
 
