@@ -122,7 +122,7 @@ def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, uns
     assert any(read_samples(file) for file in sorted((tmp_path / "samples").iterdir()))
 
 
-@pytest.mark.parametrize("changes", [{}, {"average": 0.9}])
+@pytest.mark.parametrize("changes", [{"average": 0.0}, {"average": 0.9}])
 def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path, unsure, monkeypatch, changes):
     one, other = tmp_path / "one", tmp_path / "other"
     train_rl.train(rl_settings(unsure, one, **changes))
@@ -135,7 +135,7 @@ def test_equal_runs_end_with_equal_parameters_killed_in_between_or_not(tmp_path,
 
 
 def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, unsure):
-    train_rl.train(rl_settings(unsure, tmp_path / "plain"))
+    train_rl.train(rl_settings(unsure, tmp_path / "plain", average=0.0))
     train_rl.train(rl_settings(unsure, tmp_path / "averaged", average=0.9))
     first, trained, averaged = (parameters(item) for item in (unsure, tmp_path / "plain", tmp_path / "averaged"))
     distance = {name: (trained[name] - first[name]).norm() for name in first}

@@ -59,5 +59,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "adam_beta2": 0.99,
         "weight_decay": 0.01,
         "tokens_per_pass": 65_536,
+        "average": 0.97,
     },
 }
