@@ -304,6 +304,15 @@ JSON = st.recursive(
 FIELDS = st.sampled_from([*(field.name for field in fields(NewEpisode)), "answer", "url", "action", "snapshot"])
 
 
+@pytest.mark.parametrize(
+    "body", [float("inf"), float("nan"), {"seed": float("-inf")}, {"task": [float("inf")]}, [{"a": float("nan")}]]
+)
+def test_numbers_that_json_does_not_have_are_refused_like_others(client, body):
+    status, value = client.ask("POST", "/episodes", body)
+    assert status in {400, 422}
+    assert is_problem(value)
+
+
 @given(st.data())
 @settings(max_examples=150)
 def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):

@@ -9,11 +9,12 @@ import hmac
 import json
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import fields, replace
 from functools import partial
 from ipaddress import ip_address
+from math import isfinite
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from webarena_gym.arena import bar
@@ -230,7 +231,7 @@ async def told(work: Awaitable[Answer], *, in_json: bool) -> Answer:
     if error is None:
         return task.result()
     if isinstance(error, ArenaError):
-        problem = Problem(str(error), error.at, error.value, error.expected)
+        problem = Problem(str(error), error.at, _finite(error.value), error.expected)
         status = error.status
     else:
         _LOG.error("a request has failed through a fault of the arena", exc_info=error)
@@ -246,6 +247,17 @@ def as_json(value: object, status: int = 200, headers: Sequence[tuple[str, str]]
     """Return an answer that holds a dataclass, or another value, as JSON."""
     content = json.dumps(value, default=_plain, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
     return Answer(status, [("Content-Type", "application/json"), *headers], content)
+
+
+def _finite(value: object) -> object:
+    """Return a value with infinite and undefined numbers as texts, since JSON has no other way to say them."""
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
 
 
 def name_of(host: str) -> str:
