@@ -544,13 +544,17 @@ def test_killing_workers_at_random_loses_only_the_episodes_that_were_in_them():
     with vector(4, batch_size=1, autoreset_mode="Disabled") as envs:
         files = os.listdir("/proc/self/fd")
         envs.async_reset(options=[{"task": tasks.pop()} for _ in range(4)])
-        playing = 4
+        playing, lost = 4, False
         while playing:
             if rng.random() < 0.1:
                 os.kill(rng.choice(envs.worker_pids), signal.SIGKILL)
             _, rewards, terminated, truncated, infos = envs.recv()
             (env,) = infos["env_id"].tolist()
             if not (terminated[0] or truncated[0]):
+                if not lost:  # all, while an episode is under way for certain: with a free worker none is lost
+                    for pid in envs.worker_pids:
+                        os.kill(pid, signal.SIGKILL)
+                    lost = True
                 envs.send([LIST if infos["step"][0] == 0 else DONE], [env])
                 continue
             outcomes.append((rewards[0], "failure" in infos))

@@ -627,7 +627,7 @@ def _is_item(body: Sequence[Token], known: Known, *, has_numbers: bool) -> bool:
         return False
     if _is_title(body, known):
         return True
-    titled = len(body) > 1 and all(token.kind == "word" and token.text[0].isupper() for token in body)
+    titled = len(body) > 1 and _is_name(body)
     for token in body:
         if token.kind == "value" and has_numbers:
             continue
@@ -672,6 +672,8 @@ def _is_other_subject(tokens: Sequence[Token], part: Chunk, known: Known, *, is_
     if verbs and verbs[-1] == len(lead) - 1 and verbs[0] > 0:
         subject = lead[: verbs[0]]
         content = [token for token in subject if token.norm not in FUNCTION]
+        if len(subject) > 1 and _is_name(subject) and not all(_is_familiar(token, known) for token in subject):
+            return True  # "On Hold is Closed"
         return (
             bool(content)
             and (subject[0].norm not in FUNCTION or (subject[0] is not content[0] and subject[0].norm not in _OPENING))
@@ -709,6 +711,11 @@ def _is_other_subject(tokens: Sequence[Token], part: Chunk, known: Known, *, is_
         and not all(_is_familiar(token, known) for token in lead)
         and not _is_grammar(lead[-1])
     )
+
+
+def _is_name(body: Sequence[Token]) -> bool:
+    """Whether each of some tokens is a word with a capital."""
+    return all(token.kind == "word" and token.text[0].isupper() for token in body)
 
 
 def _is_verb(token: Token) -> bool:

@@ -5,6 +5,7 @@ from functools import partial
 from typing import Literal
 
 from webarena_gym.actions import Action, Kind
+from webarena_gym.answers import is_not_available
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
@@ -147,5 +148,6 @@ def _wrong_answers(task: Task) -> Iterator[str]:
                 f"{wrong} {right}",
                 f"{right} or {wrong}",
             )
-            if wrong.lower() not in task.intent.lower():  # else it is said of something that the goal names
+            named = set(wrong.lower().split()) <= set(task.intent.lower().split())  # then it is said of what the goal names
+            if not named and not is_not_available(right):  # who says that something is N/A has answered N/A
                 yield f"{wrong} is {right}"
