@@ -1,16 +1,18 @@
 """The improvement by M-GRPO over behaviour cloning: `python -m benchmarks.learning [--quick] --json`.
 
-For each seed a small model is cloned from the expert and then reinforced by M-GRPO, both on the training templates in worlds below
-1000. Both are then evaluated, greedily and sampled, on tasks in worlds that no training has seen; so are the random policy and the expert. Nothing
-is tuned on these tasks. A run that was stopped is resumed. The last line is one JSON object; its interval of the lift is a
-bootstrap over tasks and seeds.
+Clones are trained on demonstrations of the expert, each in worlds of its own, and reinforced by M-GRPO with several seeds, on the
+training templates in worlds below 1000. All are evaluated, greedily and sampled, on tasks in worlds that no training has seen: the
+clone, the same clone trained on until it has converged, and the reinforced model after each of the given minutes; so are the random
+policy and the expert. Nothing is tuned on these tasks. A run that was stopped is resumed. The last line is one JSON object; its
+intervals of lifts are bootstraps over clones, seeds and templates.
 """
 
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -18,15 +20,15 @@ from typing import Any
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift, pooled, wilson
+from agents.evaluation.intervals import paired_lift, wilson
 from agents.methods.grpo import GRPOSettings
+from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
 from agents.rollouts.settings import RolloutSettings
-from agents.settings import build, flatten, lasting, parse_settings
-from agents.train_bc import BCSettings
-from agents.train_bc import train as clone
+from agents.settings import flatten, lasting, option_names, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
+from agents.training import pointer_cloning
 from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
@@ -35,46 +37,59 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
 QUICK: dict[str, Any] = {
-    "cloning_minutes": 2.0,
-    "grpo_minutes": 1.0,
+    "cloning_updates": 60,
+    "converged_updates": 120,
+    "grpo_minutes": (0.5, 1.0),
+    "clones": 1,
     "seeds": (0,),
     "limit": 40,
     "out": Path("runs/learning_quick"),
 }
+_WORLDS_OF_A_CLONE = 4  # at least: words are learned if two worlds have them
+_FIRST_WORLD = 11
+
+Run = Mapping[str, Any]
+"""What was measured of one clone with one seed: `train_and_measure`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LearningSettings(ResultSettings):
-    """Clone, reinforce and evaluate with several seeds."""
+    """Clone, reinforce and evaluate with several clones and seeds."""
 
     out: Path = Path("runs/learning")
     """folder of all runs"""
+    cloned: tuple[Path, ...] = ()
+    """reinforce these agents instead of pointing networks that are cloned first; they may be language models"""
+    clones: int = 3
+    """how many pointing networks are cloned, each on demonstrations in other worlds"""
     seeds: tuple[int, ...] = (0, 1, 2)
-    """a clone and a reinforced model for each"""
-    cloned: Path | None = None
-    """reinforce this clone with every seed instead of new ones"""
+    """M-GRPO begins with each clone once for each"""
+    demonstrations: int = 1
+    """demonstrations of each template that a clone has seen"""
+    cloning_updates: int = 400
+    """updates of behaviour cloning"""
+    converged_updates: int = 1200
+    """updates of the converged clone, which learns from the same demonstrations"""
+    worlds: tuple[int, ...] = tuple(range(101, 149))
+    """seeds of the worlds to reinforce in"""
+    per_template: int = 1
+    """tasks of each template in each world to reinforce on"""
     templates: tuple[str, ...] = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
-    worlds: tuple[int, ...] = tuple(range(11, 59))
-    """seeds of the worlds to train in"""
-    per_template: int = 1
-    """tasks of each template in each world to train on"""
     fresh_world: int = 1601
     """a world in which the test split's templates are drawn once more"""
     limit: int | None = None
     """evaluate on so many tasks only"""
-    sampled: int = 165
-    """play the first so many of them, which are the test split's, once more with sampled replies"""
     max_steps: int = MAX_STEPS
     """steps of an episode in an evaluation"""
-    cloning_minutes: float = 25.0
-    """time for behaviour cloning, for each seed"""
-    grpo_minutes: float = 12.0
-    """time for M-GRPO, for each seed"""
+    training_steps: int = 15
+    """steps of an episode in reinforcement"""
+    grpo_minutes: tuple[float, ...] = (5.0, 10.0, 20.0)
+    """minutes of M-GRPO after which the model is evaluated; it ends after the last"""
     jobs: int = 1
-    """seeds trained at the same time"""
-    threads: int = 0
-    """CPU threads; 0: torch's default"""
+    """runs at the same time"""
+    threads: int = 1
+    """CPU threads of each run; 0: torch's default"""
     quick: bool = False
     """a small run to check that everything works; its figures are rough"""
     method: GRPOSettings = field(default_factory=GRPOSettings)
@@ -86,65 +101,128 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     """Train what is not trained yet, evaluate, and return the figures."""
     started = sum(os.times()[:4])  # of this process and of those that it waited for
     tasks = held_out(settings)
-    if settings.cloned:
-        _measure(settings, settings.cloned, settings.out / "cloned")  # once, before every seed asks for it
-    seeds = side_by_side(train_and_measure, [(settings, seed) for seed in settings.seeds], settings.jobs)
+    count = len(settings.cloned) or settings.clones
+    clones = side_by_side(clone_and_measure, [(settings, number) for number in range(count)], settings.jobs)
+    pairs = list(product(range(count), settings.seeds))
+    runs = side_by_side(train_and_measure, [(settings, clone, seed) for clone, seed in pairs], settings.jobs)
     scripted = settings.out / "scripted"
     claim(scripted, max_steps=settings.max_steps)
-    figures: dict[str, Any] = {}
-    for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
-        before, after = ([found[name][way] for found in seeds] for name in ("bc", "mgrpo"))
-        lift = paired_lift(before, after)
-        figures |= {
-            f"bc{suffix}": round(mean(map(mean, before)), 4),
-            f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
-            f"bc{suffix}_pooled": pooled(before)._asdict(),
-            f"mgrpo{suffix}_pooled": pooled(after)._asdict(),
-            f"bc{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in before],
-            f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
-            f"lift{suffix}": round(lift.lift, 4),
-            f"lift{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
-            f"lift{suffix}_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
-        }
-    return figures | {
+    figures = {
         "n": len(tasks),
-        "n_sampled": len(tasks[: settings.sampled]),
-        "seeds": len(seeds),
-        "begun_at": sorted({found["begun_at"] for found in seeds}),
+        "clones": count,
+        "seeds": len(settings.seeds),
+        "demonstrations": None if settings.cloned else settings.demonstrations,
+        "coverage": None if settings.cloned else round(mean(clone["coverage"] for clone in clones), 4),
+        "begun_at": sorted({found["begun_at"] for found in (*clones, *runs)}),
         "random": mean(rewards(play("random", tasks, scripted / "random.jsonl", max_steps=settings.max_steps))),
         "expert": mean(rewards(play("expert", tasks, scripted / "expert.jsonl", max_steps=settings.max_steps))),
-        "env_steps": [found["metrics"][-1]["env_steps"] for found in seeds],
-        "mgrpo_cpu_minutes": [round(found["metrics"][-1]["cpu_minutes"], 1) for found in seeds],
+        "env_steps": [found["metrics"][-1]["env_steps"] for found in runs],
+        "mgrpo_cpu_minutes": [round(found["metrics"][-1]["cpu_minutes"], 1) for found in runs],
         "dynamics": {
-            seed: {name: [round(record[name], 4) for record in found["metrics"]] for name in DYNAMICS}
-            for seed, found in zip(settings.seeds, seeds, strict=True)
+            f"{clone}/{seed}": {name: [round(record[name], 4) for record in found["metrics"]] for name in DYNAMICS}
+            for (clone, seed), found in zip(pairs, runs, strict=True)
         },
-        "cpu_minutes": round((sum(os.times()[:4]) - started) / 60, 1),
     }
+    for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
+        figures |= _scores(tasks, clones, pairs, runs, way, suffix)
+    figures["by_minutes"] = [
+        {"minutes": minutes}
+        | {
+            "cpu_minutes": round(mean(found["marks"][mark]["cpu_minutes"] for found in runs), 1),
+            "greedy": round(mean(mean(found["marks"][mark]["greedy"]) for found in runs), 4),
+            "sampled": round(mean(mean(found["marks"][mark]["sampled"]) for found in runs), 4),
+        }
+        for mark, minutes in enumerate(settings.grpo_minutes)
+    ]
+    return figures | {"cpu_minutes": round((sum(os.times()[:4]) - started) / 60, 1)}
 
 
-def train_and_measure(settings: LearningSettings, seed: int) -> dict[str, Any]:
-    """Return the rewards of a seed's clone and of its reinforced model, and the cost of reinforcement."""
+def _scores(
+    tasks: Sequence[Task], clones: Sequence[Run], pairs: Sequence[tuple[int, int]], runs: Sequence[Run], way: str, suffix: str
+) -> dict[str, Any]:
+    """Return the success of all for one way of decoding, and the lifts over the clone and over the converged one."""
+    of_runs = [clone for clone, _ in pairs]
+    templates = [task.template for task in tasks]
+    after = [found["marks"][-1][way] for found in runs]
+    figures: dict[str, Any] = {
+        f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
+        f"mgrpo{suffix}_of_runs": [wilson(sum(values), len(values)) for values in after],
+    }
+    for name, key, lift_key in (("bc", "bc", "lift"), ("converged", "clone_converged", "lift_over_converged")):
+        if name not in clones[0]:
+            figures[f"{key}{suffix}"] = None
+            continue
+        before = [clones[clone][name][way] for clone in of_runs]
+        lift = paired_lift(before, after, templates=templates, clones=of_runs)
+        figures |= {
+            f"{key}{suffix}": round(mean(mean(clone[name][way]) for clone in clones), 4),
+            f"{key}{suffix}_of_clones": [wilson(sum(clone[name][way]), len(clone[name][way])) for clone in clones],
+            f"{lift_key}{suffix}": round(lift.lift, 4),
+            f"{lift_key}{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
+            f"{lift_key}{suffix}_of_runs": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
+        }
+    return figures
+
+
+def clone_and_measure(settings: LearningSettings, number: int) -> Run:
+    """Return the rewards of a clone and of the converged one, which are trained first unless they were given, and their coverage."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
-    folder = settings.out / f"seed_{seed}"
-    common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    folder = settings.out / f"clone_{number}"
+    if settings.cloned:
+        begun_at = claim(folder, cloned=settings.cloned[number])
+        return {"bc": _measure(settings, settings.cloned[number], folder / "episodes"), "begun_at": begun_at}
+    worlds, options = demonstration_worlds(settings.demonstrations, number), {"templates": settings.templates}
+    begun_at = claim(folder, demonstrations=settings.demonstrations, worlds=worlds, seed=number, **options)
+    found: dict[str, Any] = {"begun_at": begun_at}
+    for name, updates in (("bc", settings.cloning_updates), ("converged", settings.converged_updates)):
+        pointer_cloning.train_pointer(
+            pointer_cloning.make_settings(
+                out=folder / name,
+                updates=updates,
+                seed=number,
+                threads=settings.threads,
+                worlds=worlds,
+                one_world_each=settings.demonstrations == 1,
+                **options,
+            )
+        )
+        found[name] = _measure(settings, folder / name, folder / f"{name}_episodes")
+    return found | {"coverage": read_metrics(folder / "bc")[-1]["coverage"]}
+
+
+def demonstration_worlds(demonstrations: int, clone: int) -> tuple[int, ...]:
+    """Return the worlds in which the expert plays for a clone; no two clones share one.
+
+    >>> demonstration_worlds(1, 0), demonstration_worlds(1, 1)
+    ((11, 12, 13, 14), (15, 16, 17, 18))
+    """
+    count = max(demonstrations, _WORLDS_OF_A_CLONE) if demonstrations == 1 else demonstrations
+    return tuple(range(_FIRST_WORLD + clone * count, _FIRST_WORLD + (clone + 1) * count))
+
+
+def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
+    """Return the rewards of the model that M-GRPO trains from a clone with a seed, after each of the minutes, and the cost.
+
+    The clone must be there.
+    """
+    torch.set_num_threads(settings.threads or torch.get_num_threads())
+    cloned = settings.cloned[clone] if settings.cloned else settings.out / f"clone_{clone}" / "bc"
+    folder = settings.out / f"clone_{clone}_seed_{seed}"
     parts = (settings.method, settings.rollout, settings.update)
     own = {name: value for part in parts for name, value in flatten(part).items()}
+    common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
+    common |= {"max_steps": settings.training_steps, "seed": seed}
     lasting_options = {name: value for part in parts for name, value in lasting(part).items()}
-    minutes = {"cloning_minutes": None if settings.cloned else settings.cloning_minutes, "grpo_minutes": settings.grpo_minutes}
-    begun_at = claim(folder, cloned=settings.cloned, **minutes, **common, **lasting_options)
-    cloned, episodes = settings.cloned, settings.out / "cloned"
-    if cloned is None:
-        cloned, episodes = folder / "bc", folder / "bc_episodes"
-        clone(build(BCSettings, out=cloned, minutes=settings.cloning_minutes, seed=seed, **common))
-    common |= agent_record(cloned) | {"model": str(cloned), "out": folder / "mgrpo", "seed": seed}
-    reinforce(make_settings("grpo", minutes=settings.grpo_minutes, **common, **own))
-    return {
-        "bc": _measure(settings, cloned, episodes),
-        "mgrpo": _measure(settings, folder / "mgrpo", folder / "mgrpo_episodes"),
-        "metrics": read_metrics(folder / "mgrpo"),
-        "begun_at": begun_at,
-    }
+    begun_at = claim(folder, cloned=cloned, minutes=settings.grpo_minutes, **common, **lasting_options)
+    options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
+    marks = []
+    for number, minutes in enumerate(settings.grpo_minutes):
+        if not (episodes := folder / f"episodes_{number}").exists():
+            reinforce(make_settings("grpo", minutes=minutes, **options))
+        metrics = read_metrics(folder / "run")
+        within = [record for record in metrics if record["elapsed_s"] <= 60 * minutes] or metrics[:1]
+        marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": within[-1]["cpu_minutes"]})
+    return {"marks": marks, "metrics": read_metrics(folder / "run"), "begun_at": begun_at}
 
 
 def held_out(settings: LearningSettings) -> list[Task]:
@@ -156,18 +234,18 @@ def held_out(settings: LearningSettings) -> list[Task]:
     return some(tasks, settings.limit)
 
 
-def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, list[float]]:
-    """Return the reward of each held-out task, greedily, and of the first of them with sampled replies."""
-    return measure(policy, held_out(settings), folder, settings.max_steps, sampled=settings.sampled)
+def _measure(settings: LearningSettings, policy: Path, folder: Path) -> dict[str, Any]:
+    """Return the reward of each held-out task, greedily and sampled."""
+    return dict(measure(policy, held_out(settings), folder, settings.max_steps))
 
 
 def main(arguments: Sequence[str]) -> None:
     """Run the benchmark and print what it measured."""
+    known = option_names(LearningSettings)
+    preset = {} if "--cloned" in arguments else {name: value for name, value in PRESETS["pointer"].items() if name in known}
     settings = parse_settings(
-        LearningSettings, arguments, QUICK if "--quick" in arguments else {}, program="benchmarks.learning"
+        LearningSettings, arguments, preset | (QUICK if "--quick" in arguments else {}), program="benchmarks.learning"
     )
-    if settings.threads:
-        torch.set_num_threads(settings.threads)
     result = run(settings) | {"quick": settings.quick}
     for name, value in result.items():
         print(f"{name:<24}{json.dumps(value)}")

@@ -51,3 +51,24 @@ def test_rewards_that_do_not_pair_are_refused(before, after):
 
 def test_mcnemar_of_equal_rewards_is_one():
     assert mcnemar([1, 0, 1], [1, 0, 1]) == 1.0
+
+
+def test_tasks_of_one_template_that_agree_widen_the_interval():
+    before, after = [[0.0] * 100], [[float(task % 10 < 5) for task in range(100)]]
+    templates = [str(task % 10) for task in range(100)]
+    apart, together = paired_lift(before, after), paired_lift(before, after, templates=templates)
+    assert apart.lift == together.lift == 0.5
+    assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+def test_seeds_of_one_clone_that_agree_widen_the_interval():
+    before = [[0.0] * 100] * 9
+    after = [[float(task % 10 <= run // 3 * 4) for task in range(100)] for run in range(9)]
+    apart, together = paired_lift(before, after), paired_lift(before, after, clones=[run // 3 for run in range(9)])
+    assert apart.lift == together.lift
+    assert together.high - together.low > 1.3 * (apart.high - apart.low)
+
+
+def test_a_template_for_each_task_and_a_clone_for_each_seed_are_expected():
+    with pytest.raises(ValueError, match="2 clones and 3 templates; expected 1 and 3"):
+        paired_lift([[0, 0, 1]], [[1, 1, 1]], templates=["a", "a", "b"], clones=[0, 1])

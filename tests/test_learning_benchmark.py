@@ -5,51 +5,61 @@ import json
 import pytest
 import torch
 
+from agents import train_bc
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
+from agents.settings import build
 from benchmarks import learning, playing
 from tests import tiny
 
+FEW = [
+    *("--seeds", "0", "1", "--worlds", "11", "--templates", "shopping.account_place", "--limit", "4", "--max-steps", "10"),
+    *("--grpo-minutes", "0.001", "0.002", "--threads", "1", "--tasks-per-update", "1", "--group-size", "2", "--json"),
+]
+KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
-@pytest.fixture
-def arguments(tmp_path):
-    torch.set_num_threads(1)
-    few = {"max_steps": 2, "max_new_tokens": 4}
+
+def language_model(folder):
+    """Save a tiny one as a run."""
     model, tokenizer = tiny.tiny_model()
-    optimizer = create_optimizer(model, "adamw", 1e-3, 0.0)
-    save_checkpoint(
-        tmp_path / "clone",
-        1,
-        model,
-        tokenizer,
-        optimizer,
-        {"elapsed_s": 0.0},
-        learning.build(learning.BCSettings, out=tmp_path).agent() | few,
-    )
-    return [
-        *("--cloned", str(tmp_path / "clone"), "--out", str(tmp_path / "runs"), "--seeds", "0", "1", "--worlds", "11"),
-        *("--templates", "shopping.account_place", "--limit", "4", "--grpo-minutes", "0.001", "--threads", "1", "--json"),
-        *("--max-steps", "10", "--tasks-per-update", "1", "--group-size", "2"),
-    ]
+    agent = build(train_bc.BCSettings, out=folder).agent() | {"max_steps": 2, "max_new_tokens": 4}
+    save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
 
 
-def test_every_seed_is_reinforced_and_evaluated_once(arguments, capsys, monkeypatch, tmp_path):
+@pytest.mark.parametrize("kind", ["pointing networks", "a language model"])
+def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
+    torch.set_num_threads(1)
+    own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]
+    if kind == "a language model":
+        language_model(tmp_path / "clone")
+        own = ["--cloned", str(tmp_path / "clone")]
+    arguments = [*FEW, *own, "--out", str(tmp_path / "runs")]
     learning.main(arguments)
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert (result["n"], result["seeds"], result["expert"], len(result["bc_of_seeds"])) == (4, 2, 1.0, 2)
+    clones = 2 if kind == "pointing networks" else 1
+    assert (result["n"], result["clones"], result["seeds"], result["expert"]) == (4, clones, 2, 1.0)
+    assert len(result["bc_of_clones"]) == clones
+    assert len(result["lift_of_runs"]) == 2 * clones
     assert result["lift"] == pytest.approx(result["mgrpo"] - result["bc"])
     assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
+    assert (result["clone_converged"] is None) == (result["coverage"] is None) == (kind == "a language model")
+    assert [mark["minutes"] for mark in result["by_minutes"]] == [0.001, 0.002]
+    assert result["by_minutes"][-1]["greedy"] == result["mgrpo"]
     assert min(result["env_steps"]) > 0
     monkeypatch.setattr(playing, "evaluate", None)
     monkeypatch.setattr(playing, "RESULTS", tmp_path / "results")
     learning.main([*arguments, "--save", "learning"])
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert {key: again[key] for key in ("bc", "mgrpo", "lift", "random")} == {
-        key: result[key] for key in ("bc", "mgrpo", "lift", "random")
-    }
+    assert {key: again[key] for key in KEPT} == {key: result[key] for key in KEPT}
     assert json.loads((tmp_path / "results" / "learning.json").read_text()) == again
     with pytest.raises(ValueError, match="holds episodes of other tasks"):
         learning.main([*arguments, "--fresh-world", "1700"])
+
+
+def test_no_two_clones_see_the_same_world():
+    for demonstrations in (1, 2, 16):
+        worlds = [learning.demonstration_worlds(demonstrations, clone) for clone in range(3)]
+        assert len({world for own in worlds for world in own}) == sum(map(len, worlds))
 
 
 def test_it_evaluates_on_the_test_split_and_on_its_templates_in_a_fresh_world():

@@ -1,10 +1,11 @@
 """Confidence intervals of success rates and of paired differences, and McNemar's test. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from math import comb
 from typing import NamedTuple
 
 import numpy
+from numpy.typing import NDArray
 
 from webarena_gym.evaluation.statistics import Score as Score
 from webarena_gym.evaluation.statistics import wilson as wilson
@@ -31,14 +32,22 @@ def pooled(rewards_ST: Sequence[Sequence[float]]) -> Score:
 
 
 def paired_lift(
-    before_ST: Sequence[Sequence[float]], after_ST: Sequence[Sequence[float]], *, resamples: int = 10_000, seed: int = 0
+    before_ST: Sequence[Sequence[float]],
+    after_ST: Sequence[Sequence[float]],
+    *,
+    templates: Sequence[str] | None = None,
+    clones: Sequence[int] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
 ) -> Lift:
     """Return the mean difference of rewards, after - before, of S training seeds on the same T tasks.
 
     Training runs and tasks are both a sample of what could have been, so both are drawn anew, with replacement, for each
-    resample of the bootstrap (percentile interval; Owen 2007, "The pigeonhole bootstrap"). With few seeds such an interval
-    is still too narrow: report the lift of each seed beside it.
-    Raises ValueError unless both have the same shape with at least one seed and one task.
+    resample of the bootstrap (percentile interval; Owen 2007, "The pigeonhole bootstrap"). With `templates`, a name for each task,
+    the tasks of a template are drawn together, since they succeed and fail together; with `clones`, a number for each seed, the
+    clones are drawn first, and then seeds of each. With few seeds such an interval is still too narrow: report the lift of each
+    seed beside it.
+    Raises ValueError unless both have the same shape with at least one seed and one task, and a name and number for each.
 
     >>> paired_lift([[0, 0, 1, 0]], [[1, 1, 1, 0]]).lift
     0.5
@@ -48,14 +57,27 @@ def paired_lift(
         raise ValueError(f"rewards have the shapes {before.shape} and {after.shape}; expected one (seeds, tasks) for both")
     differences = after - before
     seeds, tasks = differences.shape
+    templates, clones = templates or [str(task) for task in range(tasks)], clones or list(range(seeds))
+    if (len(clones), len(templates)) != (seeds, tasks):
+        raise ValueError(f"there are {len(clones)} clones and {len(templates)} templates; expected {seeds} and {tasks}")
     rng = numpy.random.default_rng(seed)
-    # How often each seed and each task is drawn: as many times in all as there are of them.
-    weights_RS = rng.multinomial(seeds, [1 / seeds] * seeds, size=resamples) / seeds
-    weights_RT = rng.multinomial(tasks, [1 / tasks] * tasks, size=resamples) / tasks
-    means = numpy.einsum("rs,st,rt->r", weights_RS, differences, weights_RT, optimize=True)
-    low, high = numpy.quantile(means, [0.025, 0.975])
+    weights_RT = _drawn(templates, rng, resamples)
+    weights_RS = _drawn(clones, rng, resamples)
+    for clone in dict.fromkeys(clones):
+        own = [place for place, each in enumerate(clones) if each == clone]
+        weights_RS[:, own] *= _drawn(range(len(own)), rng, resamples)
+    totals_R = weights_RS.sum(axis=1) * weights_RT.sum(axis=1)
+    means_R = numpy.einsum("rs,st,rt->r", weights_RS, differences, weights_RT, optimize=True) / totals_R
+    low, high = numpy.quantile(means_R, [0.025, 0.975])
     p = mcnemar(before[0].tolist(), after[0].tolist()) if seeds == 1 else None
     return Lift(float(differences.mean()), float(low), float(high), p)
+
+
+def _drawn(clusters: Sequence[Hashable], rng: numpy.random.Generator, resamples: int) -> NDArray[numpy.float64]:
+    """Return how often each member of clusters is drawn, if as many clusters are drawn as there are, shape (R, members)."""
+    names = {name: place for place, name in enumerate(dict.fromkeys(clusters))}
+    drawn_RC = rng.multinomial(len(names), [1 / len(names)] * len(names), size=resamples)
+    return drawn_RC[:, [names[name] for name in clusters]].astype(float)
 
 
 def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
