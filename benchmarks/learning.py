@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.intervals import paired_lift, wilson
+from agents.evaluation.intervals import paired_lift, pooled, wilson
 from agents.methods.grpo import GRPOSettings
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
@@ -109,6 +109,7 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     claim(scripted, max_steps=settings.max_steps)
     figures = {
         "n": len(tasks),
+        "n_sampled": len(tasks),
         "clones": count,
         "seeds": len(settings.seeds),
         "demonstrations": None if settings.cloned else settings.demonstrations,
@@ -140,13 +141,17 @@ def run(settings: LearningSettings) -> dict[str, Any]:
 def _scores(
     tasks: Sequence[Task], clones: Sequence[Run], pairs: Sequence[tuple[int, int]], runs: Sequence[Run], way: str, suffix: str
 ) -> dict[str, Any]:
-    """Return the success of all for one way of decoding, and the lifts over the clone and over the converged one."""
+    """Return the success of all for one way of decoding, and the lifts over the clone and over the converged one.
+
+    What is `of_seeds` has an item for each pair of a clone and a seed.
+    """
     of_runs = [clone for clone, _ in pairs]
     templates = [task.template for task in tasks]
     after = [found["marks"][-1][way] for found in runs]
     figures: dict[str, Any] = {
         f"mgrpo{suffix}": round(mean(map(mean, after)), 4),
-        f"mgrpo{suffix}_of_runs": [wilson(sum(values), len(values)) for values in after],
+        f"mgrpo{suffix}_pooled": pooled(after)._asdict(),
+        f"mgrpo{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in after],
     }
     for name, key, lift_key in (("bc", "bc", "lift"), ("converged", "clone_converged", "lift_over_converged")):
         if name not in clones[0]:
@@ -155,11 +160,12 @@ def _scores(
         before = [clones[clone][name][way] for clone in of_runs]
         lift = paired_lift(before, after, templates=templates, clones=of_runs)
         figures |= {
-            f"{key}{suffix}": round(mean(mean(clone[name][way]) for clone in clones), 4),
-            f"{key}{suffix}_of_clones": [wilson(sum(clone[name][way]), len(clone[name][way])) for clone in clones],
+            f"{key}{suffix}": round(mean(map(mean, before)), 4),
+            f"{key}{suffix}_pooled": pooled([clone[name][way] for clone in clones])._asdict(),
+            f"{key}{suffix}_of_seeds": [wilson(sum(values), len(values)) for values in before],
             f"{lift_key}{suffix}": round(lift.lift, 4),
             f"{lift_key}{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
-            f"{lift_key}{suffix}_of_runs": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
+            f"{lift_key}{suffix}_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
         }
     return figures
 

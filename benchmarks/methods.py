@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.demo import TEMPLATES
 from agents.evaluation.intervals import paired_lift, pooled
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
@@ -28,6 +27,27 @@ from agents.train_rl import train as train_rl
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym.tasks import Task
+
+TEMPLATES = tuple(
+    f"shopping.{name}"
+    for name in [
+        "account_place",
+        "category_place",
+        "search_place",
+        "product_place",
+        "reviews_place",
+        "cart_add",
+        "cart_show",
+        "wish_list_add",
+        "newsletter_switch",
+        "latest_total",
+        "latest_number",
+        "order_status",
+        "product_price",
+        "product_sku",
+    ]
+)
+"""Tasks of the shop that take two to six steps, which a language model of a million parameters can learn in minutes."""
 
 
 class Recipe(NamedTuple):

@@ -100,6 +100,16 @@ def test_step_mode_gives_what_the_env_gives(client, options):
         assert (state["status"], state["result"]["success"]) == ("over", True)
 
 
+@pytest.mark.parametrize("error", [ArenaError("full", status=503), RuntimeError("no loop"), OSError(24, "too many open files")])
+def test_whatever_keeps_an_arena_from_opening_is_raised(monkeypatch, error):
+    def fail():
+        raise error
+
+    monkeypatch.setattr("webarena_gym.arena.server._allow_many_files", fail)
+    with pytest.raises(type(error)), arena():
+        pass
+
+
 def test_a_draw_is_that_of_the_env(client):
     for seed in (0, 1, 77):
         env = WebArenaLite(split="test")

@@ -1,7 +1,8 @@
-"""The demo, in small: it begins with the agent that ships or with one of its own, and tells what happened."""
+"""The demo, in small, which tells what happened; and the agent that ships."""
 
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,44 +12,46 @@ from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.settings import parse_settings
 
+STARTER = Path(demo.__file__).parent / "checkpoints" / "starter"
+
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     torch.set_num_threads(1)
     few = {"tasks_per_update": 1, "group_size": 2, "num_envs": 2}
     monkeypatch.setattr(train_rl, "make_settings", partial(train_rl.make_settings, **few))
-    monkeypatch.setattr(demo, "build", partial(demo.build, width=32, practice=1, vocabulary=512, max_steps=2))
 
 
 def settings(tmp_path, *more):
     arguments = ["--out", str(tmp_path / "demo"), "--templates", "shopping.account_place", "--worlds", "11"]
-    arguments += ["--test-worlds", "1001", "--per-test-template", "1", "--grpo-minutes", "0.001", "--cloning-minutes", "0.001"]
+    arguments += ["--test-worlds", "1001", "--grpo-minutes", "0.001", "--cloning-updates", "2", "--processes", "1"]
     return parse_settings(demo.DemoSettings, [*arguments, *more], program="agents.demo")
 
 
-@pytest.mark.parametrize(("more", "names"), [((), ["as it ships"]), (("--from-scratch",), ["cloned"])])
-def test_it_shows_an_agent_before_and_after(tmp_path, capsys, more, names):
+@pytest.mark.parametrize(("given", "name"), [(False, "cloned"), (True, "as given")])
+def test_it_shows_an_agent_before_and_after(tmp_path, capsys, given, name):
     (tmp_path / "demo" / "grpo" / "update_0000001").mkdir(parents=True)
     (tmp_path / "demo" / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
     (tmp_path / "demo" / "notes.txt").write_text("mine")
-    demo.run(settings(tmp_path, *more))
+    demo.run(settings(tmp_path, *(["--model", str(STARTER)] if given else [])))
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     said = capsys.readouterr().out
-    for name in ("random", *names, f"{names[0]}, then M-GRPO"):
-        assert f"\n{name}\nall " in said
+    for policy in ("random", "expert", name, f"{name}, then M-GRPO"):
+        assert f"\n{policy}\nall " in said
+    assert "expert 100.0 %" in said
     report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
-    assert f"{names[0]}, then M-GRPO" in report
+    assert f"{name}, then M-GRPO" in report
     assert "worlds that no training has seen" in report
 
 
 def test_the_agent_that_ships_knows_how_it_is_used():
-    agent = train_rl.agent_record(demo.STARTER)
+    agent = train_rl.agent_record(STARTER)
     assert (agent["window"], agent["elements"], agent["max_new_tokens"]) == (3000, "label", 64)
-    assert sum(file.stat().st_size for file in demo.STARTER.iterdir()) < 10_000_000
+    assert sum(file.stat().st_size for file in STARTER.iterdir()) < 10_000_000
 
 
 def test_the_agent_that_ships_solves_what_it_has_learned():
     tasks = draw_tasks([1001], 3, templates=["shopping.product_place", "shopping.reviews_place", "shopping.wish_list_add"])
-    settings = EvaluationSettings(**policy_defaults(str(demo.STARTER)), policy=str(demo.STARTER))
+    settings = EvaluationSettings(**policy_defaults(str(STARTER)), policy=str(STARTER))
     with closing(create_policy(settings)) as policy:
         assert evaluate(policy, tasks, settings).total.success > 0.6

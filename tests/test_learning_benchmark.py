@@ -38,8 +38,8 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
     clones = 2 if kind == "pointing networks" else 1
     assert (result["n"], result["clones"], result["seeds"], result["expert"]) == (4, clones, 2, 1.0)
-    assert len(result["bc_of_clones"]) == clones
-    assert len(result["lift_of_runs"]) == 2 * clones
+    assert len(result["bc_of_seeds"]) == 2 * clones
+    assert len(result["lift_of_seeds"]) == 2 * clones
     assert result["lift"] == pytest.approx(result["mgrpo"] - result["bc"])
     assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
     assert (result["clone_converged"] is None) == (result["coverage"] is None) == (kind == "a language model")

@@ -194,7 +194,7 @@ def _end_of(process: _Process) -> str:
 def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     """Play the episodes that come over the connection until it is closed."""
     torch.set_num_threads(1)
-    messages: queue.SimpleQueue[_Begin | _Load | None] = queue.SimpleQueue()
+    messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the sender never blocks
     try:
         with ExitStack() as stack:
@@ -209,17 +209,23 @@ def _play(connection: Connection, make_player: bytes, seed: int) -> None:
         connection.send(error)
 
 
-def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | None]") -> None:
+def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]") -> None:
     while True:
         try:
             messages.put(connection.recv())
         except (EOFError, OSError):
             messages.put(None)
             return
+        except Exception as error:  # noqa: BLE001 - it is raised where the messages are read
+            messages.put(error)
+            return
 
 
 def _play_all(
-    connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | None]", player: Player, collector: Collector
+    connection: Connection,
+    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
+    player: Player,
+    collector: Collector,
 ) -> None:
     replied = generated = under_way = 0
     cpu_s = 0.0
@@ -228,6 +234,8 @@ def _play_all(
             message = messages.get()
             if message is None:
                 return
+            if isinstance(message, Exception):
+                raise message
             if isinstance(message, _Begin):
                 collector.begin(message.episodes)
                 under_way += len(message.episodes)

@@ -76,14 +76,19 @@ def running(address: Address | None = None, limits: Limits | None = None) -> Ite
 
     async def serve() -> None:
         end = asyncio.Event()
-        try:
-            async with opened(address, limits) as found:
-                ready.set_result((found, asyncio.get_running_loop(), end))
-                await end.wait()
-        except ArenaError as error:
-            ready.set_exception(error)
+        async with opened(address, limits) as found:
+            ready.set_result((found, asyncio.get_running_loop(), end))
+            await end.wait()
 
-    thread = threading.Thread(target=lambda: asyncio.run(serve()), name="arena-server", daemon=True)
+    def work() -> None:
+        try:
+            asyncio.run(serve())
+        except BaseException as error:
+            if ready.done():
+                raise
+            ready.set_exception(error)  # whatever it is: the other thread waits for it
+
+    thread = threading.Thread(target=work, name="arena-server", daemon=True)
     thread.start()
     try:
         found, loop, end = ready.result()
