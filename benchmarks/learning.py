@@ -2,7 +2,7 @@
 
 Clones are trained on demonstrations of the expert, each in worlds of its own, and reinforced by M-GRPO with several seeds, on the
 training templates in worlds below 1000. All are evaluated, greedily and sampled, on tasks in worlds that no training has seen: the
-clone, the same clone trained on until it has converged, and the reinforced model after each of the given minutes; so are the random
+clone, the same clone trained on until it has converged, and the reinforced model after each of the given numbers of updates; so are the random
 policy and the expert. Nothing is tuned on these tasks. A run that was stopped is resumed. The last line is one JSON object; its
 intervals of lifts are bootstraps over clones, seeds and templates.
 """
@@ -39,7 +39,7 @@ from webarena_gym.tasks import Task
 QUICK: dict[str, Any] = {
     "cloning_updates": 60,
     "converged_updates": 120,
-    "grpo_minutes": (0.5, 1.0),
+    "grpo_updates": (5, 10),
     "clones": 1,
     "seeds": (0,),
     "limit": 40,
@@ -84,8 +84,8 @@ class LearningSettings(ResultSettings):
     """steps of an episode in an evaluation"""
     training_steps: int = 15
     """steps of an episode in reinforcement"""
-    grpo_minutes: tuple[float, ...] = (5.0, 10.0, 20.0)
-    """minutes of M-GRPO after which the model is evaluated; it ends after the last"""
+    grpo_updates: tuple[int, ...] = (100, 200, 400)
+    """updates of M-GRPO after which the model is evaluated; it ends after the last"""
     jobs: int = 1
     """runs at the same time"""
     threads: int = 1
@@ -127,13 +127,13 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
         figures |= _scores(tasks, clones, pairs, runs, way, suffix)
     figures["by_minutes"] = [
-        {"minutes": minutes}
-        | {
+        {
+            "updates": updates,
             "cpu_minutes": round(mean(found["marks"][mark]["cpu_minutes"] for found in runs), 1),
             "greedy": round(mean(mean(found["marks"][mark]["greedy"]) for found in runs), 4),
             "sampled": round(mean(mean(found["marks"][mark]["sampled"]) for found in runs), 4),
         }
-        for mark, minutes in enumerate(settings.grpo_minutes)
+        for mark, updates in enumerate(settings.grpo_updates)
     ]
     return figures | {"cpu_minutes": round((sum(os.times()[:4]) - started) / 60, 1)}
 
@@ -207,7 +207,7 @@ def demonstration_worlds(demonstrations: int, clone: int) -> tuple[int, ...]:
 
 
 def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
-    """Return the rewards of the model that M-GRPO trains from a clone with a seed, after each of the minutes, and the cost.
+    """Return the rewards of the model that M-GRPO trains from a clone with a seed, after each number of updates, and the cost.
 
     The clone must be there.
     """
@@ -219,15 +219,15 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
     lasting_options = {name: value for part in parts for name, value in lasting(part).items()}
-    begun_at = claim(folder, cloned=cloned, minutes=settings.grpo_minutes, **common, **lasting_options)
+    begun_at = claim(folder, cloned=cloned, updates=settings.grpo_updates, **common, **lasting_options)
     options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
-    for number, minutes in enumerate(settings.grpo_minutes):
-        if not (episodes := folder / f"episodes_{number}").exists():
-            reinforce(make_settings("grpo", minutes=minutes, **options))
-        metrics = read_metrics(folder / "run")
-        within = [record for record in metrics if record["elapsed_s"] <= 60 * minutes] or metrics[:1]
-        marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": within[-1]["cpu_minutes"]})
+    for updates in settings.grpo_updates:
+        episodes = folder / f"episodes_{updates}"
+        if not episodes.exists():
+            reinforce(make_settings("grpo", updates=updates, **options))
+        spent = next(record["cpu_minutes"] for record in read_metrics(folder / "run") if record["update"] == updates)
+        marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": spent})
     return {"marks": marks, "metrics": read_metrics(folder / "run"), "begun_at": begun_at}
 
 

@@ -14,7 +14,7 @@ from tests import tiny
 
 FEW = [
     *("--seeds", "0", "1", "--worlds", "11", "--templates", "shopping.account_place", "--limit", "4", "--max-steps", "10"),
-    *("--grpo-minutes", "0.001", "0.002", "--threads", "1", "--tasks-per-update", "1", "--group-size", "2", "--json"),
+    *("--grpo-updates", "1", "2", "--threads", "1", "--tasks-per-update", "1", "--group-size", "2", "--json"),
 ]
 KEPT = ("bc", "mgrpo", "lift", "random", "clone_converged", "by_minutes")
 
@@ -43,7 +43,7 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     assert result["lift"] == pytest.approx(result["mgrpo"] - result["bc"])
     assert result["lift_ci95"][0] <= result["lift"] <= result["lift_ci95"][1]
     assert (result["clone_converged"] is None) == (result["coverage"] is None) == (kind == "a language model")
-    assert [mark["minutes"] for mark in result["by_minutes"]] == [0.001, 0.002]
+    assert [mark["updates"] for mark in result["by_minutes"]] == [1, 2]
     assert result["by_minutes"][-1]["greedy"] == result["mgrpo"]
     assert min(result["env_steps"]) > 0
     monkeypatch.setattr(playing, "evaluate", None)
