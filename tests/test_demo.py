@@ -12,7 +12,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.settings import parse_settings
 
-STARTER = Path(demo.__file__).parent / "checkpoints" / "starter"
+STARTER = Path(demo.__file__).parent / "checkpoints" / "language-model-1.7m"
 
 
 @pytest.fixture(autouse=True)
