@@ -47,6 +47,9 @@ class Source:
         self.html = html
         self.root = parse(html)
         self.title = dom.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+        self.first_focused = _first_to_focus(self.root)
+        self.base = next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
+        self.target = next((base.get("target") for base in self.root.iter("base") if "target" in base.attrib), "")
         self.readings: dict[Hashable, Any] = {}
         """What readers of the page have made of it, for those who read it after them."""
 
@@ -109,9 +112,25 @@ class Document:
         return self._source.title
 
     @property
+    def first_focused(self) -> HtmlElement | None:
+        """The element that has the focus when the page was just loaded."""
+        element = self._source.first_focused
+        return None if element is None else self._current(element)
+
+    @property
     def base(self) -> str:
         """What `<base href>` says, or ""."""
-        return next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
+        return self._source.base
+
+    @property
+    def target(self) -> str:
+        """What `<base target>` says, or ""."""
+        return self._source.target
+
+    @property
+    def html(self) -> bytes:
+        """The page as it was sent."""
+        return self._html
 
     @property
     def focused(self) -> HtmlElement | None:
@@ -211,6 +230,11 @@ class Document:
 def _read(element: HtmlElement, name: str) -> str | None:
     text: str | None = (element.text or "") if name == TEXT else element.get(name)
     return text
+
+
+def _first_to_focus(root: HtmlElement) -> HtmlElement | None:
+    controls = root.iter("input", "textarea", "select", "button")
+    return next((control for control in controls if "autofocus" in control.attrib), None)
 
 
 def _path_to(element: HtmlElement) -> Path:
