@@ -236,15 +236,14 @@ class InProcessBrowser:
         if what == "checkbox":
             self._document.write(control, "checked", None if "checked" in control.attrib else "checked")
         elif what == "radio":
-            for radio in dom.radio_group(control):
-                self._document.write(radio, "checked", "checked" if radio is control else None)
+            group = dom.radio_group(control)
+            self._document.write_all((radio, "checked", "checked" if radio is control else None) for radio in group)
         elif what in dom.BUTTON_KINDS and (form := dom.owner(control)) is not None:
             if what in dom.SUBMIT_KINDS:
                 self._submit(form, control)
             elif what == "reset":
-                for part in dom.controls(form):
-                    for element in (part, *part.iter("option")):
-                        self._document.write_default(element)
+                reset = {each for part in dom.controls(form) for each in (part, *part.iter("option"))}
+                self._document.write_defaults(reset.__contains__)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
@@ -254,8 +253,8 @@ class InProcessBrowser:
             chosen = not (toggle and "selected" in option.attrib)
             self._document.write(option, "selected", "selected" if chosen else None)
         else:
-            for other in select.iter("option"):
-                self._document.write(other, "selected", "selected" if other is option else None)
+            options = select.iter("option")
+            self._document.write_all((other, "selected", "selected" if other is option else None) for other in options)
 
     def _fill(self, element: HtmlElement, text: str) -> None:
         text = validity.entered_text(element, text)

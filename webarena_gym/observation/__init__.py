@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
@@ -20,6 +19,7 @@ from webarena_gym.observation.accessibility_tree import AxTreeWriter
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
 from webarena_gym.observation.walk import Node, write
+from webarena_gym.pages.dom import DEEPEST, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import SPACE
@@ -31,8 +31,6 @@ Style = Literal["html", "axtree"]
 _MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
 _MAX_NOTICES = 10
 _MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
-_DEEPEST = 200  # elements in each other; readers go down by recursion
-_is_too_deep = etree.XPath(f"boolean({'/*' * (_DEEPEST + 1)})")
 _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 
@@ -133,8 +131,8 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Writt
     """Return a whole page as written, from its readings if it stands there."""
     key = ("observation", style, elements, bbox, page.focused)
     if key not in page.readings:
-        lines, nodes = [f"[This page cannot be shown: its elements are nested more than {_DEEPEST} deep.]"], dict[str, Node]()
-        if not _is_too_deep(page.root):
+        lines, nodes = [f"[This page cannot be shown: its elements are nested more than {DEEPEST} deep.]"], dict[str, Node]()
+        if not is_too_deep(page.root):
             writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
             nodes = write(page.root, writer, elements)
             lines = writer.lines
