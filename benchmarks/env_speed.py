@@ -25,7 +25,7 @@ from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from benchmarks.served import Served, serving
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
-from webarena_gym.browsers.document import read_source
+from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.world import load_world
 
@@ -161,6 +161,7 @@ def suite(effort: Effort, make_env: Callable[[], WebArenaLite], recordings: Sequ
     for _ in range(effort.suite_rounds):
         load_world.cache_clear()
         read_source.cache_clear()
+        read_changed.cache_clear()
         env = make_env()
         before = len(steps["first"])
         for recording in recordings:

@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from benchmarks.recording import Recording
 from webarena_gym.browsers import document
-from webarena_gym.browsers.document import read_source
+from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
 from webarena_gym.episode import episode, presentation
 from webarena_gym.pages.network import Network
@@ -64,6 +64,7 @@ def step_parts(make_env: Callable[[], WebArenaLite], recordings: Sequence[Record
     """Return the mean milliseconds of each part of a step, over the steps of these recordings, each played for the first time."""
     load_world.cache_clear()
     read_source.cache_clear()
+    read_changed.cache_clear()
     env = make_env()
     watch, steps = Stopwatch(), 0
     with ExitStack() as patches:

@@ -9,6 +9,7 @@ from lxml import etree
 
 from tests.browser_site import HOME, OTHER, PAGES, make_network
 from webarena_gym.browsers.cookies import CookieJar
+from webarena_gym.browsers.document import TEXT, Document, SavedDocument, parse, read_changed
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.browsers.urls import resolve
 from webarena_gym.errors import ActionError, SnapshotError, WebArenaGymError
@@ -252,3 +253,62 @@ def test_a_restored_browser_goes_on_the_same(path, before, after):
         assert act(second, action) == act(first, action)
         assert state(second) == state(first)
     assert second.snapshot() == first.snapshot()
+
+
+LIVE = {
+    "name": "value",
+    "count": "value",
+    "story": TEXT,
+    "news": "checked",
+    "terms": "checked",
+    "red": "checked",
+    "two": "selected",
+}
+WRITES = st.dictionaries(
+    st.sampled_from(sorted(LIVE)), st.sampled_from(("", "x", "a\0b\n\u00e9", "Ann")) | st.none(), max_size=4
+)
+
+
+@settings(max_examples=60)
+@given(st.lists(WRITES, max_size=5), st.booleans())
+def test_a_shared_tree_is_as_one_that_is_written_in_place(batches, is_kept):
+    html = PAGES["/form"].encode()
+    written, untouched, own = Document(SavedDocument(html)), Document(SavedDocument(html)), parse(html)
+    first = written.root
+    for batch in batches:
+        written.write_all((first.get_element_by_id(name), LIVE[name], value) for name, value in batch.items())
+        for name, value in batch.items():
+            write_in_place(own.get_element_by_id(name), LIVE[name], value)
+        if not is_kept:
+            read_changed.cache_clear()
+        restored = Document(pickle.loads(pickle.dumps(written.save())))
+        assert etree.tostring(written.root) == etree.tostring(own) == etree.tostring(restored.root)
+        assert etree.tostring(untouched.root) == etree.tostring(parse(html))
+    written.write_defaults(lambda element: element.tag == "input")
+    for name in ("name", "count", "news", "terms", "red"):
+        now, then = written.root.get_element_by_id(name), first.get_element_by_id(name)
+        assert now.get(LIVE[name]) == then.get(LIVE[name])
+    assert written.root.get_element_by_id("story").text == own.get_element_by_id("story").text
+
+
+def write_in_place(element, name, value):
+    """Do to a tree what a person does to the page."""
+    kept = None if value is None else value.replace("\0", "")
+    if name == TEXT and (element.text or "") != value:
+        element.text = kept
+    elif name != TEXT and element.get(name) != value:
+        element.attrib.pop(name, None)
+        if kept is not None:
+            element.set(name, kept)
+
+
+@pytest.mark.parametrize("depth", [10, 199, 201, 3000])
+def test_a_page_of_any_depth_can_be_written_to(depth):
+    html = (b"<div>" * depth) + b"<input id=field>"
+    document = Document(SavedDocument(html))
+    field = next(document.root.iter("input"), None)
+    if field is not None:  # the parser drops what is too deep for it
+        document.write(field, "value", "x")
+        expected = parse(html)
+        next(expected.iter("input")).set("value", "x")
+        assert etree.tostring(document.root) == etree.tostring(expected)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 
 from webarena_gym.answers.lexicon import AUXILIARIES, CALENDAR, FUNCTION, PREPOSITIONS, TRAVEL
@@ -72,6 +73,7 @@ class Goal:
         return False
 
 
+@lru_cache(maxsize=1024)  # all episodes of a task have its goal
 def read_goal(text: str) -> Goal:
     """Return what a goal says.
 

@@ -1,11 +1,13 @@
 """One loaded document: its source, its tree, and what a person changed in it.
 
 A document is its source and a list of changes, and its tree is a pure function of the two. So it is saved exactly whatever
-the source contains, saving it again costs nothing while it does not change, and it is parsed only when it is looked at.
+the source contains, saving it again costs nothing while it does not change, it is parsed only when it is looked at, and all
+documents with the same source and changes share one tree.
 """
 
 import re
 from collections.abc import Callable, Hashable, Iterable
+from copy import deepcopy
 from functools import cached_property, lru_cache
 from itertools import dropwhile
 from typing import Any, NamedTuple
@@ -29,11 +31,15 @@ NOT_IN_TREE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 """The characters that no tree can hold."""
 
 
+Change = tuple[Path, str, str | None]
+"""An element, an attribute or TEXT, and a value or None for taken away."""
+
+
 class SavedDocument(NamedTuple):
-    """A document as a picklable value; a change is an element, an attribute or TEXT, and a value or None for taken away."""
+    """A document as a picklable value."""
 
     html: bytes
-    changes: tuple[tuple[Path, str, str | None], ...] = ()
+    changes: tuple[Change, ...] = ()
     focus: Path | None = None
     is_selected: bool = False
     start: Path | None = None
@@ -41,35 +47,67 @@ class SavedDocument(NamedTuple):
 
 
 class Source:
-    """A page as it was sent: parsed once for all documents that show it, and never changed."""
+    """A page in one state: parsed once for all documents that show it, and never changed."""
 
-    def __init__(self, html: bytes) -> None:
-        self.html = html
-        self.root = parse(html)
-        self.title = dom.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+    def __init__(self, root: HtmlElement) -> None:
+        self.root = root
         self.readings: dict[Hashable, Any] = {}
         """What readers of the page have made of it, for those who read it after them."""
+
+    @cached_property
+    def title(self) -> str:
+        """The text of the first `title`."""
+        return dom.squeeze(next((title.text_content() for title in self.root.iter("title")), ""))
+
+    @cached_property
+    def base(self) -> str:
+        """What `<base href>` says, or ""."""
+        return next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
+
+    @cached_property
+    def target(self) -> str:
+        """What `<base target>` says, or ""."""
+        return next((base.get("target") for base in self.root.iter("base") if "target" in base.attrib), "")
+
+    @cached_property
+    def first_focused(self) -> HtmlElement | None:
+        """The element that has the focus when the page was just loaded."""
+        controls = self.root.iter("input", "textarea", "select", "button")
+        return next((control for control in controls if "autofocus" in control.attrib), None)
+
+    @cached_property
+    def is_too_deep(self) -> bool:
+        """Whether what goes down by recursion must not read the page."""
+        return bool(dom.is_too_deep(self.root))
 
 
 @lru_cache(maxsize=256)
 def read_source(html: bytes) -> Source:
-    """Return the page with that source: the same object while it is kept, since groups of episodes see the same pages."""
-    return Source(html)
+    """Return the page as it was sent: the same object while it is kept, since groups of episodes see the same pages."""
+    return Source(parse(html))
+
+
+@lru_cache(maxsize=128)
+def read_changed(html: bytes, changes: tuple[Change, ...]) -> Source:
+    """Return the page as the changes leave it, which are of different elements; kept as that is, since groups type the same."""
+    source = read_source(html)
+    root = parse(html) if source.is_too_deep else deepcopy(source.root.getroottree()).getroot()
+    for path, name, value in changes:
+        _write(_element_at(root, path), name, value)
+    return Source(root)
 
 
 class Document:
-    """A document with live state. Nothing but `write`, `write_default` and `focus` may change it.
+    """A document with live state. Nothing but `write`, `write_all`, `write_defaults` and `focus` may change it.
 
-    Until something is written, its tree is that of its source, which others may show too; then it has one of its own.
+    Its trees are shared with other documents in the same state, and never change: what is written leads to another one, in
+    which elements are found by where they stand.
     """
 
     def __init__(self, saved: SavedDocument) -> None:
         self._saved: SavedDocument | None = saved
         self._html = saved.html
-        self._changes: dict[HtmlElement, tuple[str, str | None]] = {}
-        self._defaults: dict[HtmlElement, str | None] = {}
-        self._own: HtmlElement | None = None
-        self._readings: dict[Hashable, Any] = {}
+        self._changes: dict[Path, tuple[str, str | None]] = {path: (name, value) for path, name, value in saved.changes}
         self._focused: HtmlElement | None = None
         self._is_selected = False
         self._start: HtmlElement | None = None
@@ -77,31 +115,30 @@ class Document:
 
     @cached_property
     def _source(self) -> Source:
-        source = read_source(self._html)
+        source = self._read()
         if self._saved is not None:
-            if self._saved.changes:
-                self._own = parse(self._html)
-            root = source.root if self._own is None else self._own
-            for path, name, value in self._saved.changes:
-                self._write(_element_at(root, path), name, value)
             if self._saved.focus is not None:
-                self._focused = _element_at(root, self._saved.focus)
+                self._focused = _element_at(source.root, self._saved.focus)
             if self._saved.start is not None:
-                self._start = _element_at(root, self._saved.start)
+                self._start = _element_at(source.root, self._saved.start)
             self._is_selected = self._saved.is_selected
         return source
+
+    def _read(self) -> Source:
+        return read_changed(self._html, self._listed()) if self._changes else read_source(self._html)
+
+    def _listed(self) -> tuple[Change, ...]:
+        return tuple((path, *change) for path, change in self._changes.items())
 
     @property
     def root(self) -> HtmlElement:
         """The element `html`; there is always a `body` in it."""
-        root = self._source.root
-        return root if self._own is None else self._own
+        return self._source.root
 
     @property
     def readings(self) -> dict[Hashable, Any]:
         """What readers have made of the tree as it is now; they may add to it."""
-        readings = self._source.readings
-        return readings if self._own is None else self._readings
+        return self._source.readings
 
     @property
     def title(self) -> str:
@@ -109,9 +146,24 @@ class Document:
         return self._source.title
 
     @property
+    def first_focused(self) -> HtmlElement | None:
+        """The element that has the focus when the page was just loaded."""
+        return self._source.first_focused
+
+    @property
     def base(self) -> str:
         """What `<base href>` says, or ""."""
-        return next((base.get("href") for base in self.root.iter("base") if "href" in base.attrib), "")
+        return self._source.base
+
+    @property
+    def target(self) -> str:
+        """What `<base target>` says, or ""."""
+        return self._source.target
+
+    @property
+    def html(self) -> bytes:
+        """The page as it was sent."""
+        return self._html
 
     @property
     def focused(self) -> HtmlElement | None:
@@ -157,60 +209,58 @@ class Document:
     def write(self, element: HtmlElement, name: str, value: str | None) -> None:
         """Set an attribute of live state, or TEXT; None takes the attribute away. Each element has one such name.
 
-        The element may be one of the source's. Characters that no tree can hold, such as control characters, are left out.
+        The element may be one of an earlier tree. Characters that no tree can hold, such as control characters, are left out.
         """
-        element = self._current(element)
-        if _read(element, name) != value:
-            if self._own is None:
-                self._own = parse(self._html)
-                element = self._current(element)
-                self._focused = None if self._focused is None else self._current(self._focused)
-                self._start = None if self._start is None else self._current(self._start)
-            self._saved = None
-            self._readings = {}
-            self._write(element, name, value)
+        self.write_all([(element, name, value)])
+
+    def write_all(self, writes: Iterable[tuple[HtmlElement, str, str | None]]) -> None:
+        """Do what `write` does for several elements, each named once."""
+        wanted = [(self._current(element), name, value) for element, name, value in writes]
+        new = {
+            _path_to(element): (name, None if value is None else NOT_IN_TREE.sub("", value))
+            for element, name, value in wanted
+            if _read(element, name) != value
+        }
+        if new:
+            self._changes |= new
+            self._source, self._saved = self._read(), None
+            self._focused = None if self._focused is None else self._current(self._focused)
+            self._start = None if self._start is None else self._current(self._start)
 
     def _current(self, element: HtmlElement) -> HtmlElement:
-        """Return the element in place of one of the source's, which it may have been until now."""
+        """Return the element in place of one of an earlier tree, which it may be."""
         return element if self.owns(element) else _element_at(self.root, _path_to(element))
 
-    def write_default(self, element: HtmlElement) -> None:
-        """Give an element the state back with which it was loaded."""
-        element = self._current(element)
-        if element in self._changes:
-            self.write(element, self._changes[element][0], self._defaults[element])
-
     def write_defaults(self, concerns: Callable[[HtmlElement], bool]) -> None:
-        """Give their first state back to all elements that were changed and that it `concerns`."""
-        if self._source:
-            for element in [element for element in self._changes if concerns(element)]:
-                self.write_default(element)
+        """Give the state with which they were loaded back to all elements that were changed and that it `concerns`."""
+        changed = [(_element_at(self.root, path), path, name) for path, (name, _) in self._changes.items()]
+        first = read_source(self._html).root if changed else self.root
+        self.write_all(
+            (element, name, _read(_element_at(first, path), name)) for element, path, name in changed if concerns(element)
+        )
 
     def save(self) -> SavedDocument:
         """Return the document as a value; the same object as long as nothing changes."""
         if self._saved is None:
-            changes = tuple((_path_to(element), *change) for element, change in self._changes.items())
             focus = None if self._focused is None else _path_to(self._focused)
             start = None if self._start is None else _path_to(self._start)
-            self._saved = SavedDocument(self._html, changes, focus, self._is_selected, start, self._is_revisited)
+            self._saved = SavedDocument(self._html, self._listed(), focus, self._is_selected, start, self._is_revisited)
         return self._saved
-
-    def _write(self, element: HtmlElement, name: str, value: str | None) -> None:
-        self._defaults.setdefault(element, _read(element, name))
-        value = None if value is None else NOT_IN_TREE.sub("", value)
-        self._changes[element] = (name, value)
-        if name == TEXT:
-            element.text = value
-            return
-        # A live attribute goes to the end, so that the order does not depend on how often it came and went.
-        element.attrib.pop(name, None)
-        if value is not None:
-            element.set(name, value)
 
 
 def _read(element: HtmlElement, name: str) -> str | None:
     text: str | None = (element.text or "") if name == TEXT else element.get(name)
     return text
+
+
+def _write(element: HtmlElement, name: str, value: str | None) -> None:
+    if name == TEXT:
+        element.text = value
+        return
+    # A live attribute goes to the end, so that the order does not depend on how often it came and went.
+    element.attrib.pop(name, None)
+    if value is not None:
+        element.set(name, value)
 
 
 def _path_to(element: HtmlElement) -> Path:

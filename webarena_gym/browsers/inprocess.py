@@ -70,7 +70,7 @@ class InProcessBrowser:
     @property
     def has_failed(self) -> bool:
         url, document = self._tab.entry
-        return document.save().html in (rendering.failure_page(url), rendering.failure_page(url, too_many_redirects=True))
+        return document.html in (rendering.failure_page(url), rendering.failure_page(url, too_many_redirects=True))
 
     @property
     def traffic(self) -> Traffic | None:
@@ -236,15 +236,14 @@ class InProcessBrowser:
         if what == "checkbox":
             self._document.write(control, "checked", None if "checked" in control.attrib else "checked")
         elif what == "radio":
-            for radio in dom.radio_group(control):
-                self._document.write(radio, "checked", "checked" if radio is control else None)
+            group = dom.radio_group(control)
+            self._document.write_all((radio, "checked", "checked" if radio is control else None) for radio in group)
         elif what in dom.BUTTON_KINDS and (form := dom.owner(control)) is not None:
             if what in dom.SUBMIT_KINDS:
                 self._submit(form, control)
             elif what == "reset":
-                for part in dom.controls(form):
-                    for element in (part, *part.iter("option")):
-                        self._document.write_default(element)
+                reset = {each for part in dom.controls(form) for each in (part, *part.iter("option"))}
+                self._document.write_defaults(reset.__contains__)
 
     def _choose(self, select: HtmlElement, option: HtmlElement, *, toggle: bool = False) -> None:
         """Choose an option; in a list for several, beside the others, and `toggle` takes a chosen one back."""
@@ -254,8 +253,8 @@ class InProcessBrowser:
             chosen = not (toggle and "selected" in option.attrib)
             self._document.write(option, "selected", "selected" if chosen else None)
         else:
-            for other in select.iter("option"):
-                self._document.write(other, "selected", "selected" if other is option else None)
+            options = select.iter("option")
+            self._document.write_all((other, "selected", "selected" if other is option else None) for other in options)
 
     def _fill(self, element: HtmlElement, text: str) -> None:
         text = validity.entered_text(element, text)
@@ -279,7 +278,7 @@ class InProcessBrowser:
                 before.focus(before.focused, selected=before.is_selected, start=before.root)
         else:  # most of what was entered there comes back with the page, the focus does not
             entry.document.write_defaults(forms.is_forgotten)
-            entry.document.focus(None if _place(entry) is not None else _first_to_focus(entry.document))
+            entry.document.focus(None if _place(entry) is not None else entry.document.first_focused)
             entry.document.forget_start()
 
     def _follow(self, link: HtmlElement) -> None:
@@ -313,7 +312,7 @@ class InProcessBrowser:
 
     def _opens_tab(self, target: str | None) -> bool:
         if target is None:
-            target = next((base.get("target") for base in self._document.root.iter("base") if "target" in base.attrib), "")
+            target = self._document.target
         return target.lower() not in {"", "_self", "_parent", "_top"}
 
     def _resolve(self, reference: str) -> str:
@@ -393,7 +392,7 @@ def _loaded(url: str, html: bytes) -> Entry:
     """Return a page as it stands when it was just loaded."""
     entry = Entry(url, Document(SavedDocument(html)))
     if _place(entry) is None:
-        entry.document.focus(_first_to_focus(entry.document))
+        entry.document.focus(entry.document.first_focused)
     else:
         _go_to_place(entry)
     return entry
@@ -415,8 +414,3 @@ def _go_to_place(entry: Entry) -> None:
     place = _place(entry)  # writing may have given the document a tree of its own
     assert place is not None
     entry.document.focus(place if dom.is_focusable(place) else None, start=place)
-
-
-def _first_to_focus(document: Document) -> HtmlElement | None:
-    controls = document.root.iter("input", "textarea", "select", "button")
-    return next((control for control in controls if "autofocus" in control.attrib), None)

@@ -9,6 +9,8 @@ from urllib.parse import quote, unquote, urljoin, urlsplit
 _DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 _HAS_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*://|about:", re.IGNORECASE)
 _FORBIDDEN = re.compile(r"[\0-\x20#%/:<>?@\[\\\]^|\x7f]")
+_IS_PLAIN = re.compile(r"[a-z][a-z0-9-]{0,62}(?:\.[a-z][a-z0-9-]{0,62})*")
+"""A host as nearly all are written, which is spelled as it stands."""
 _IS_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _BLANK = "".join(map(chr, range(33)))
 _BREAKS = str.maketrans("", "", "\t\n\r")
@@ -47,6 +49,8 @@ def canonical(url: str) -> str:
 
 def _host(name: str) -> str:
     """Return a host as the URL standard spells it. Raises ValueError for what is none."""
+    if _IS_PLAIN.fullmatch(name):
+        return name
     if ":" in name:
         return f"[{IPv6Address(name)}]"
     name = unquote(name).encode("idna").decode().lower()

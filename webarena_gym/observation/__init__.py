@@ -7,10 +7,11 @@ down. Elements are addressed by their number in document order (`elements="id"`)
 
 import difflib
 import re
+from bisect import bisect_right
 from dataclasses import dataclass
-from typing import Literal
+from itertools import accumulate
+from typing import Literal, NamedTuple
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
@@ -18,6 +19,7 @@ from webarena_gym.observation.accessibility_tree import AxTreeWriter
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
 from webarena_gym.observation.walk import Node, write
+from webarena_gym.pages.dom import DEEPEST, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
 from webarena_gym.pages.reading import SPACE
@@ -29,8 +31,6 @@ Style = Literal["html", "axtree"]
 _MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
 _MAX_NOTICES = 10
 _MAX_ADDRESS = 200  # characters of an address of an element that labels are compared with
-_DEEPEST = 200  # elements in each other; readers go down by recursion
-_is_too_deep = etree.XPath(f"boolean({'/*' * (_DEEPEST + 1)})")
 _SUFFIX = re.compile(r"(.*?) ?\[(\d+)\]")
 
 
@@ -78,6 +78,14 @@ class Observation:
         raise ActionError(f"{problem}; the nearest labels are {', '.join(map(repr, nearest))}")
 
 
+class _Written(NamedTuple):
+    """A whole page as text."""
+
+    lines: list[str]
+    nodes: dict[str, Node]
+    ends: list[int]  # of each line: the characters up to there, with those that end lines
+
+
 def observe(
     page: Page,
     *,
@@ -94,9 +102,9 @@ def observe(
     `scrolled`. `header` puts the URL, and the tabs when there are several, before the page. `bbox` writes the `data-bbox` that
     a browser with layout has stamped on the elements.
     """
-    lines, nodes = _written(page, style, elements, bbox)
+    lines, nodes, ends = _written(page, style, elements, bbox)
     top = max(0, min(top, len(lines) - 1))
-    shown = _fitting(lines, top, window)
+    shown = _fitting(ends, top, window)
     parts = _header(page, style) if header else []
     if top:
         parts.append(f"[{top} more lines above]")
@@ -119,26 +127,24 @@ def scrolled(observation: Observation, *, down: bool) -> int:
     return max(0, observation.top - distance)
 
 
-def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> tuple[list[str], dict[str, Node]]:
-    """Return the lines of the whole page and its nodes, from the page's readings if they stand there."""
+def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Written:
+    """Return a whole page as written, from its readings if it stands there."""
     key = ("observation", style, elements, bbox, page.focused)
-    if key not in page.readings and _is_too_deep(page.root):
-        page.readings[key] = [f"[This page cannot be shown: its elements are nested more than {_DEEPEST} deep.]"], {}
-    elif key not in page.readings:
-        writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
-        found = write(page.root, writer, elements)
-        page.readings[key] = writer.lines, found
-    lines, nodes = page.readings[key]
-    return lines, nodes
+    if key not in page.readings:
+        lines, nodes = [f"[This page cannot be shown: its elements are nested more than {DEEPEST} deep.]"], dict[str, Node]()
+        if not is_too_deep(page.root):
+            writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
+            nodes = write(page.root, writer, elements)
+            lines = writer.lines
+        page.readings[key] = _Written(lines, nodes, list(accumulate(len(line) + 1 for line in lines)))
+    written: _Written = page.readings[key]
+    return written
 
 
-def _fitting(lines: list[str], top: int, window: int) -> int:
-    room = window
-    for count, line in enumerate(lines[top:]):
-        room -= len(line) + 1
-        if room < 0:
-            return max(count, 1)
-    return len(lines) - top
+def _fitting(ends: list[int], top: int, window: int) -> int:
+    """Return how many lines from the line `top` on fit into a window, but at least one if there is any."""
+    above = ends[top - 1] if top else 0
+    return max(bisect_right(ends, above + window) - top, min(1, len(ends) - top))
 
 
 def _header(page: Page, style: Style) -> list[str]:

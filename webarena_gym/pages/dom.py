@@ -29,9 +29,13 @@ FIELDS = frozenset(("input", "select", "textarea"))
 CONTROL_TAGS = ("input", "select", "textarea", "button")
 _INPUT_KINDS = SINGLE_LINE_KINDS | BUTTON_KINDS | TICK_KINDS | {"range", "color", "file", "hidden"}
 _LABELABLE_TAGS = (*CONTROL_TAGS, "meter", "output", "progress")
+DEEPEST = 200
+"""How many elements in each other are read by what goes down by recursion."""
 EDITABLE = ("", "true", "plaintext-only")
 """The values of `contenteditable` that let a person write."""
 
+is_too_deep = etree.XPath(f"boolean({'/*' * (DEEPEST + 1)})")
+"""Says of a root whether elements are nested deeper than that."""
 _NAMING_FORM = etree.XPath("//*[@form = $form]")
 _LINE_BREAK = re.compile(r"\r\n?")
 _WITHHOLDING = frozenset(("hidden", "aria-hidden", "style"))
