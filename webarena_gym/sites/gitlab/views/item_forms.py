@@ -12,7 +12,7 @@ from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named, Plan
 from webarena_gym.sites.gitlab.rights import address, find_item, may_plan, require_edit, require_open
 from webarena_gym.sites.gitlab.views.notes import ITEM, KINDS
-from webarena_gym.sites.kit.forms import complaints, day, read, whole_number
+from webarena_gym.sites.kit.forms import checked, day, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 TEXTS = {"title": Field("Title"), "description": Field("Description", required=False, limit=20_000)}
@@ -45,8 +45,7 @@ def read_plan(
     request: Request, kind: Kind, choices: Choices, before: Plan, *, user: sqlite3.Row, is_planning: bool
 ) -> tuple[Plan, list[str]]:
     """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
-    values = read(request, TEXTS)
-    errors = complaints(values, TEXTS)
+    values, errors = checked(request, TEXTS)
     plan = replace(before, title=" ".join(values["title"].split()), description=values["description"])
     if kind is ISSUE:
         plan = replace(plan, is_confidential="confidential" in request.form)

@@ -152,5 +152,4 @@ def add_to_do(request: Request, user: sqlite3.Row, namespace: str, path: str, se
     project, item = find_item(request, kind, namespace, path, iid)
     if not _is_to_do(request, kind, item):
         Ledger(request.db, user, request.now).mark_to_do(kind, item)
-    request.flash(f"The {kind.noun} is on your to-do list.")
-    return redirect(address(kind, project, iid))
+    return request.redirect(address(kind, project, iid), f"The {kind.noun} is on your to-do list.")

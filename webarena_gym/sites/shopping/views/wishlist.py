@@ -35,13 +35,13 @@ def add(request: Request) -> Response:
     """Put a product on the wish list; who is not signed in has to do so first."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
-        request.flash("We can't find that product.", "error")
-        return redirect("/wishlist/")
+        return request.redirect("/wishlist/", "We can't find that product.", "error")
     customer = current_customer(request)
     if customer is None:
         request.session["after_login"] = f"/{product['url_key']}.html"
-        request.flash("You must sign in or create an account to add items to your wish list.", "error")
-        return redirect("/customer/account/login/")
+        return request.redirect(
+            "/customer/account/login/", "You must sign in or create an account to add items to your wish list.", "error"
+        )
     request.db.execute(
         """
         INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
@@ -49,8 +49,7 @@ def add(request: Request) -> Response:
         """,
         (customer["customer_id"], product["product_id"], request.stamp),
     )
-    request.flash(f"{product['name']} has been added to your Wish List.")
-    return redirect(return_url(request, "/wishlist/"))
+    return request.redirect(return_url(request, "/wishlist/"), f"{product['name']} has been added to your Wish List.")
 
 
 @site.post("/wishlist/index/update/")
