@@ -63,6 +63,9 @@ EMAIL = Field(
     "Email", pattern=_EMAIL, hint="please enter a valid email address, for example name@domain.com.", autocomplete="email"
 )
 
+PASSWORD = Field("Password", type="password", autocomplete="current-password")
+"""The password of somebody who signs in."""
+
 
 def clean(value: str | None) -> str:
     r"""Return the text without surrounding blanks and control characters, lines ended by one newline.

@@ -6,16 +6,14 @@ from webarena_gym.sites.gitlab.base import current_user, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
 from webarena_gym.sites.kit.form_pages import Aside, FormPage
-from webarena_gym.sites.kit.forms import checked, is_email
+from webarena_gym.sites.kit.forms import PASSWORD, checked, is_email
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 
 SIGN_IN = FormPage(
     title="Sign in",
     action="/users/sign_in",
-    fields={
-        "login": Field("Username or email", autocomplete="username"),
-        "password": Field("Password", type="password", autocomplete="current-password"),
-    },
+    fields={"login": Field("Username or email", autocomplete="username"), "password": PASSWORD},
     button="Sign in",
     aside=Aside("No account yet?", "/users/sign_up", "Register now"),
 )
@@ -28,10 +26,7 @@ FIELDS = {
 SHORTEST_PASSWORD = 8
 
 
-@site.get("/users/sign_in")
-def sign_in_form(request: Request) -> str | Response:
-    """Show the sign-in page."""
-    return redirect("/") if current_user(request) else SIGN_IN.show(request)
+site.get("/users/sign_in")(guests_only(SIGN_IN.show, current_user, "/"))
 
 
 @site.post("/users/sign_in")

@@ -1,17 +1,15 @@
 """Accounts: signing in and out, and making one."""
 
 from webarena_gym.sites.kit.form_pages import Aside, FormPage
-from webarena_gym.sites.kit.forms import EMAIL, Field, password_complaints
+from webarena_gym.sites.kit.forms import EMAIL, PASSWORD, Field, password_complaints
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.map.base import BRAND, current_user, site
 
 SIGN_IN = FormPage(
     title="Sign in",
     action="/login",
-    fields={
-        "email": Field("Email", autocomplete="email"),
-        "password": Field("Password", type="password", autocomplete="current-password"),
-    },
+    fields={"email": Field("Email", autocomplete="email"), "password": PASSWORD},
     button=f"Sign in to {BRAND}",
     aside=Aside("New here?", "/signup", "Create an account"),
 )
@@ -28,10 +26,7 @@ SIGN_UP = FormPage(
 )
 
 
-@site.get("/login")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    return redirect("/saved") if current_user(request) else SIGN_IN.show(request)
+site.get("/login")(guests_only(SIGN_IN.show, current_user, "/saved"))
 
 
 @site.post("/login")
@@ -53,10 +48,7 @@ def logout(request: Request) -> Response:
     return request.redirect("/", "You are signed out.")
 
 
-@site.get("/signup")
-def signup_form(request: Request) -> str:
-    """Ask for a new mapper's data."""
-    return SIGN_UP.show(request)
+site.get("/signup")(SIGN_UP.show)
 
 
 @site.post("/signup")

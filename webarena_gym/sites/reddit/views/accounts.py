@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from webarena_gym.sites.kit.form_pages import Aside, FormPage
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import NAME, current_user, site
 from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field
@@ -36,10 +37,7 @@ def password_complaints(values: Mapping[str, str]) -> list[str]:
     return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
 
 
-@site.get("/login")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    return redirect("/") if current_user(request) else LOGIN.show(request)
+site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
 
 
 @site.post("/login")
@@ -66,10 +64,7 @@ def logout(request: Request) -> Response:
     return redirect("/")
 
 
-@site.get("/registration")
-def registration_form(request: Request) -> str:
-    """Ask for a new user's data."""
-    return REGISTRATION.show(request)
+site.get("/registration")(REGISTRATION.show)
 
 
 @site.post("/registration")

@@ -3,8 +3,9 @@
 import sqlite3
 
 from webarena_gym.sites.kit.form_pages import Aside, FormPage
-from webarena_gym.sites.kit.forms import EMAIL, Field, checked, password_complaints
+from webarena_gym.sites.kit.forms import EMAIL, PASSWORD, Field, checked, password_complaints
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
 from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
@@ -12,10 +13,7 @@ from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscrib
 LOGIN = FormPage(
     title="Customer Login",
     action="/customer/account/login/",
-    fields={
-        "email": Field("Email", autocomplete="email"),
-        "password": Field("Password", type="password", autocomplete="current-password"),
-    },
+    fields={"email": Field("Email", autocomplete="email"), "password": PASSWORD},
     button="Sign In",
     aside=Aside("New here?", "/customer/account/create/", "Create an Account"),
 )
@@ -23,10 +21,7 @@ NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "emai
 NEW_PASSWORD = {"password": Field("Password", limit=128), "password_confirmation": Field("Confirm Password", limit=128)}
 
 
-@site.get("/customer/account/login/")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    return redirect("/customer/account/") if current_customer(request) else LOGIN.show(request)
+site.get("/customer/account/login/")(guests_only(LOGIN.show, current_customer, "/customer/account/"))
 
 
 @site.post("/customer/account/login/")

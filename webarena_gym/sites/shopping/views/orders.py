@@ -114,10 +114,7 @@ def _add_again(request: Request, item: dict[str, Any]) -> None:
     carts.add(request.db, carts.obtain(request), product, item["qty_ordered"], options)
 
 
-@site.get("/sales/guest/form/")
-def lookup_form(request: Request) -> str:
-    """Ask a guest which order it is about."""
-    return LOOKUP.show(request)
+site.get("/sales/guest/form/")(LOOKUP.show)
 
 
 @site.post("/sales/guest/form/")

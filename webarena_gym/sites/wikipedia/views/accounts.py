@@ -4,17 +4,15 @@ import re
 import sqlite3
 
 from webarena_gym.sites.kit.form_pages import FormPage
-from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, Field, clean, is_email, line
+from webarena_gym.sites.kit.forms import PASSWORD, SHORTEST_PASSWORD, Field, clean, is_email, line
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.wikipedia.base import current_user, members_only, site
 
 LOGIN = FormPage(
     title="Sign in",
     action="/login",
-    fields={
-        "username": Field("Username or email", autocomplete="username"),
-        "password": Field("Password", type="password", autocomplete="current-password"),
-    },
+    fields={"username": Field("Username or email", autocomplete="username"), "password": PASSWORD},
     button="Sign in",
 )
 CREATE_ACCOUNT = FormPage(
@@ -31,10 +29,7 @@ CREATE_ACCOUNT = FormPage(
 _USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
 
 
-@site.get("/login")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    return redirect("/") if current_user(request) else LOGIN.show(request)
+site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
 
 
 @site.post("/login")
@@ -56,10 +51,7 @@ def logout(request: Request) -> Response:
     return request.redirect("/", "You are signed out.")
 
 
-@site.get("/create-account")
-def create_form(request: Request) -> str:
-    """Ask for a new user's data."""
-    return CREATE_ACCOUNT.show(request)
+site.get("/create-account")(CREATE_ACCOUNT.show)
 
 
 @site.post("/create-account")
