@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from webarena_gym.answers.lexicon import AUXILIARIES, CALENDAR, FUNCTION, PREPOSITIONS, TRAVEL
 from webarena_gym.answers.markup import Line
-from webarena_gym.answers.sentences import Pattern, Token, fold, pattern, sentences, stem, words
+from webarena_gym.answers.sentences import Pattern, Token, fold, has_part, pattern, sentences, stem, words
 from webarena_gym.answers.values import read
 
 _ASKED = re.compile(r"\b(?:how many|(?:the )?number of|count of)\s+(?:of\s+(?:the|my|our|all|these)\s+)?", re.IGNORECASE)
@@ -189,7 +189,7 @@ def options(goal: Goal, reference: str) -> list[str]:
             return [
                 each
                 for each in dict.fromkeys(offered)
-                if each and words(each) != wanted and not _has(wanted, words(each)) and not _has(words(each), wanted)
+                if each and words(each) != wanted and not has_part(wanted, words(each)) and not has_part(words(each), wanted)
             ]
     return []
 
@@ -197,7 +197,3 @@ def options(goal: Goal, reference: str) -> list[str]:
 def _bare(text: str) -> str:
     """A name without its article and the lower-case words before it."""
     return re.sub(r"^(?:[a-z]+\s+)+(?=[A-Z0-9])", "", text.strip(" ,:"))
-
-
-def _has(longer: list[str], part: list[str]) -> bool:
-    return any(longer[start : start + len(part)] == part for start in range(len(longer) - len(part) + 1))

@@ -7,7 +7,7 @@ from webarena_gym.answers.goal import Goal
 from webarena_gym.answers.lexicon import AUXILIARIES, COPULAS, FIELDS, FUNCTION, HEDGES, PRONOUNS, word_set
 from webarena_gym.answers.references import Asked
 from webarena_gym.answers.scopes import Known, corrects, denies_after, is_doubtful, is_negation, names, negated
-from webarena_gym.answers.sentences import Sentence, Token, words
+from webarena_gym.answers.sentences import Sentence, Token, has_part, words
 from webarena_gym.answers.texts import chunks
 
 _YES = word_set("yes yeah yep yup true affirmative y")
@@ -61,8 +61,8 @@ def _field(sentence: Sentence, goal: Goal, asked: Asked) -> set[bool] | None:
         contents = [word for word in label if word not in FUNCTION]
         if contents and not any(goal.knows(word) or word in known for word in contents):
             continue
-        opposite = any(_has(label, words(phrase)) for phrase in asked.no) and not any(
-            _has(label, words(phrase)) for phrase in asked.yes
+        opposite = any(has_part(label, words(phrase)) for phrase in asked.no) and not any(
+            has_part(label, words(phrase)) for phrase in asked.yes
         )
         said.add((value[0] in _YES) != ("not" in label or opposite))
     return said if is_field else None
@@ -81,10 +81,6 @@ def _split(norms: list[str], mark: str) -> list[list[str]]:
 def _partition(norms: list[str], mark: str) -> tuple[list[str], str, list[str]]:
     place = norms.index(mark) if mark in norms else len(norms)
     return norms[:place], mark, norms[place + 1 :]
-
-
-def _has(longer: list[str], part: list[str]) -> bool:
-    return any(longer[start : start + len(part)] == part for start in range(len(longer) - len(part) + 1))
 
 
 def _is_word_of_its_own(tokens: Sequence[Token], index: int, following: Token | None) -> bool:

@@ -29,7 +29,7 @@ from webarena_gym.answers.lexicon import (
     UNTRUE,
     VERIFY,
 )
-from webarena_gym.answers.sentences import Sentence, Token, stem, words
+from webarena_gym.answers.sentences import Sentence, Token, field_around, stem, words
 
 
 class Known:
@@ -303,11 +303,7 @@ def _supposes(tokens: Sequence[Token], index: int) -> bool:
 
 
 def _guesses_at_something(tokens: Sequence[Token], index: int) -> bool:
-    start, end = index, index
-    while start and tokens[start - 1].norm != ";":
-        start -= 1
-    while end < len(tokens) and tokens[end].norm != ";":
-        end += 1
+    start, end = field_around(tokens, index)
     within = tokens[start:end]
     return len(tokens) == len(within) or any(token.kind in ("ref", "value", "option") for token in within)
 

@@ -94,6 +94,22 @@ def words(text: str) -> list[str]:
     return [token.norm for token in _plain(text, list(split_minutes(read(text)))) if token.kind == "word"]
 
 
+def has_part(longer: Sequence[str], part: Sequence[str]) -> bool:
+    """Say whether words stand in others, one behind the other."""
+    return any(longer[start : start + len(part)] == part for start in range(len(longer) - len(part) + 1))
+
+
+def field_end(tokens: Sequence[Token], start: int) -> int:
+    """Return where the field of a row ends that a token at `start` belongs to: at a semicolon, or with the row."""
+    return next((index for index in range(start, len(tokens)) if tokens[index].norm == ";"), len(tokens))
+
+
+def field_around(tokens: Sequence[Token], index: int) -> tuple[int, int]:
+    """Return where the field of a row begins and ends that a token belongs to."""
+    start = next((place for place in range(index, 0, -1) if tokens[place - 1].norm == ";"), 0)
+    return start, field_end(tokens, index)
+
+
 def pattern(text: str) -> Pattern:
     """Return what finds a text in sentences."""
     folded: list[str] = []

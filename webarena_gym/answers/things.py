@@ -16,7 +16,7 @@ from webarena_gym.answers.lexicon import (
     word_set,
 )
 from webarena_gym.answers.scopes import Known, names
-from webarena_gym.answers.sentences import Sentence, Token, stem, words
+from webarena_gym.answers.sentences import Sentence, Token, field_end, stem, words
 from webarena_gym.answers.topic import ROLES, Topic, is_mentioned, is_superlative, marks_of, words_of
 from webarena_gym.answers.typed import PLACES_OF_SITE, in_label, is_source
 
@@ -120,7 +120,7 @@ def other_noun(tokens: Sequence[Token], topic: Topic, known: Known, *, is_row: b
             if index and tokens[index - 1].norm not in (";", "of", "in", "the") and tokens[index - 1].kind != "mark":
                 continue
             value = behind[label + 1 :]
-            value = value[: next((place for place, each in enumerate(value) if each.norm == ";"), len(value))]
+            value = value[: field_end(value, 0)]
             plain = [each for each in value if each.kind != "mark"]
             if (
                 plain
@@ -185,7 +185,7 @@ def other_title(sentence: Sentence, topic: Topic, known: Known) -> str:
         or (topic.goal.has_quotation and sum(token.norm == ";" for token in tokens) == 1)
     ):
         return ""
-    value = tokens[colon + 1 : next((index for index, token in enumerate(tokens) if token.norm == ";"), len(tokens))]
+    value = tokens[colon + 1 : field_end(tokens, 0)]
     plain = [token for token in value if token.kind != "mark" and token.norm not in FUNCTION]
     if (
         plain

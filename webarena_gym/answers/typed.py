@@ -23,7 +23,7 @@ from webarena_gym.answers.lexicon import (
 )
 from webarena_gym.answers.references import Part
 from webarena_gym.answers.scopes import Known, concludes, corrects, is_dash, names, negated
-from webarena_gym.answers.sentences import Sentence, Token, fold, stem
+from webarena_gym.answers.sentences import Sentence, Token, field_around, fold, stem
 from webarena_gym.answers.values import Amount, Value
 
 _OPERATORS = frozenset("+\u00d7÷*") | {"plus", "minus", "times"}
@@ -190,11 +190,7 @@ def is_operand(sentence: Sentence, index: int, *, equation: bool) -> bool:
 def _is_left_of_result(sentence: Sentence, index: int) -> bool:
     """Whether a value is one of several before the last "=", behind which there is one alone."""
     tokens = sentence.tokens
-    start, end = index, index
-    while start and tokens[start - 1].norm != ";":
-        start -= 1
-    while end < len(tokens) and tokens[end].norm != ";":
-        end += 1
+    start, end = field_around(tokens, index)
     equals = [place for place in range(start, end) if tokens[place].norm in _EQUALS]
     if not equals or index > equals[-1]:
         return False
@@ -277,24 +273,20 @@ def _count(candidate: Candidate, tokens: Sequence[Token], index: int, goal: Goal
         place -= 1
     labelled = place >= 0 and place < index - 1 and tokens[index - 1].norm == ":"
     before = tokens[place].norm if place >= 0 else ""
-    following = [token.norm for token in tokens[index + 1 : index + 2]]
-    if (tokens[index].norm in goal.words and len(tokens[index].norm) > 3) and before not in COPULAS:
-        candidate.strength = 0
-        return
-    if labelled and tokens[index].norm in goal.words and stem(before) not in goal.counted:
-        candidate.strength = 0
-        return
-    if tokens[index].norm in goal.words and before in ("top", "first", "last", "latest", "these", "those", "all"):
-        candidate.strength = 0
-        return
     behind = [token.norm for token in tokens[index + 1 : index + 4]]
-    if (behind[:2] == ["of", "them"] and before == "the") or (
-        behind[:2] == ["out", "of"] and behind[2:3] in (["10"], ["100"]) and goal.words & {"rating", "star", "stars"}
-    ):
-        candidate.strength = 0
-        return
+    following = behind[:1]
+    is_of_goal = text in goal.words and (
+        (len(text) > 3 and before not in COPULAS)
+        or (labelled and stem(before) not in goal.counted)
+        or before in ("top", "first", "last", "latest", "these", "those", "all")
+    )
     scale = tokens[index + 3].value if behind[:2] == ["out", "of"] and len(behind) == 3 else None
-    if scale is not None and isinstance(scale.amount, float) and float(candidate.value.amount) > scale.amount:  # type: ignore[arg-type]
+    if (
+        is_of_goal
+        or (behind[:2] == ["of", "them"] and before == "the")
+        or (behind[:2] == ["out", "of"] and behind[2:3] in (["10"], ["100"]) and goal.words & {"rating", "star", "stars"})
+        or (scale is not None and isinstance(scale.amount, float) and float(candidate.value.amount) > scale.amount)  # type: ignore[arg-type]
+    ):
         candidate.strength = 0
         return
     noun, place = [], index + 1

@@ -241,8 +241,6 @@ def _date(kind: str, text: str) -> tuple[float, ...] | None:
             year += 2000 if len(_DIGITS.findall(text)[2]) == 2 else 0
             # Points are European; otherwise the month is first, unless it cannot be.
             month, day = (second, first) if (first > 12 or "." in text) and second <= 12 else (first, second)
-        case "mdy":
-            month, (day, year) = _month(text), numbers
         case _:
             month, (day, year) = _month(text), numbers
     try:

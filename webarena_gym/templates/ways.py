@@ -51,9 +51,16 @@ def question(
     return t.Draw(slots, t.answer(fuzzy_match=text), [*way, t.leave(text, seen)], wrong_answers=wrong, start_url=start_url)
 
 
-def instruction(slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str, start_url: str = "") -> t.Draw:
+def instruction(
+    slots: dict[str, Any], check: dict[str, Any], *, way: Sequence[Step], seen: str = "", start_url: str = ""
+) -> t.Draw:
     """Return a draw that asks for no answer. `check` tells whether the task is done, and `seen` is the thought after `way`."""
     return t.Draw(slots, check, [*way, t.leave("", seen)], start_url=start_url)
+
+
+def visit(slots: dict[str, Any], url: str, *, way: Sequence[Step], seen: str = "") -> t.Draw:
+    """Return a draw that asks for a page, at `url`, to be open at the end."""
+    return instruction(slots, t.at_url(url), way=way, seen=seen)
 
 
 def impossible(slots: dict[str, Any], ground: Ground, *, way: Sequence[Step], seen: str, wrong: Sequence[str] = ()) -> t.Draw:

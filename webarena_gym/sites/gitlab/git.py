@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.gitlab.world.pools import licenses
+from webarena_gym.sites.kit.database import one
 
 LONGEST_FILE = 100_000  # characters
 _BRANCH_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,98}[A-Za-z0-9_-])?")
@@ -52,10 +53,7 @@ def files(db: sqlite3.Connection, branch_id: int) -> list[sqlite3.Row]:
 def find_file(db: sqlite3.Connection, branch_id: int, path: str) -> sqlite3.Row:
     """Return a file of a branch with its last commit. Raises NotFound."""
     query = "SELECT f.path, f.content, c.* FROM file f JOIN git_commit c USING (commit_id) WHERE branch_id = ? AND path = ?"
-    row: sqlite3.Row | None = db.execute(query, (branch_id, path)).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    return one(db, query, (branch_id, path))
 
 
 def entries(db: sqlite3.Connection, branch_id: int, folder: str) -> list[Entry]:

@@ -4,10 +4,9 @@ import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from werkzeug.exceptions import NotFound
-
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.gitlab.forms import Field
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import complaints, read
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
@@ -37,10 +36,7 @@ class Part:
     def find(self, request: Request, project: sqlite3.Row, number: int) -> sqlite3.Row:
         """Return one of a project. Raises NotFound."""
         query = f"SELECT * FROM {self.noun} WHERE project_id = ? AND {self.key} = ?"
-        row: sqlite3.Row | None = request.db.execute(query, (project["project_id"], number)).fetchone()
-        if row is None:
-            raise NotFound
-        return row
+        return one(request.db, query, (project["project_id"], number))
 
     def register(self) -> None:
         """Register the views that create, change and delete one, for reporters of the project."""
@@ -95,8 +91,7 @@ class Part:
         row = self.find(request, project, number)
         for statement in (*self.forget, f"DELETE FROM {self.noun} WHERE {self.noun}_id = ?"):
             request.db.execute(statement, (row[f"{self.noun}_id"],))
-        request.flash(f"The {self.noun} {row[self.named_by]} was deleted.")
-        return redirect(f"/{project['full_path']}/-/{self.noun}s")
+        return request.redirect(f"/{project['full_path']}/-/{self.noun}s", f"The {self.noun} {row[self.named_by]} was deleted.")
 
     def _read(self, request: Request, project: sqlite3.Row, own: int = 0) -> tuple[Values, list[str]]:
         """Return what was posted, and what is wrong with it; `own` is the id of the one that is changed."""
@@ -119,8 +114,7 @@ class Part:
         place = f"/{project['full_path']}/-/{self.noun}s"
         if self.has_page:
             return redirect(f"{place}/{row[self.key]}")
-        request.flash(f"The {self.noun} {row[self.named_by]} was {done}.")
-        return redirect(place)
+        return request.redirect(place, f"The {self.noun} {row[self.named_by]} was {done}.")
 
 
 def planned_project(request: Request, namespace: str, path: str) -> sqlite3.Row:

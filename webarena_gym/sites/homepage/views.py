@@ -2,7 +2,7 @@
 
 from webarena_gym.sites.homepage.arithmetic import OPERATIONS, calculate, read
 from webarena_gym.sites.homepage.base import doors, site
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 LONGEST_NOTE = 10_000  # characters
 _DROPPED = dict.fromkeys([*range(9), *range(11, 32), 127, *range(0xD800, 0xE000)])  # control characters but tab and newline
@@ -60,5 +60,4 @@ def save_note(request: Request) -> str | Response:
     request.db.execute("DELETE FROM note")
     if text:
         request.db.execute("INSERT INTO note VALUES (?, ?)", (text, request.stamp))
-    request.flash("The note was saved." if text else "The scratchpad was cleared.")
-    return redirect("/scratchpad")
+    return request.redirect("/scratchpad", "The note was saved." if text else "The scratchpad was cleared.")

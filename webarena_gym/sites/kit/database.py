@@ -6,7 +6,11 @@ SQLite has read and prepared stays good.
 
 import hashlib
 import sqlite3
+from collections.abc import Mapping, Sequence
 from contextlib import closing
+from typing import Any
+
+from werkzeug.exceptions import NotFound
 
 from webarena_gym.errors import SnapshotError
 
@@ -91,6 +95,16 @@ class Database:
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""
         self.connection.close()
+
+
+def one(
+    db: sqlite3.Connection, query: str, parameters: Sequence[Any] | Mapping[str, Any] = (), *, missing: str | None = None
+) -> sqlite3.Row:
+    """Return the first row of a query. Raises werkzeug's NotFound when there is none, which says what is `missing`."""
+    row: sqlite3.Row | None = db.execute(query, parameters).fetchone()
+    if row is None:
+        raise NotFound(missing)
+    return row
 
 
 def _copy(content: bytes) -> sqlite3.Connection:

@@ -22,7 +22,8 @@ _SLASHED_DAY = re.compile(r"(?P<month>[0-9]{1,2})/(?P<day>[0-9]{1,2})/(?P<year>[
 class Field:
     """One text field of a form; `pattern` is what the whole text must look like, and `hint` says so in words.
 
-    A site that complains in other words has a subclass.
+    `type` and `autocomplete` are the attributes of its element; the type "area" makes it a text area. A site that complains in
+    other words has a subclass.
     """
 
     label: str
@@ -30,6 +31,8 @@ class Field:
     limit: int = 255
     pattern: re.Pattern[str] | None = None
     hint: str = ""
+    type: str = "text"
+    autocomplete: str = ""
 
     missing: ClassVar[str] = "{label} is a required field."
     too_long: ClassVar[str] = "{label} is too long: {length} characters, {limit} at most."
@@ -37,6 +40,13 @@ class Field:
     def fits(self, value: str) -> bool:
         """Say whether the value looks as the field's pattern wants it."""
         return self.pattern is None or self.pattern.fullmatch(value) is not None
+
+    @property
+    def attributes(self) -> dict[str, object]:
+        """What a template's `field` is told besides name, label and value: all that is not usual."""
+        told = {"type": self.type, "required": self.required, "autocomplete": self.autocomplete}
+        usual = {"type": "text", "required": True, "autocomplete": ""}
+        return {name: value for name, value in told.items() if value != usual[name]}
 
     def complaint(self, value: str) -> str:
         """Return what is wrong with the value, or nothing."""
@@ -49,7 +59,12 @@ class Field:
         return ""
 
 
-EMAIL = Field("Email", pattern=_EMAIL, hint="please enter a valid email address, for example name@domain.com.")
+EMAIL = Field(
+    "Email", pattern=_EMAIL, hint="please enter a valid email address, for example name@domain.com.", autocomplete="email"
+)
+
+PASSWORD = Field("Password", type="password", autocomplete="current-password")
+"""The password of somebody who signs in."""
 
 
 def clean(value: str | None) -> str:
@@ -87,6 +102,12 @@ def read(request: Request, fields: Mapping[str, Field]) -> dict[str, str]:
 def complaints(values: Mapping[str, str], fields: Mapping[str, Field]) -> list[str]:
     """Return what is wrong with the values, in the order of the fields."""
     return [complaint for name, field in fields.items() if (complaint := field.complaint(values[name]))]
+
+
+def checked(request: Request, fields: Mapping[str, Field]) -> tuple[dict[str, str], list[str]]:
+    """Return the posted text of each field, cleaned, and what is wrong with them."""
+    values = read(request, fields)
+    return values, complaints(values, fields)
 
 
 def password_complaints(values: Mapping[str, str]) -> list[str]:

@@ -154,6 +154,11 @@ class Request(BaseRequest):
         """Show `message` on the next page; `kind` is success, error or notice."""
         self.session.setdefault("messages", []).append([kind, message])
 
+    def redirect(self, url: str, message: str, kind: str = "success") -> Response:
+        """Return a redirect to a page that shows `message`."""
+        self.flash(message, kind)
+        return redirect(url)
+
     def render(self, template: str, **values: Any) -> str:
         """Render a template of this site. `request` is always there; `messages` are those flashed, shown once."""
         messages = self.session.pop("messages", [])

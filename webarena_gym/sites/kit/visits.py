@@ -24,6 +24,16 @@ def return_url(request: Request, default: str = "/") -> str:
     return wanted if is_local else default
 
 
+def guests_only(view: View, member: Callable[[Request], sqlite3.Row | None], home: str) -> View:
+    """Return a view that leads who is signed in, of whom `member` gives the row, to the page `home`."""
+
+    @wraps(view)
+    def guarded(request: Request, **arguments: object) -> str | Response:
+        return redirect(home) if member(request) else view(request, **arguments)
+
+    return guarded
+
+
 def members_only(
     member: Callable[[Request], sqlite3.Row | None], sign_in: str, notice: str = "", default: str = "/"
 ) -> Callable[[View], View]:

@@ -3,15 +3,12 @@
 import sqlite3
 from typing import Any
 
-from werkzeug.exceptions import NotFound
+from webarena_gym.sites.kit import database
 
 
 def one(db: sqlite3.Connection, sql: str, *values: Any) -> sqlite3.Row:
     """Return the first row. Raises NotFound, the site's 404 page, when there is none."""
-    row: sqlite3.Row | None = db.execute(sql, values).fetchone()
-    if row is None:
-        raise NotFound("This record does not exist, or was deleted.")
-    return row
+    return database.one(db, sql, values, missing="This record does not exist, or was deleted.")
 
 
 def is_taken(db: sqlite3.Connection, table: str, column: str, value: str | None, own_id: int | None = None) -> bool:

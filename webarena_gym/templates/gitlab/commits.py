@@ -6,7 +6,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import COMMITS_PER_PAGE, PROJECTS, open_project, slashed
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import question, turn_pages, visit
 
 TEMPLATES = t.Templates("gitlab")
 
@@ -242,8 +242,8 @@ def commit_place(world: t.Sampler) -> t.Draw:
             SELECT count(*) FROM git_commit c WHERE c.project_id = a.project_id AND instr(lower(c.title), lower(a.title))
         ) ORDER BY project_id, commit_id"""
     )
-    return t.Draw(
-        slots={"person": row["author_name"], "project": row["name"], "title": row["title"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}"),
-        solution=[*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"]), t.leave()],
+    return visit(
+        {"person": row["author_name"], "project": row["name"], "title": row["title"]},
+        f"__GITLAB__/{row['full_path']}/-/commit/{row['sha']}",
+        way=[*open_project(row, "Commits"), t.search("Search by message", row["title"]), t.click(row["title"])],
     )

@@ -6,7 +6,7 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.projects import VISIBILITIES, people
 from webarena_gym.templates.gitlab.routes import GROUP_SEEN, ME, PROJECTS, PROJECTS_PER_PAGE, open_group
-from webarena_gym.templates.ways import instruction, question
+from webarena_gym.templates.ways import instruction, question, visit
 
 TEMPLATES = t.Templates("gitlab")
 IN_GROUP = "SELECT user_id, role, expires_on FROM group_member WHERE group_id = ? ORDER BY user_id"
@@ -63,10 +63,10 @@ def group_role_count(world: t.Sampler) -> t.Draw:
 def group_place(world: t.Sampler) -> t.Draw:
     """Open the list of a group's members."""
     row = world.pick(f"SELECT * FROM user_group g WHERE {GROUP_SEEN} ORDER BY group_id")
-    return t.Draw(
-        slots={"group": row["name"]},
-        eval=t.at_url(f"__GITLAB__/groups/{row['path']}/-/group_members"),
-        solution=[*open_group(world, row["name"]), t.click("Group members"), t.leave()],
+    return visit(
+        {"group": row["name"]},
+        f"__GITLAB__/groups/{row['path']}/-/group_members",
+        way=[*open_group(world, row["name"]), t.click("Group members")],
     )
 
 
@@ -81,16 +81,10 @@ def group_new(world: t.Sampler) -> t.Draw:
     """Make a group."""
     name, visibility = _group_name(world), world.rng.choice(VISIBILITIES)
     last = world.value("SELECT max(group_id) FROM user_group")
-    return t.Draw(
-        slots={"visibility": visibility, "name": name},
-        eval=t.all_of(t.at_url(f"__GITLAB__/groups/{name}"), t.state(MADE, last, expected=[[name, name, visibility]])),
-        solution=[
-            t.click("New group"),
-            t.type_text("Group name", name),
-            t.click(visibility.capitalize()),
-            t.click("Create group"),
-            t.leave(),
-        ],
+    return instruction(
+        {"visibility": visibility, "name": name},
+        t.all_of(t.at_url(f"__GITLAB__/groups/{name}"), t.state(MADE, last, expected=[[name, name, visibility]])),
+        way=[t.click("New group"), t.type_text("Group name", name), t.click(visibility.capitalize()), t.click("Create group")],
     )
 
 

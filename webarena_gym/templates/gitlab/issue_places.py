@@ -7,7 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_list, open_project
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages, visit
 
 TEMPLATES = t.Templates("gitlab")
 ORDERS = {
@@ -29,10 +29,10 @@ def labelled_issues_place(world: t.Sampler) -> t.Draw:
         GROUP BY l.label_id ORDER BY l.label_id"""
     )
     query = urlencode({"state": "opened", "label_name[]": row["label"]})
-    return t.Draw(
-        slots={"project": row["full_path"], "label": row["label"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?{query}"),
-        solution=[*open_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}"), t.leave()],
+    return visit(
+        {"project": row["full_path"], "label": row["label"]},
+        f"__GITLAB__/{row['full_path']}/-/issues?{query}",
+        way=[*open_project(row), t.click("Labels"), t.click(f"Issues with {row['label']}")],
     )
 
 
@@ -44,10 +44,10 @@ def bugs_place(world: t.Sampler) -> t.Draw:
         + """SELECT DISTINCT place.* FROM place JOIN label l USING (project_id) JOIN issue_label USING (label_id)
         JOIN issue i USING (issue_id) WHERE l.name = 'bug' AND i.state = 'opened' ORDER BY project_id"""
     )
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?state=opened&label_name[]=bug"),
-        solution=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply"), t.leave()],
+    return instruction(
+        {"project": row["full_path"]},
+        t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?state=opened&label_name[]=bug"),
+        way=[t.click("Issues"), t.choose("Label", "bug"), t.click("Apply")],
         start_url=f"__GITLAB__/{row['full_path']}",
     )
 
@@ -82,10 +82,10 @@ def sorted_issues_place(world: t.Sampler) -> t.Draw:
         + "SELECT place.* FROM place JOIN problem USING (project_id) GROUP BY project_id HAVING count(*) > 2 ORDER BY 1"
     )
     order = world.rng.choice(list(ORDERS))
-    return t.Draw(
-        slots={"project": row["full_path"], "order": order},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[order]}"),
-        solution=[*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[order]][0]), t.click("Apply"), t.leave()],
+    return visit(
+        {"project": row["full_path"], "order": order},
+        f"__GITLAB__/{row['full_path']}/-/issues?state=opened&sort={ORDERS[order]}",
+        way=[*open_list(ISSUE, row), t.choose("Sort by", SORTS[ORDERS[order]][0]), t.click("Apply")],
     )
 
 
@@ -98,15 +98,14 @@ def author_issues_place(world: t.Sampler) -> t.Draw:
         JOIN user u ON u.user_id = i.author_id GROUP BY place.project_id, u.user_id
         HAVING count(DISTINCT i.state) = 2 ORDER BY place.project_id, u.user_id"""
     )
-    return t.Draw(
-        slots={"project": row["full_path"], "person": row["person"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/issues?state=all&author_username={row['username']}"),
-        solution=[
+    return visit(
+        {"project": row["full_path"], "person": row["person"]},
+        f"__GITLAB__/{row['full_path']}/-/issues?state=all&author_username={row['username']}",
+        way=[
             *open_list(ISSUE, row),
             t.click("All"),
             t.choose("Author", f"{row['person']} (@{row['username']})"),
             t.click("Apply"),
-            t.leave(),
         ],
     )
 
@@ -119,10 +118,10 @@ def milestone_place(world: t.Sampler) -> t.Draw:
         + "SELECT place.*, m.title, m.iid, m.state FROM place JOIN milestone m USING (project_id) ORDER BY milestone_id"
     )
     closed = [t.click("Closed", "It is not among the open ones.")] if row["state"] == "closed" else []
-    return t.Draw(
-        slots={"project": row["full_path"], "milestone": row["title"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/milestones/{row['iid']}"),
-        solution=[*open_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"])), t.leave()],
+    return visit(
+        {"project": row["full_path"], "milestone": row["title"]},
+        f"__GITLAB__/{row['full_path']}/-/milestones/{row['iid']}",
+        way=[*open_project(row), t.click("Milestones"), *closed, t.click(entry(row["title"]))],
     )
 
 

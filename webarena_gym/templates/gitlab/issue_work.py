@@ -19,6 +19,7 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("gitlab")
 OPEN_ONES = PLANNING + f"SELECT * FROM problem WHERE state = 'opened' AND {MINE} ORDER BY issue_id"
@@ -64,10 +65,10 @@ def issue_assign(world: t.Sampler) -> t.Draw:
         if person
         else [t.click("Assign to me")]
     )
-    return t.Draw(
-        slots={"topic": topic, "project": row["full_path"], "person": person["name"] if person else "me"},
-        eval=names_hold(world, ASSIGNED, row, [person["username"] if person else my_name(world)]),
-        solution=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps, t.leave()],
+    return instruction(
+        {"topic": topic, "project": row["full_path"], "person": person["name"] if person else "me"},
+        names_hold(world, ASSIGNED, row, [person["username"] if person else my_name(world)]),
+        way=[*open_item(world, ISSUE, row, f"Only this one is about {topic}."), *steps],
     )
 
 
@@ -78,13 +79,13 @@ def issue_close(world: t.Sampler) -> t.Draw:
     remark = world.rng.choice(("", *REMARKS))
     comment = f' with the comment "{remark}"' if remark else ""
     steps = [t.type_text("Write a comment", remark), t.click("Comment and close issue")] if remark else [t.click("Close issue")]
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"], "comment": comment},
-        eval=t.all_of(
+    return instruction(
+        {"title": row["title"], "project": row["full_path"], "comment": comment},
+        t.all_of(
             column_holds(world, row, "state", "closed"),
             new_rows(world, "note", "issue_id, author_id, body", [[row["issue_id"], ME, remark]] if remark else [], SPOKEN),
         ),
-        solution=[*open_item(world, ISSUE, row), *steps, t.leave()],
+        way=[*open_item(world, ISSUE, row), *steps],
     )
 
 
@@ -95,10 +96,10 @@ def issue_label(world: t.Sampler) -> t.Draw:
     present = names_of(world, LABELLED, row)
     labels = world.rows("SELECT name FROM label WHERE project_id = ? ORDER BY name", row["project_id"])
     label = world.rng.choice([item["name"] for item in labels if item["name"] not in present])
-    return t.Draw(
-        slots={"label": label, "title": row["title"], "project": row["full_path"]},
-        eval=names_hold(world, LABELLED, row, [*present, label]),
-        solution=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes"), t.leave()],
+    return instruction(
+        {"label": label, "title": row["title"], "project": row["full_path"]},
+        names_hold(world, LABELLED, row, [*present, label]),
+        way=[*open_item(world, ISSUE, row), t.click("Edit issue"), t.click(label), t.click("Save changes")],
     )
 
 
@@ -107,15 +108,14 @@ def issue_due_date(world: t.Sampler) -> t.Draw:
     """Give an issue a due date, or another one."""
     row = world.pick(OPEN_ONES)
     due = today(world) + timedelta(days=world.rng.randint(5, 300))
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"], "date": f"{due:%B} {due.day}, {due.year}"},
-        eval=column_holds(world, row, "due_on", str(due)),
-        solution=[
+    return instruction(
+        {"title": row["title"], "project": row["full_path"], "date": f"{due:%B} {due.day}, {due.year}"},
+        column_holds(world, row, "due_on", str(due)),
+        way=[
             *open_item(world, ISSUE, row),
             t.click("Edit issue"),
             t.type_text("Due date (optional)", str(due)),
             t.click("Save changes"),
-            t.leave(),
         ],
     )
 
@@ -129,15 +129,14 @@ def issue_milestone(world: t.Sampler) -> t.Draw:
         WHERE problem.state = 'opened' AND m.state = 'active' AND m.milestone_id IS NOT problem.milestone_id AND {MINE}
         ORDER BY issue_id, wanted"""
     )
-    return t.Draw(
-        slots={"project": row["full_path"], "title": row["title"], "milestone": row["milestone"]},
-        eval=column_holds(world, row, "milestone_id", row["wanted"]),
-        solution=[
+    return instruction(
+        {"project": row["full_path"], "title": row["title"], "milestone": row["milestone"]},
+        column_holds(world, row, "milestone_id", row["wanted"]),
+        way=[
             *open_item(world, ISSUE, row),
             t.click("Edit issue"),
             t.choose("Milestone", row["milestone"]),
             t.click("Save changes"),
-            t.leave(),
         ],
     )
 
@@ -146,10 +145,10 @@ def issue_milestone(world: t.Sampler) -> t.Draw:
 def issue_reopen(world: t.Sampler) -> t.Draw:
     """Open a closed issue again."""
     row = world.pick(PLANNING + f"SELECT * FROM problem WHERE state = 'closed' AND {MINE} ORDER BY issue_id")
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=column_holds(world, row, "state", "opened"),
-        solution=[*open_item(world, ISSUE, row), t.click("Reopen issue"), t.leave()],
+    return instruction(
+        {"title": row["title"], "project": row["full_path"]},
+        column_holds(world, row, "state", "opened"),
+        way=[*open_item(world, ISSUE, row), t.click("Reopen issue")],
     )
 
 
@@ -178,14 +177,14 @@ def issues_assign_all(world: t.Sampler) -> t.Draw:
     rows = draw_several(world, [row for row in world.rows(OPEN_ONES) if not names_of(world, ASSIGNED, row)])
     numbers = [row["iid"] for row in rows]
     old = world.rows(ASSIGNED, rows[0]["project_id"])
-    return t.Draw(
-        slots={"project": rows[0]["full_path"]},
-        eval=t.state(
+    return instruction(
+        {"project": rows[0]["full_path"]},
+        t.state(
             ASSIGNED,
             rows[0]["project_id"],
             expected=[[iid, my_name(world) if iid in numbers else names] for iid, names in old],
         ),
-        solution=[*in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")), t.leave()],
+        way=in_turn(rows, t.choose("Assignee", "Nobody"), t.click("Assign to me")),
     )
 
 
@@ -198,10 +197,8 @@ def issues_close_all(world: t.Sampler) -> t.Draw:
     numbers = [row["iid"] for row in rows]
     query = "SELECT iid, state FROM issue WHERE project_id = ? ORDER BY iid"
     old = world.rows(query, rows[0]["project_id"])
-    return t.Draw(
-        slots={"project": rows[0]["full_path"], "label": label},
-        eval=t.state(
-            query, rows[0]["project_id"], expected=[[iid, "closed" if iid in numbers else before] for iid, before in old]
-        ),
-        solution=[*in_turn(rows, t.choose("Label", label), t.click("Close issue")), t.leave()],
+    return instruction(
+        {"project": rows[0]["full_path"], "label": label},
+        t.state(query, rows[0]["project_id"], expected=[[iid, "closed" if iid in numbers else before] for iid, before in old]),
+        way=in_turn(rows, t.choose("Label", label), t.click("Close issue")),
     )

@@ -17,6 +17,7 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {REPORTER} AND NOT is_archived"
@@ -70,25 +71,13 @@ def issue_create(world: t.Sampler) -> t.Draw:
     person = world.rng.choice(others) if others and world.rng.random() < 0.5 else None
     iid = next_iid(world, "issue", row["project_id"])
     assignee = person["username"] if person else my_name(world)
-    return t.Draw(
-        slots={
+    return instruction({
             "project": row["full_path"], "title": title, "person": person["name"] if person else "me",
             "date": f"{due:%B} {due.day}, {due.year}",
-        },
-        eval=t.all_of(
+        }, t.all_of(
             t.at_url(item_url(ISSUE, row, iid)),
             issue_rows(world, [[row["project_id"], iid, title, str(due), "opened", assignee]]),
-        ),
-        solution=[
-            *open_list(ISSUE, row),
-            t.click("New issue"),
-            t.type_text("Title", title),
-            t.choose("Assignee", option(person)) if person else t.click("Assign to me"),
-            t.type_text("Due date (optional)", str(due)),
-            t.click("Create issue"),
-            t.leave(),
-        ],
-    )  # fmt: skip
+        ), way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", title), t.choose("Assignee", option(person)) if person else t.click("Assign to me"), t.type_text("Due date (optional)", str(due)), t.click("Create issue")])  # fmt: skip
 
 
 @TEMPLATES.define("Open a new issue in {project} to report {problem}.")
@@ -99,19 +88,13 @@ def issue_report(world: t.Sampler) -> t.Draw:
     iid = next_iid(world, "issue", row["project_id"])
     columns = "project_id, iid, instr(lower(title || ' ' || description), lower(?)) > 0"
     last = world.value("SELECT max(issue_id) FROM issue")
-    return t.Draw(
-        slots={"project": row["full_path"], "problem": problem},
-        eval=t.all_of(
+    return instruction(
+        {"project": row["full_path"], "problem": problem},
+        t.all_of(
             t.at_url(item_url(ISSUE, row, iid)),
             t.state(f"SELECT {columns} FROM issue WHERE issue_id > ?", problem, last, expected=[[row["project_id"], iid, 1]]),
         ),
-        solution=[
-            *open_list(ISSUE, row),
-            t.click("New issue"),
-            t.type_text("Title", f"Report: {problem}"),
-            t.click("Create issue"),
-            t.leave(),
-        ],
+        way=[*open_list(ISSUE, row), t.click("New issue"), t.type_text("Title", f"Report: {problem}"), t.click("Create issue")],
     )
 
 
@@ -126,9 +109,9 @@ def issue_propose(world: t.Sampler) -> t.Draw:
     columns = """project_id, iid, instr(lower(title || ' ' || description), ?) > 0,
         (SELECT group_concat(name) FROM issue_label l JOIN label USING (label_id) WHERE l.issue_id = issue.issue_id)"""
     last = world.value("SELECT max(issue_id) FROM issue")
-    return t.Draw(
-        slots={"project": row["full_path"], "idea": idea, "label": row["label"]},
-        eval=t.all_of(
+    return instruction(
+        {"project": row["full_path"], "idea": idea, "label": row["label"]},
+        t.all_of(
             t.at_url(item_url(ISSUE, row, iid)),
             t.state(
                 f"SELECT {columns} FROM issue WHERE issue_id > ?",
@@ -137,13 +120,12 @@ def issue_propose(world: t.Sampler) -> t.Draw:
                 expected=[[row["project_id"], iid, 1, row["label"]]],
             ),
         ),
-        solution=[
+        way=[
             *open_list(ISSUE, row),
             t.click("New issue"),
             t.type_text("Title", f"Implementation of {idea}"),
             t.click(row["label"]),
             t.click("Create issue"),
-            t.leave(),
         ],
     )
 
@@ -159,18 +141,18 @@ def milestone_create(world: t.Sampler) -> t.Draw:
     iid = next_iid(world, "milestone", row["project_id"])
     last = world.value("SELECT coalesce(max(milestone_id), 0) FROM milestone")
     query = "SELECT project_id, iid, instr(lower(title), ?) > 0, starts_on, due_on FROM milestone WHERE milestone_id > ?"
-    return t.Draw(
-        slots={
+    return instruction(
+        {
             "project": row["full_path"],
             "event": event,
             "start": day_label(str(start)),
             "end": world.rng.choice((f"on {day_label(str(end))}", f"{days} days later")),
         },
-        eval=t.all_of(
+        t.all_of(
             t.at_url(f"__GITLAB__/{row['full_path']}/-/milestones/{iid}"),
             t.state(query, event, last, expected=[[row["project_id"], iid, 1, str(start), str(end)]]),
         ),
-        solution=[
+        way=[
             *open_project(row),
             t.click("Milestones"),
             t.click("New milestone"),
@@ -178,6 +160,5 @@ def milestone_create(world: t.Sampler) -> t.Draw:
             t.type_text("Start date (optional)", str(start)),
             t.type_text("Due date (optional)", str(end)),
             t.click("Create milestone"),
-            t.leave(),
         ],
     )

@@ -5,7 +5,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, entry, item_url, open_item, open_list
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import question, turn_pages, visit
 
 TEMPLATES = t.Templates("gitlab")
 PLACES = {
@@ -21,10 +21,10 @@ def own_requests_place(world: t.Sampler) -> t.Draw:
     """Open one of my lists of merge requests."""
     place = world.rng.choice(list(PLACES))
     role, *labels = PLACES[place]
-    return t.Draw(
-        slots={"place": place},
-        eval=t.at_url(f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}"),
-        solution=[*map(t.click, filter(None, labels)), t.leave()],
+    return visit(
+        {"place": place},
+        f"__GITLAB__/dashboard/merge_requests?{role}_username={my_name(world)}",
+        way=[*map(t.click, filter(None, labels))],
     )
 
 
@@ -32,10 +32,10 @@ def own_requests_place(world: t.Sampler) -> t.Draw:
 def merged_requests_place(world: t.Sampler) -> t.Draw:
     """Open a project's merged requests."""
     row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'merged' GROUP BY project_id ORDER BY project_id")
-    return t.Draw(
-        slots={"project": row["full_path"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/merge_requests?state=merged"),
-        solution=[*open_list(MERGE_REQUEST, row), t.click("Merged"), t.leave()],
+    return visit(
+        {"project": row["full_path"]},
+        f"__GITLAB__/{row['full_path']}/-/merge_requests?state=merged",
+        way=[*open_list(MERGE_REQUEST, row), t.click("Merged")],
     )
 
 
@@ -43,10 +43,10 @@ def merged_requests_place(world: t.Sampler) -> t.Draw:
 def changes_place(world: t.Sampler) -> t.Draw:
     """Open the changes of an open merge request."""
     row = world.pick(PLANNING + "SELECT * FROM request WHERE state = 'opened' ORDER BY merge_request_id")
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=t.at_url(f"{item_url(MERGE_REQUEST, row)}/diffs"),
-        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Changes"), t.leave()],
+    return visit(
+        {"title": row["title"], "project": row["full_path"]},
+        f"{item_url(MERGE_REQUEST, row)}/diffs",
+        way=[*open_item(world, MERGE_REQUEST, row), t.click("Changes")],
     )
 
 

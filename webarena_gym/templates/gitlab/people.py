@@ -5,7 +5,7 @@ from webarena_gym.tasks.grounds import says
 from webarena_gym.templates.gitlab.issues import my_name
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import open_person, open_settings
-from webarena_gym.templates.ways import impossible
+from webarena_gym.templates.ways import impossible, instruction, visit
 
 TEMPLATES = t.Templates("gitlab")
 PLACES = {
@@ -34,9 +34,7 @@ def own_place(world: t.Sampler) -> t.Draw:
     """Open a page of my own."""
     place = world.rng.choice(list(PLACES))
     path, steps = PLACES[place]
-    return t.Draw(
-        slots={"place": place}, eval=t.at_url(f"__GITLAB__/{path.format(me=my_name(world))}"), solution=[*steps, t.leave()]
-    )
+    return visit({"place": place}, f"__GITLAB__/{path.format(me=my_name(world))}", way=steps)
 
 
 @TEMPLATES.define("Follow {people}.")
@@ -60,10 +58,10 @@ def person_unfollow(world: t.Sampler) -> t.Draw:
     row = world.pick(
         f"SELECT * FROM user WHERE user_id IN (SELECT followed_id FROM follow WHERE follower_id = {ME}) ORDER BY user_id"
     )
-    return t.Draw(
-        slots={"person": row["name"]},
-        eval=t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
-        solution=[*open_person(row["name"]), t.click("Unfollow"), t.leave()],
+    return instruction(
+        {"person": row["name"]},
+        t.state(followed, expected=[[other[0]] for other in world.rows(followed) if other[0] != row["user_id"]]),
+        way=[*open_person(row["name"]), t.click("Unfollow")],
     )
 
 

@@ -6,7 +6,7 @@ from webarena_gym.sites.country.words import invented
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS, open_project
-from webarena_gym.templates.ways import instruction
+from webarena_gym.templates.ways import instruction, visit
 
 TEMPLATES = t.Templates("gitlab")
 MADE = """SELECT namespace, name, visibility, (SELECT count(*) FROM file f JOIN branch b USING (branch_id)
@@ -45,7 +45,7 @@ def list_place(world: t.Sampler) -> t.Draw:
     """Open one of the site's lists."""
     request = world.rng.choice(list(LISTS))
     path, steps = LISTS[request]
-    return t.Draw(slots={"request": request}, eval=t.at_url(f"__GITLAB__/{path}"), solution=[*steps, t.leave()])
+    return visit({"request": request}, f"__GITLAB__/{path}", way=steps)
 
 
 @TEMPLATES.define("List all projects of this site, {order} first.")
@@ -58,10 +58,10 @@ def sorted_place(world: t.Sampler) -> t.Draw:
     }
     order = world.rng.choice(list(orders))
     value, label = orders[order]
-    return t.Draw(
-        slots={"order": order},
-        eval=t.at_url(f"__GITLAB__/explore?sort={value}"),
-        solution=[t.click("Explore"), t.choose("Sort by", label), t.click("Apply"), t.leave()],
+    return visit(
+        {"order": order},
+        f"__GITLAB__/explore?sort={value}",
+        way=[t.click("Explore"), t.choose("Sort by", label), t.click("Apply")],
     )
 
 
@@ -71,10 +71,10 @@ def project_place(world: t.Sampler) -> t.Draw:
     row = world.pick(PROJECTS + "SELECT * FROM seen WHERE stars != 1 AND forks != 1 ORDER BY project_id")
     page = world.rng.choice(list(PAGES))
     labels = {"forks": f"{row['forks']} forks", "stargazers": f"{row['stars']} stars"}
-    return t.Draw(
-        slots={"page": page, "project": row["name"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}{PAGES[page].format(branch=row['default_branch'])}"),
-        solution=[*open_project(row, labels.get(page, page.capitalize())), t.leave()],
+    return visit(
+        {"page": page, "project": row["name"]},
+        f"__GITLAB__/{row['full_path']}{PAGES[page].format(branch=row['default_branch'])}",
+        way=open_project(row, labels.get(page, page.capitalize())),
     )
 
 
@@ -164,10 +164,10 @@ def visibility_change(world: t.Sampler) -> t.Draw:
     """Change who sees a project."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     wanted = world.rng.choice([value for value in VISIBILITIES if value != row["visibility"]])
-    return t.Draw(
-        slots={"project": row["name"], "visibility": wanted},
-        eval=_settings(world, row["project_id"], visibility=wanted),
-        solution=[*open_project(row, "Settings"), t.click(wanted.capitalize()), t.click("Save changes"), t.leave()],
+    return instruction(
+        {"project": row["name"], "visibility": wanted},
+        _settings(world, row["project_id"], visibility=wanted),
+        way=[*open_project(row, "Settings"), t.click(wanted.capitalize()), t.click("Save changes")],
     )
 
 
@@ -176,15 +176,10 @@ def description_change(world: t.Sampler) -> t.Draw:
     """Change a project's description."""
     row = world.pick(PROJECTS + "SELECT * FROM mine ORDER BY project_id")
     text = f"{row['description']} ({world.rng.choice(('looking for helpers', 'under construction', 'no longer maintained'))})"
-    return t.Draw(
-        slots={"project": row["name"], "text": text},
-        eval=_settings(world, row["project_id"], description=text),
-        solution=[
-            *open_project(row, "Settings"),
-            t.type_text("Project description (optional)", text),
-            t.click("Save changes"),
-            t.leave(),
-        ],
+    return instruction(
+        {"project": row["name"], "text": text},
+        _settings(world, row["project_id"], description=text),
+        way=[*open_project(row, "Settings"), t.type_text("Project description (optional)", text), t.click("Save changes")],
     )
 
 
@@ -195,15 +190,10 @@ def topic_add(world: t.Sampler) -> t.Draw:
     used = {topic for other in world.rows("SELECT topics FROM project ORDER BY project_id") for topic in other[0].split(", ")}
     topic = world.rng.choice(sorted(used - {"", *row["topics"].split(", ")}))
     topics = ", ".join(filter(None, (row["topics"], topic)))
-    return t.Draw(
-        slots={"topic": topic, "project": row["name"]},
-        eval=_settings(world, row["project_id"], topics=topics),
-        solution=[
-            *open_project(row, "Settings"),
-            t.type_text("Topics (optional)", topics),
-            t.click("Save changes"),
-            t.leave(),
-        ],
+    return instruction(
+        {"topic": topic, "project": row["name"]},
+        _settings(world, row["project_id"], topics=topics),
+        way=[*open_project(row, "Settings"), t.type_text("Topics (optional)", topics), t.click("Save changes")],
     )
 
 

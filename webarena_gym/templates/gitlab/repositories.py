@@ -7,7 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import lacks
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.routes import BRANCHES_PER_PAGE, ME, PROJECTS, open_project
-from webarena_gym.templates.ways import impossible, instruction, question, turn_pages
+from webarena_gym.templates.ways import impossible, instruction, question, turn_pages, visit
 
 TEMPLATES = t.Templates("gitlab")
 BRANCHES = """SELECT b.name, (SELECT count(*) FROM commit_branch c WHERE c.branch_id = b.branch_id),
@@ -105,15 +105,14 @@ def file_place(world: t.Sampler) -> t.Draw:
     """Open a file on another branch."""
     row = pick_branch(world, "1")
     file = world.pick("SELECT path FROM file WHERE branch_id = ? ORDER BY path", row["branch_id"])
-    return t.Draw(
-        slots={"path": file["path"], "branch": row["branch"], "project": row["name"]},
-        eval=t.at_url(f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}"),
-        solution=[
+    return visit(
+        {"path": file["path"], "branch": row["branch"], "project": row["name"]},
+        f"__GITLAB__/{row['full_path']}/-/blob/{row['branch']}/{file['path']}",
+        way=[
             *open_project(row),
             t.choose("Branch", row["branch"]),
             t.click("Switch branch"),
             *(t.click(part) for part in file["path"].split("/")),
-            t.leave(),
         ],
     )
 

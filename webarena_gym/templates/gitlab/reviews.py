@@ -21,7 +21,7 @@ from webarena_gym.templates.gitlab.ways import (
     option,
     people_of,
 )
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 TEMPLATES = t.Templates("gitlab")
 MINE = f"rank >= {DEVELOPER} AND NOT is_archived"
@@ -63,10 +63,10 @@ def request_create(world: t.Sampler) -> t.Draw:
         (SELECT group_concat(username) FROM merge_request_reviewer r JOIN user USING (user_id)
             WHERE r.merge_request_id = t.merge_request_id)"""
     expected = [[row["project_id"], iid, row["source"], row["target"], "opened", person["username"]]]
-    return t.Draw(
-        slots={"project": row["full_path"], "source": row["source"], "target": row["target"], "person": person["name"]},
-        eval=t.all_of(t.at_url(item_url(MERGE_REQUEST, row, iid)), new_rows(world, "merge_request", columns, expected)),
-        solution=[
+    return instruction(
+        {"project": row["full_path"], "source": row["source"], "target": row["target"], "person": person["name"]},
+        t.all_of(t.at_url(item_url(MERGE_REQUEST, row, iid)), new_rows(world, "merge_request", columns, expected)),
+        way=[
             *open_list(MERGE_REQUEST, row),
             t.click("New merge request"),
             t.choose("Source branch", row["source"]),
@@ -74,7 +74,6 @@ def request_create(world: t.Sampler) -> t.Draw:
             t.click("Compare branches and continue"),
             t.choose("Reviewer", option(person)),
             t.click("Create merge request"),
-            t.leave(),
         ],
     )
 
@@ -91,14 +90,13 @@ def request_comment(world: t.Sampler) -> t.Draw:
     rows = world.rows(PLANNING + "SELECT * FROM request WHERE NOT is_archived ORDER BY merge_request_id")
     row, topic = find_topic(world, MERGE_REQUEST, rows)
     words = world.rng.choice(WORDS)
-    return t.Draw(
-        slots={"words": words, "topic": topic, "project": row["full_path"]},
-        eval=comment_is(world, row, words),
-        solution=[
+    return instruction(
+        {"words": words, "topic": topic, "project": row["full_path"]},
+        comment_is(world, row, words),
+        way=[
             *open_item(world, MERGE_REQUEST, row, f"Only this one is about {topic}."),
             t.type_text("Write a comment", words),
             t.click("Comment"),
-            t.leave(),
         ],
     )
 
@@ -123,10 +121,10 @@ def review_reply(world: t.Sampler) -> t.Draw:
     is_answered = row["last_id"] == row["author_id"]
     reply = "Thank you" if is_answered else f"@{row['author_username']}"
     turns = turn_pages(world, rows.index(row), PER_PAGE, f"None of these is about {topic}.")
-    return t.Draw(
-        slots={"topic": topic},
-        eval=comment_is(world, row, reply),
-        solution=[
+    return instruction(
+        {"topic": topic},
+        comment_is(world, row, reply),
+        way=[
             t.click("Review requests"),
             *turns,
             t.click(entry(row["title"])),
@@ -134,7 +132,6 @@ def review_reply(world: t.Sampler) -> t.Draw:
                 "Write a comment", reply, f"{row['author']} wrote {'the last comment' if is_answered else 'no answer'}."
             ),
             t.click("Comment"),
-            t.leave(),
         ],
     )
 
@@ -157,15 +154,14 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
     if not others:
         raise t.NothingToDraw("somebody to ask for a review")
     person = world.rng.choice(others)
-    return t.Draw(
-        slots={"person": person["name"], "title": row["title"], "project": row["full_path"]},
-        eval=value_holds(world, REVIEWED, row, person["username"]),
-        solution=[
+    return instruction(
+        {"person": person["name"], "title": row["title"], "project": row["full_path"]},
+        value_holds(world, REVIEWED, row, person["username"]),
+        way=[
             *open_item(world, MERGE_REQUEST, row),
             t.click("Edit merge request"),
             t.choose("Reviewer", option(person)),
             t.click("Save changes"),
-            t.leave(),
         ],
     )
 
@@ -174,10 +170,10 @@ def request_reviewer(world: t.Sampler) -> t.Draw:
 def request_close(world: t.Sampler) -> t.Draw:
     """Close a merge request."""
     row = world.pick(PLANNING + f"SELECT * FROM request WHERE state = 'opened' AND {MINE} ORDER BY merge_request_id")
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=value_holds(world, STATES, row, "closed"),
-        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Close merge request"), t.leave()],
+    return instruction(
+        {"title": row["title"], "project": row["full_path"]},
+        value_holds(world, STATES, row, "closed"),
+        way=[*open_item(world, MERGE_REQUEST, row), t.click("Close merge request")],
     )
 
 
@@ -197,8 +193,8 @@ def request_merge(world: t.Sampler) -> t.Draw:
                 AND d.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = s.branch_id)
         ) ORDER BY merge_request_id"""
     )
-    return t.Draw(
-        slots={"title": row["title"], "project": row["full_path"]},
-        eval=value_holds(world, STATES, row, "merged"),
-        solution=[*open_item(world, MERGE_REQUEST, row), t.click("Merge"), t.leave()],
+    return instruction(
+        {"title": row["title"], "project": row["full_path"]},
+        value_holds(world, STATES, row, "merged"),
+        way=[*open_item(world, MERGE_REQUEST, row), t.click("Merge")],
     )

@@ -7,6 +7,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.issues import today
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import new_rows, open_settings
+from webarena_gym.templates.ways import instruction
 
 TEMPLATES = t.Templates("gitlab")
 PROFILE = ("name", "bio", "website", "location", "job_title", "organization", "pronouns", "status_message", "is_busy")
@@ -68,10 +69,10 @@ def status_set(world: t.Sampler) -> t.Draw:
     busy = status.startswith("busy")
     message = "" if busy else status.strip('"')
     step = t.click("Busy") if busy else t.type_text("Status message (optional)", message)
-    return t.Draw(
-        slots={"status": status},
-        eval=profile_holds(world, status_message=message, is_busy=int(busy)),
-        solution=[*open_settings(), step, t.click("Update profile settings"), t.leave()],
+    return instruction(
+        {"status": status},
+        profile_holds(world, status_message=message, is_busy=int(busy)),
+        way=[*open_settings(), step, t.click("Update profile settings")],
     )
 
 
@@ -80,10 +81,10 @@ def website_set(world: t.Sampler) -> t.Draw:
     """Set the website of my profile."""
     site = world.rng.choice(SITES)
     written = world.rng.choice((site, f"https://{site}"))
-    return t.Draw(
-        slots={"site": written},
-        eval=profile_holds(world, website=site),
-        solution=[*open_settings(), t.type_text("Website (optional)", written), t.click("Update profile settings"), t.leave()],
+    return instruction(
+        {"site": written},
+        profile_holds(world, website=site),
+        way=[*open_settings(), t.type_text("Website (optional)", written), t.click("Update profile settings")],
     )
 
 
@@ -92,16 +93,15 @@ def profile_set(world: t.Sampler) -> t.Draw:
     """Change three fields of my profile."""
     job, company = world.rng.choice(JOBS), world.rng.choice(COMPANIES)
     town = world.rng.choice(("Lisbon", "Tromsø", "Kyoto", "Valparaíso", "Nairobi"))
-    return t.Draw(
-        slots={"job": job, "company": company, "town": town},
-        eval=profile_holds(world, job_title=job, organization=company, location=town),
-        solution=[
+    return instruction(
+        {"job": job, "company": company, "town": town},
+        profile_holds(world, job_title=job, organization=company, location=town),
+        way=[
             *open_settings(),
             t.type_text("Location (optional)", town),
             t.type_text("Job title (optional)", job),
             t.type_text("Organization (optional)", company),
             t.click("Update profile settings"),
-            t.leave(),
         ],
     )
 
@@ -113,10 +113,10 @@ def token_revoke(world: t.Sampler) -> t.Draw:
     if not names:
         raise t.NothingToDraw("a token of mine")
     name = world.rng.choice(names)
-    return t.Draw(
-        slots={"name": name},
-        eval=t.state(TOKENS, expected=[[other] for other in names if other != name]),
-        solution=[*open_settings("Access tokens"), t.click(f"Revoke {name}"), t.leave()],
+    return instruction(
+        {"name": name},
+        t.state(TOKENS, expected=[[other] for other in names if other != name]),
+        way=[*open_settings("Access tokens"), t.click(f"Revoke {name}")],
     )
 
 
@@ -126,20 +126,19 @@ def token_create(world: t.Sampler) -> t.Draw:
     name = world.rng.choice(("ci runner", "mirror job", "phone app", "backup script", "dashboard widget"))
     scope, meaning = world.rng.choice((("read_api", "read access to the API"), ("read_user", "read access to your profile")))
     ends = today(world) + timedelta(days=world.rng.randint(20, 300))
-    return t.Draw(
-        slots={"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
-        eval=t.state(
+    return instruction(
+        {"name": name, "scope": scope, "date": f"{ends:%B} {ends.day}, {ends.year}"},
+        t.state(
             f"SELECT name, scopes, expires_on FROM access_token WHERE user_id = {ME} AND token_id > ? AND NOT is_revoked",
             world.value("SELECT max(token_id) FROM access_token"),
             expected=[[name, scope, str(ends)]],
         ),
-        solution=[
+        way=[
             *open_settings("Access tokens"),
             t.type_text("Token name", name),
             t.type_text("Expiration date (optional)", str(ends)),
             t.click(f"{scope}: {meaning}"),
             t.click("Create personal access token"),
-            t.leave(),
         ],
     )
 
@@ -153,19 +152,18 @@ def snippet_create(world: t.Sampler) -> t.Draw:
     visibility = world.rng.choice(("public", "internal", "private"))
     snippet_id = world.value("SELECT coalesce(max(snippet_id), 0) + 1 FROM snippet")
     expected = [[ME, title, file_name, content, visibility]]
-    return t.Draw(
-        slots={"visibility": visibility, "title": title, "file": file_name, "content": content},
-        eval=t.all_of(
+    return instruction(
+        {"visibility": visibility, "title": title, "file": file_name, "content": content},
+        t.all_of(
             t.at_url(f"__GITLAB__/-/snippets/{snippet_id}"),
             new_rows(world, "snippet", "author_id, title, file_name, trim(content), visibility", expected),
         ),
-        solution=[
+        way=[
             t.click("New snippet"),
             t.type_text("Title", title),
             t.type_text("File name (optional)", file_name),
             t.type_text("Content", content),
             t.click(visibility.capitalize()),
             t.click("Create snippet"),
-            t.leave(),
         ],
     )

@@ -131,16 +131,15 @@ def star_one(world: t.Sampler) -> t.Draw:
 def unstar(world: t.Sampler) -> t.Draw:
     """Take a star back."""
     row = world.pick(PROJECTS + f"SELECT * FROM seen WHERE project_id IN ({STARRED}) ORDER BY project_id")
-    return t.Draw(
-        slots={"project": row["name"]},
-        eval=starred_with(world, [], removed=row["project_id"]),
-        solution=[
+    return instruction(
+        {"project": row["name"]},
+        starred_with(world, [], removed=row["project_id"]),
+        way=[
             t.click("Projects"),
             t.click("Starred"),
             t.search("Filter by name", row["name"]),
             t.click(project_label(row)),
             t.click("Unstar"),
-            t.leave(),
         ],
     )
 

@@ -6,7 +6,7 @@ from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PER_PAGE, PLANNING, open_item
-from webarena_gym.templates.ways import question, turn_pages
+from webarena_gym.templates.ways import instruction, question, turn_pages, visit
 
 TEMPLATES = t.Templates("gitlab")
 REASONS = {
@@ -25,10 +25,10 @@ def todos_place(world: t.Sampler) -> t.Draw:
     """Open the part of my to-do list that has one reason."""
     kind = world.rng.choice(list(REASONS))
     reason, label = REASONS[kind]
-    return t.Draw(
-        slots={"reason": reason},
-        eval=t.at_url(f"__GITLAB__/dashboard/todos?state=pending&type={kind}"),
-        solution=[t.click("To-Do List"), t.choose("Reason", label), t.click("Apply"), t.leave()],
+    return visit(
+        {"reason": reason},
+        f"__GITLAB__/dashboard/todos?state=pending&type={kind}",
+        way=[t.click("To-Do List"), t.choose("Reason", label), t.click("Apply")],
     )
 
 
@@ -50,10 +50,10 @@ def todo_add(world: t.Sampler) -> t.Draw:
         ) ORDER BY {kind.key}"""
     )
     added = [row[kind.key], None, "marked"] if kind is ISSUE else [None, row[kind.key], "marked"]
-    return t.Draw(
-        slots={"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
-        eval=todos_hold(world, added=[added]),
-        solution=[*open_item(world, kind, row), t.click("Add a to do"), t.leave()],
+    return instruction(
+        {"noun": kind.noun, "title": row["title"], "project": row["full_path"]},
+        todos_hold(world, added=[added]),
+        way=[*open_item(world, kind, row), t.click("Add a to do")],
     )
 
 
@@ -67,10 +67,10 @@ def todo_done(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("something to do that is on the list once")
     row = world.rng.choice(chosen)
     turns = turn_pages(world, titles.index(row["title"]), PER_PAGE, "It is not on this page.")
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=todos_hold(world, done=row["todo_id"]),
-        solution=[t.click("To-Do List"), *turns, t.click(f"Mark as done: {row['title']}"), t.leave()],
+    return instruction(
+        {"title": row["title"]},
+        todos_hold(world, done=row["todo_id"]),
+        way=[t.click("To-Do List"), *turns, t.click(f"Mark as done: {row['title']}")],
     )
 
 

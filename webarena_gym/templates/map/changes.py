@@ -4,7 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.map.ways import open_place, places, some_place
-from webarena_gym.templates.ways import turn_pages
+from webarena_gym.templates.ways import instruction, turn_pages
 
 TEMPLATES = t.Templates("map")
 ME = 1  # the mapper who is signed in when a task starts
@@ -35,10 +35,10 @@ def saved(world: t.Sampler) -> dict[int, str]:
 def save_place(world: t.Sampler) -> t.Draw:
     """Save a place with a note."""
     row, note = some_place(world, f"NOT {MINE}"), world.rng.choice(REMINDERS)
-    return t.Draw(
-        slots={"place": row["name"], "note": note},
-        eval=saved_are({**saved(world), row["place_id"]: note}),
-        solution=[*open_place(row["name"]), t.type_text("Note", note), t.click("Save place"), t.leave()],
+    return instruction(
+        {"place": row["name"], "note": note},
+        saved_are({**saved(world), row["place_id"]: note}),
+        way=[*open_place(row["name"]), t.type_text("Note", note), t.click("Save place")],
     )
 
 
@@ -46,10 +46,10 @@ def save_place(world: t.Sampler) -> t.Draw:
 def forget_place(world: t.Sampler) -> t.Draw:
     """Remove a saved place."""
     row = some_place(world, MINE)
-    return t.Draw(
-        slots={"place": row["name"]},
-        eval=saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
-        solution=[t.click("Saved places"), t.click(f"Remove {row['name']}"), t.leave()],
+    return instruction(
+        {"place": row["name"]},
+        saved_are({key: note for key, note in saved(world).items() if key != row["place_id"]}),
+        way=[t.click("Saved places"), t.click(f"Remove {row['name']}")],
     )
 
 
@@ -57,10 +57,10 @@ def forget_place(world: t.Sampler) -> t.Draw:
 def change_reminder(world: t.Sampler) -> t.Draw:
     """Change the note of a saved place."""
     row, note = some_place(world, MINE), world.rng.choice(REMINDERS)
-    return t.Draw(
-        slots={"place": row["name"], "note": note},
-        eval=saved_are({**saved(world), row["place_id"]: note}),
-        solution=[t.click("Saved places"), t.click(row["name"]), t.type_text("Note", note), t.click("Update note"), t.leave()],
+    return instruction(
+        {"place": row["name"], "note": note},
+        saved_are({**saved(world), row["place_id"]: note}),
+        way=[t.click("Saved places"), t.click(row["name"]), t.type_text("Note", note), t.click("Update note")],
     )
 
 
@@ -70,10 +70,10 @@ def forget_kind(world: t.Sampler) -> t.Draw:
     kind = some_place(world, MINE)["category"]
     rows = sorted(places(world, f"{MINE} AND category = ?", kind), key=lambda row: str(row["name"]))
     gone = {row["place_id"] for row in rows}
-    return t.Draw(
-        slots={"kind": kind},
-        eval=saved_are({key: note for key, note in saved(world).items() if key not in gone}),
-        solution=[t.click("Saved places"), *(t.click(f"Remove {row['name']}") for row in rows), t.leave()],
+    return instruction(
+        {"kind": kind},
+        saved_are({key: note for key, note in saved(world).items() if key not in gone}),
+        way=[t.click("Saved places"), *(t.click(f"Remove {row['name']}") for row in rows)],
     )
 
 
@@ -82,20 +82,14 @@ def add_note(world: t.Sampler) -> t.Draw:
     """Put a note on the map at a place."""
     row, text = some_place(world, "1"), world.rng.choice(FAULTS)
     total = world.value("SELECT count(*) FROM map_note")
-    return t.Draw(
-        slots={"place": row["name"], "text": text},
-        eval=t.state(
+    return instruction(
+        {"place": row["name"], "text": text},
+        t.state(
             "SELECT user_id, latitude, longitude, text, status FROM map_note ORDER BY note_id LIMIT -1 OFFSET ?",
             total,
             expected=[[ME, row["latitude"], row["longitude"], text, "open"]],
         ),
-        solution=[
-            *open_place(row["name"]),
-            t.click("Add a note here"),
-            t.type_text("Note", text),
-            t.click("Add note"),
-            t.leave(),
-        ],
+        way=[*open_place(row["name"]), t.click("Add a note here"), t.type_text("Note", text), t.click("Add note")],
     )
 
 
@@ -111,17 +105,16 @@ def resolve_note(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("a note of its own")
     resolved = world.rows("SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id")
     expected = sorted([each["note_id"] for each in resolved] + [row["note_id"]])
-    return t.Draw(
-        slots={"author": row["name"], "beginning": beginning},
-        eval=t.state(
+    return instruction(
+        {"author": row["name"], "beginning": beginning},
+        t.state(
             "SELECT note_id FROM map_note WHERE status = 'resolved' ORDER BY note_id", expected=[[each] for each in expected]
         ),
-        solution=[
+        way=[
             t.click("Notes"),
             *turn_pages(world, rows.index(row), NOTES_PER_PAGE),
             t.click(f"Note {row['note_id']}"),
             t.click("Resolve note"),
-            t.leave(),
         ],
     )
 
@@ -135,21 +128,20 @@ def comment_note(world: t.Sampler) -> t.Draw:
         rows[place]["note_id"],
         world.rng.choice(("I have seen it, too.", "Thank you for telling us.", "Is this still so?")),
     )
-    return t.Draw(
-        slots={"text": text, "number": number},
-        eval=t.state(
+    return instruction(
+        {"text": text, "number": number},
+        t.state(
             "SELECT note_id, user_id, text FROM note_comment ORDER BY comment_id LIMIT -1 OFFSET ?",
             world.value("SELECT count(*) FROM note_comment"),
             expected=[[number, ME, text]],
         ),
-        solution=[
+        way=[
             t.click("Notes"),
             t.click("Show all"),
             *turn_pages(world, place, NOTES_PER_PAGE),
             t.click(f"Note {number}"),
             t.type_text("Comment", text),
             t.click("Add comment"),
-            t.leave(),
         ],
     )
 
@@ -162,18 +154,17 @@ def suggest_edit(world: t.Sampler) -> t.Draw:
     value = {"Phone": other["phone"], "Website": f"{row['website'].removesuffix('.example')}-new.example"}[part]
     if value == row[part.lower()]:
         raise t.NothingToDraw("something else")
-    return t.Draw(
-        slots={"part": part.lower(), "place": row["name"], "value": value},
-        eval=t.state(
+    return instruction(
+        {"part": part.lower(), "place": row["name"], "value": value},
+        t.state(
             "SELECT user_id, place_id, field, value, status FROM suggestion WHERE status != 'withdrawn' ORDER BY suggestion_id",
             expected=[[ME, row["place_id"], part, value, "waiting"]],
         ),
-        solution=[
+        way=[
             *open_place(row["name"]),
             t.click("Suggest an edit"),
             t.choose("What is wrong?", part),
             t.type_text("It should read", value),
             t.click("Send suggestion"),
-            t.leave(),
         ],
     )

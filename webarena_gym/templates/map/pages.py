@@ -23,7 +23,7 @@ from webarena_gym.templates.map.ways import (
     route,
     some_place,
 )
-from webarena_gym.templates.ways import instruction, on_page, turn_pages
+from webarena_gym.templates.ways import instruction, on_page, turn_pages, visit
 
 TEMPLATES = t.Templates("map")
 BY = {CAR: "by car", BICYCLE: "by bicycle", FOOT: "on foot"}
@@ -42,11 +42,7 @@ def shows_route(start: str, goal: str, mode: Mode) -> dict[str, Any]:
 def place_page(world: t.Sampler) -> t.Draw:
     """Open the page of a place."""
     row = some_place(world, LANDMARKS)
-    return t.Draw(
-        slots={"place": row["name"]},
-        eval=t.at_url(f"__MAP__/place/{row['place_id']}"),
-        solution=[*open_place(row["name"]), t.leave()],
-    )
+    return visit({"place": row["name"]}, f"__MAP__/place/{row['place_id']}", way=open_place(row["name"]))
 
 
 @TEMPLATES.define("Show me the page of {street} in {town}.")
@@ -54,11 +50,7 @@ def street_page(world: t.Sampler) -> t.Draw:
     """Open the page of a street."""
     row = world.pick(PLACES + "SELECT * FROM streets WHERE kind IN ('main', 'street') ORDER BY street_id")
     name = f"{row['name']}, {row['town']}"
-    return t.Draw(
-        slots={"street": row["name"], "town": row["town"]},
-        eval=t.at_url(f"__MAP__/street/{row['street_id']}"),
-        solution=[*open_place(name), t.leave()],
-    )
+    return visit({"street": row["name"], "town": row["town"]}, f"__MAP__/street/{row['street_id']}", way=open_place(name))
 
 
 @TEMPLATES.define("Find the page of the {kind} that stands at {address}.")
@@ -67,14 +59,13 @@ def page_by_address(world: t.Sampler) -> t.Draw:
     row = some_place(world, "category NOT IN ('national park', 'airport')")
     street = f"{row['street']}, {row['town']}"
     before = places(world, "street_id = ? AND number < ?", row["street_id"], row["number"])
-    return t.Draw(
-        slots={"kind": row["category"], "address": f"{row['number']} {row['street']}, {row['town']}"},
-        eval=t.at_url(f"__MAP__/place/{row['place_id']}"),
-        solution=[
+    return visit(
+        {"kind": row["category"], "address": f"{row['number']} {row['street']}, {row['town']}"},
+        f"__MAP__/place/{row['place_id']}",
+        way=[
             *open_place(street),
             *turn_pages(world, len(before), 20),
             t.click(row["name"], f"It has the number {row['number']}."),
-            t.leave(),
         ],
     )
 
@@ -84,10 +75,10 @@ def route_page(world: t.Sampler) -> t.Draw:
     """Show a route."""
     mode = world.rng.choice((CAR, BICYCLE, FOOT))
     first, second = (two_in_a_town if mode is FOOT else two_far_apart)(world)
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"], "way": BY[mode]},
-        eval=shows_route(first["name"], second["name"], mode),
-        solution=[*open_route(first["name"], second["name"], mode), t.leave()],
+    return instruction(
+        {"first": first["name"], "second": second["name"], "way": BY[mode]},
+        shows_route(first["name"], second["name"], mode),
+        way=open_route(first["name"], second["name"], mode),
     )
 
 
@@ -96,10 +87,10 @@ def way_back(world: t.Sampler) -> t.Draw:
     """Show a route in the other direction."""
     mode = world.rng.choice((CAR, BICYCLE))
     first, second = two_far_apart(world)
-    return t.Draw(
-        slots={"first": first["name"], "second": second["name"], "way": BY[mode]},
-        eval=shows_route(second["name"], first["name"], mode),
-        solution=[*open_route(first["name"], second["name"], mode), t.click("Reverse directions"), t.leave()],
+    return instruction(
+        {"first": first["name"], "second": second["name"], "way": BY[mode]},
+        shows_route(second["name"], first["name"], mode),
+        way=[*open_route(first["name"], second["name"], mode), t.click("Reverse directions")],
     )
 
 
@@ -121,10 +112,10 @@ def kind_around(world: t.Sampler) -> t.Draw:
     row = some_place(world, LANDMARKS)
     kinds = PLURALS[world.rng.choice(("hotel", "restaurant", "cafe", "supermarket", "pharmacy", "museum", "bank"))]
     title = f"{capital(kinds)} near {row['name']}"
-    return t.Draw(
-        slots={"kinds": kinds, "place": row["name"]},
-        eval=t.page_shows("last", "main h1", exact_match=title),
-        solution=[t.search(SEARCH_BOX, f"{kinds} near {row['name']}"), t.leave()],
+    return instruction(
+        {"kinds": kinds, "place": row["name"]},
+        t.page_shows("last", "main h1", exact_match=title),
+        way=[t.search(SEARCH_BOX, f"{kinds} near {row['name']}")],
     )
 
 
@@ -139,14 +130,10 @@ def nearest_page(world: t.Sampler) -> t.Draw:
     if ways[1][0] < MARGIN * MARGIN * ways[0][0] or ways[1][0] - ways[0][0] < 6000:
         raise t.NothingToDraw("one that is clearly the nearest")
     best = ways[0][1]
-    return t.Draw(
-        slots={"kind": kind, "town": town["town"]},
-        eval=t.at_url(f"__MAP__/place/{best['place_id']}"),
-        solution=[
-            *open_routes(town["town"], [row["name"] for _, row in ways[:2]], CAR),
-            *open_place(best["name"]),
-            t.leave(),
-        ],
+    return visit(
+        {"kind": kind, "town": town["town"]},
+        f"__MAP__/place/{best['place_id']}",
+        way=[*open_routes(town["town"], [row["name"] for _, row in ways[:2]], CAR), *open_place(best["name"])],
     )
 
 
@@ -161,13 +148,13 @@ def last_page(world: t.Sampler) -> t.Draw:
     )
     kinds, last = PLURALS[row["category"]], on_page(world, row["found"] - 1, PER_PAGE)[0] + 1
     wanted = f"{kinds} in {row['town']}"
-    return t.Draw(
-        slots={"kinds": kinds, "town": row["town"]},
-        eval=t.all_of(
+    return instruction(
+        {"kinds": kinds, "town": row["town"]},
+        t.all_of(
             t.at_url(f"__MAP__/search?{urlencode({'query': wanted, 'p': last})}"),
             t.page_shows("last", "main h1", exact_match=f"{capital(kinds)} in {row['town']}"),
         ),
-        solution=[t.search(SEARCH_BOX, wanted), *turn_pages(world, row["found"] - 1, PER_PAGE, ""), t.leave()],
+        way=[t.search(SEARCH_BOX, wanted), *turn_pages(world, row["found"] - 1, PER_PAGE, "")],
     )
 
 
@@ -179,8 +166,8 @@ def saved_page(world: t.Sampler) -> t.Draw:
     same = places(world, f"{mine} AND category = ? AND town_id = ?", row["category"], row["town_id"])
     if len(same) > 1:
         raise t.NothingToDraw("a saved place of its own kind")
-    return t.Draw(
-        slots={"kind": row["category"], "town": row["town"]},
-        eval=t.at_url(f"__MAP__/place/{row['place_id']}"),
-        solution=[t.click("Saved places"), t.click(row["name"]), t.leave()],
+    return visit(
+        {"kind": row["category"], "town": row["town"]},
+        f"__MAP__/place/{row['place_id']}",
+        way=[t.click("Saved places"), t.click(row["name"])],
     )

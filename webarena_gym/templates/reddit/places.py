@@ -3,7 +3,7 @@
 from webarena_gym.sites.reddit.queries import PERIODS, SORTS, WITH_PERIOD
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.reddit.routes import PER_PAGE, POSTS, my_name, open_best, open_forum, open_user, thread_url
-from webarena_gym.templates.ways import instruction, turn_pages
+from webarena_gym.templates.ways import turn_pages, visit
 
 TEMPLATES = t.Templates("reddit")
 WISHES = {
@@ -19,9 +19,9 @@ def forum_list(world: t.Sampler) -> t.Draw:
     """Open a forum's list in some order."""
     forum = world.pick("SELECT name FROM forum ORDER BY name")["name"]
     sort, period = world.rng.choice(WITH_PERIOD), world.rng.choice(list(SPANS))
-    return instruction(
+    return visit(
         {"wish": WISHES[sort], "span": SPANS[period], "forum": forum},
-        t.at_url(f"__REDDIT__/f/{forum}/{sort}?t={period}"),
+        f"__REDDIT__/f/{forum}/{sort}?t={period}",
         way=open_forum(forum, SORTS[sort], PERIODS[period]),
         seen="This is the list.",
     )
@@ -36,9 +36,9 @@ def newest_of_user(world: t.Sampler) -> t.Draw:
         (SELECT 1 FROM submission s WHERE s.user_id = p.user_id AND s.state = 'visible' AND s.submission_id > p.submission_id)
         ORDER BY submission_id"""
     )
-    return instruction(
+    return visit(
         {"user": row["author"]},
-        t.at_url(thread_url(row)),
+        thread_url(row),
         way=[*open_user(row["author"]), t.click(row["title"], "It stands first.")],
         seen="This is the thread.",
     )
@@ -55,9 +55,9 @@ def extreme_post(world: t.Sampler) -> t.Draw:
         ORDER BY submission_id""",
         is_best,
     )
-    return instruction(
+    return visit(
         {"place": "most" if is_best else "fewest", "forum": row["forum"]},
-        t.at_url(thread_url(row)),
+        thread_url(row),
         way=[
             *open_best(row["forum"]),
             *turn_pages(world, row["best"] - 1, PER_PAGE, "The list goes on."),
@@ -79,6 +79,4 @@ def own_page(world: t.Sampler) -> t.Draw:
             ("profile", f"user/{name}", ()),
         )
     )
-    return instruction(
-        {"place": place}, t.at_url(f"__REDDIT__/{path}"), way=[t.click(name), *map(t.click, steps)], seen="Here it is."
-    )
+    return visit({"place": place}, f"__REDDIT__/{path}", way=[t.click(name), *map(t.click, steps)], seen="Here it is.")

@@ -16,7 +16,7 @@ from webarena_gym.templates.shopping.routes import (
     open_reviews,
 )
 from webarena_gym.templates.shopping.shelves import draw_extreme
-from webarena_gym.templates.ways import instruction
+from webarena_gym.templates.ways import instruction, visit
 
 TEMPLATES = t.Templates("shopping")
 ROOMS = {
@@ -37,17 +37,17 @@ def account_place(world: t.Sampler) -> t.Draw:
     """Open a page of the account."""
     place = world.rng.choice(list(ROOMS))
     path, steps = ROOMS[place]
-    return t.Draw(slots={"place": place}, eval=t.at_url(f"__SHOPPING__/{path}"), solution=[*steps, t.leave()])
+    return visit({"place": place}, f"__SHOPPING__/{path}", way=steps)
 
 
 @TEMPLATES.define("Show me the {category} category in {department}.")
 def category_place(world: t.Sampler) -> t.Draw:
     """Open a category."""
     row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path FROM goods ORDER BY url_path")
-    return t.Draw(
-        slots={"category": row["category"], "department": row["department"]},
-        eval=t.at_url(f"__SHOPPING__/{row['url_path']}.html"),
-        solution=[*open_category(row), t.leave()],
+    return visit(
+        {"category": row["category"], "department": row["department"]},
+        f"__SHOPPING__/{row['url_path']}.html",
+        way=open_category(row),
     )
 
 
@@ -56,10 +56,8 @@ def search_place(world: t.Sampler) -> t.Draw:
     """Open the results of a search for a kind of thing."""
     row = world.pick(GOODS + "SELECT name, brand FROM goods ORDER BY product_id")
     words = row["name"].partition(",")[0].removeprefix(row["brand"]).strip().lower()
-    return t.Draw(
-        slots={"words": words},
-        eval=t.at_url(f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': words})}"),
-        solution=[t.search(SEARCH_BOX, words), t.leave()],
+    return visit(
+        {"words": words}, f"__SHOPPING__/catalogsearch/result/?{urlencode({'q': words})}", way=[t.search(SEARCH_BOX, words)]
     )
 
 
@@ -67,21 +65,17 @@ def search_place(world: t.Sampler) -> t.Draw:
 def product_place(world: t.Sampler) -> t.Draw:
     """Open a product's page."""
     row = world.pick(GOODS + "SELECT name, url_key FROM goods ORDER BY product_id")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.at_url(f"__SHOPPING__/{row['url_key']}.html"),
-        solution=[*open_product(row["name"]), t.leave()],
-    )
+    return visit({"product": row["name"]}, f"__SHOPPING__/{row['url_key']}.html", way=open_product(row["name"]))
 
 
 @TEMPLATES.define("Show me the details of my order {number}.")
 def order_place(world: t.Sampler) -> t.Draw:
     """Open an order's page."""
     row = world.pick(MINE + "SELECT * FROM mine ORDER BY order_id")
-    return t.Draw(
-        slots={"number": row["increment_id"]},
-        eval=t.at_url(f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/"),
-        solution=[*open_order(world, row), t.leave()],
+    return visit(
+        {"number": row["increment_id"]},
+        f"__SHOPPING__/sales/order/view/order_id/{row['order_id']}/",
+        way=open_order(world, row),
     )
 
 
@@ -89,11 +83,7 @@ def order_place(world: t.Sampler) -> t.Draw:
 def reviews_place(world: t.Sampler) -> t.Draw:
     """Open a product's reviews."""
     row = world.pick(GOODS + "SELECT * FROM goods WHERE reviews > 0 ORDER BY product_id")
-    return t.Draw(
-        slots={"product": row["name"]},
-        eval=t.at_url(f"__SHOPPING__/review/product/list/id/{row['product_id']}/"),
-        solution=[*open_reviews(row), t.leave()],
-    )
+    return visit({"product": row["name"]}, f"__SHOPPING__/review/product/list/id/{row['product_id']}/", way=open_reviews(row))
 
 
 @TEMPLATES.define("List the products in {category} by price, the {extreme} first.")
@@ -121,9 +111,9 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
     if found == len(goods):
         raise t.NothingToDraw("a range that leaves something out")
     label = range_label(low, high)
-    return instruction(
+    return visit(
         {"category": row["category"], "range": label},
-        t.at_url(f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}"),
+        f"__SHOPPING__/{row['url_path']}.html?price={low // 100}-{high // 100}",
         way=[*open_category(row), t.click(label)],
         seen=f"These are the {found} from {label}.",
     )
@@ -133,10 +123,10 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
 def brand_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by a brand."""
     row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path, brand FROM goods ORDER BY url_path, brand")
-    return t.Draw(
-        slots={"category": row["category"], "brand": row["brand"]},
-        eval=t.at_url(f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}"),
-        solution=[*open_category(row), t.click(row["brand"]), t.leave()],
+    return visit(
+        {"category": row["category"], "brand": row["brand"]},
+        f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}",
+        way=[*open_category(row), t.click(row["brand"])],
     )
 
 
@@ -144,10 +134,10 @@ def brand_filter_place(world: t.Sampler) -> t.Draw:
 def extreme_place(world: t.Sampler) -> t.Draw:
     """Open the page of the product at either end of a category's prices."""
     end = draw_extreme(world)
-    return t.Draw(
-        slots={"category": end.row["category"], "extreme": end.word},
-        eval=t.at_url(f"__SHOPPING__/{end.row['url_key']}.html"),
-        solution=[*end.way, t.click(end.row["name"], f"The first costs {money(end.row['cents'])}."), t.leave()],
+    return visit(
+        {"category": end.row["category"], "extreme": end.word},
+        f"__SHOPPING__/{end.row['url_key']}.html",
+        way=[*end.way, t.click(end.row["name"], f"The first costs {money(end.row['cents'])}.")],
     )
 
 
@@ -163,13 +153,12 @@ def most_reviewed_place(world: t.Sampler) -> t.Draw:
     sizes = [world.layout.page_size(size) for size in LIMITS]
     size = next((size for size in sizes if size >= row["found"]), sizes[-1])
     whole_list = [t.choose("Show", str(size)), t.click("Apply")] if size > sizes[0] else []
-    return t.Draw(
-        slots={"category": best["category"]},
-        eval=t.at_url(f"__SHOPPING__/{best['url_key']}.html"),
-        solution=[
+    return visit(
+        {"category": best["category"]},
+        f"__SHOPPING__/{best['url_key']}.html",
+        way=[
             *open_category(best),
             *whole_list,
             t.click(best["name"], f"{best['reviews']} reviews are more than any other has."),
-            t.leave(),
         ],
     )

@@ -18,7 +18,7 @@ from webarena_gym.templates.shopping_admin.routes import (
     show_report,
     typed,
 )
-from webarena_gym.templates.ways import instruction, nth
+from webarena_gym.templates.ways import instruction, nth, visit
 
 TEMPLATES = t.Templates("shopping_admin")
 LISTS: dict[str, tuple[str, ...]] = {
@@ -66,9 +66,9 @@ def list_page(world: t.Sampler) -> t.Draw:
     """Open a page of the menu."""
     listed = world.rng.choice(list(LISTS))
     section, label, *paths = LISTS[listed]
-    return instruction(
+    return visit(
         {"listed": listed},
-        t.at_url(" |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths)),
+        " |OR| ".join(f"__SHOPPING_ADMIN__/{path}" for path in paths),
         way=open_menu(section, label),
         seen=f"This is {listed}.",
     )
@@ -78,9 +78,9 @@ def list_page(world: t.Sampler) -> t.Draw:
 def product_form(world: t.Sampler) -> t.Draw:
     """Open a product's form."""
     row = world.pick("SELECT product_id, name FROM product ORDER BY product_id")
-    return instruction(
+    return visit(
         {"product": row["name"]},
-        t.at_url(f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/"),
+        f"__SHOPPING_ADMIN__/catalog/product/edit/id/{row['product_id']}/",
         way=open_product(row["name"]),
         seen="This is the product's form.",
     )
@@ -90,9 +90,9 @@ def product_form(world: t.Sampler) -> t.Draw:
 def customer_addresses(world: t.Sampler) -> t.Draw:
     """Open a tab of a customer's page."""
     row = world.pick("SELECT customer_id, firstname || ' ' || lastname AS name FROM customer ORDER BY customer_id")
-    return instruction(
+    return visit(
         {"customer": row["name"]},
-        t.at_url(f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses"),
+        f"__SHOPPING_ADMIN__/customer/index/edit/id/{row['customer_id']}/?tab=addresses",
         way=open_customer(row["name"], "Addresses"),
         seen="These are the addresses.",
     )
@@ -102,9 +102,9 @@ def customer_addresses(world: t.Sampler) -> t.Draw:
 def orders_in_status(world: t.Sampler) -> t.Draw:
     """Filter the list of orders; there are as many draws as statuses."""
     status, label = world.rng.choice(list(STATUSES.items()))
-    return instruction(
+    return visit(
         {"status": label.lower()},
-        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?status={status}"),
+        f"__SHOPPING_ADMIN__/sales/order/?status={status}",
         way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", label))],
         seen="The list is filtered.",
     )
@@ -116,9 +116,9 @@ def large_orders(world: t.Sampler) -> t.Draw:
     status, label = world.rng.choice(list(STATUSES.items()))
     amount = str(world.rng.randrange(50, 400, 25))
     query = {"status": status, "grand_total_from": f"{amount}.00"}
-    return instruction(
+    return visit(
         {"status": label, "amount": amount},
-        t.at_url(f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}"),
+        f"__SHOPPING_ADMIN__/sales/order/?{urlencode(query)}",
         way=[*open_menu("Sales", "Orders"), *filtered(t.type_text("Grand Total from", amount), t.choose("Status", label))],
         seen="Both filters are active.",
     )
@@ -151,9 +151,9 @@ def customer_order(world: t.Sampler) -> t.Draw:
     order = world.rows(
         "SELECT * FROM sales_order WHERE customer_id = ? ORDER BY created_at DESC, order_id DESC", customer["customer_id"]
     )[place]
-    return instruction(
+    return visit(
         {"rank": ("most recent", "second most recent", "third most recent")[place], "customer": customer["name"]},
-        t.at_url(f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/"),
+        f"__SHOPPING_ADMIN__/sales/order/view/order_id/{order['order_id']}/",
         way=[
             *open_customer(customer["name"], "Orders"),
             t.click(nth("View", place), f"The newest stand first; number {place + 1} is {order['increment_id']}."),
@@ -193,9 +193,9 @@ def report_for_days(world: t.Sampler) -> t.Draw:
     first = a_month(world).first + timedelta(days=world.rng.randrange(28))
     last = first + timedelta(days=world.rng.randint(20, 200))
     label, path = REPORTS[report]
-    return instruction(
+    return visit(
         {"report": report, "period": period.lower(), "start": typed(first), "end": typed(last)},
-        t.at_url(report_at(path, first, last, period)),
+        report_at(path, first, last, period),
         way=show_report(label, first, last, period),
         seen="The report is shown.",
     )
@@ -208,9 +208,9 @@ def report_for_last_month(world: t.Sampler) -> t.Draw:
     today = month.last + timedelta(days=world.rng.randint(1, 28))
     label, path = REPORTS[report]
     steps = show_report(label, month.first, month.last, "Day")
-    return instruction(
+    return visit(
         {"today": long_date(str(today)), "report": report},
-        t.at_url(report_at(path, month.first, month.last, "Day")),
+        report_at(path, month.first, month.last, "Day"),
         way=steps,
         seen=f"The report about {month.name} is shown.",
     )

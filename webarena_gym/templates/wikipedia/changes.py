@@ -49,10 +49,10 @@ def watch_extreme(world: t.Sampler) -> t.Draw:
     """Find the landmark at one end of a measure and watch its article."""
     end = draw_extreme(world)
     title = end.row["title"]
-    return t.Draw(
-        slots={"extreme": end.words},
-        eval=t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
-        solution=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist"), t.leave()],
+    return instruction(
+        {"extreme": end.words},
+        t.state(WATCHED, expected=watchlist(world, plus=[title], minus=[])),
+        way=[*end.way, t.click(title, f"It has {end.shown}."), t.click("Add to watchlist")],
     )
 
 
@@ -60,10 +60,10 @@ def watch_extreme(world: t.Sampler) -> t.Draw:
 def watch_remove(world: t.Sampler) -> t.Draw:
     """Stop watching an article."""
     title = world.pick(WATCHED)["title"]
-    return t.Draw(
-        slots={"title": title},
-        eval=t.state(WATCHED, expected=watchlist(world, plus=[], minus=[title])),
-        solution=[t.click("Watchlist"), t.click(f"Stop watching {title}"), t.leave()],
+    return instruction(
+        {"title": title},
+        t.state(WATCHED, expected=watchlist(world, plus=[], minus=[title])),
+        way=[t.click("Watchlist"), t.click(f"Stop watching {title}")],
     )
 
 

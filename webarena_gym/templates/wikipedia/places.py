@@ -3,6 +3,7 @@
 from webarena_gym.sites.country.formats import date_time
 from webarena_gym.sites.wikipedia.markup import path
 from webarena_gym.tasks import template as t
+from webarena_gym.templates.ways import visit
 from webarena_gym.templates.wikipedia.routes import FACTS, country, draw_extreme, open_article, open_category, url
 
 TEMPLATES = t.Templates("wikipedia")
@@ -12,30 +13,24 @@ TEMPLATES = t.Templates("wikipedia")
 def article_place(world: t.Sampler) -> t.Draw:
     """Open an article by its title."""
     row = world.pick("SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation', 'country') ORDER BY article_id")
-    return t.Draw(
-        slots={"title": row["title"]}, eval=t.at_url(url(row["title"])), solution=[*open_article(row["title"]), t.leave()]
-    )
+    return visit({"title": row["title"]}, url(row["title"]), way=open_article(row["title"]))
 
 
 @TEMPLATES.define("Show me the category {category}.")
 def category_place(world: t.Sampler) -> t.Draw:
     """Open a category."""
     name = world.pick("SELECT DISTINCT name FROM category ORDER BY name")["name"]
-    return t.Draw(
-        slots={"category": name},
-        eval=t.at_url(f"__WIKIPEDIA__{path('Category:' + name)}"),
-        solution=[*open_category(world, name), t.leave()],
-    )
+    return visit({"category": name}, f"__WIKIPEDIA__{path('Category:' + name)}", way=open_category(world, name))
 
 
 @TEMPLATES.define("Bring me to the article on {extreme} in {country}.")
 def extreme_place(world: t.Sampler) -> t.Draw:
     """Find the landmark at one end of a measure and open its article."""
     end = draw_extreme(world)
-    return t.Draw(
-        slots={"extreme": end.words, "country": country(world)},
-        eval=t.at_url(url(end.row["title"])),
-        solution=[*end.way, t.click(end.row["title"], f"It has {end.shown}."), t.leave()],
+    return visit(
+        {"extreme": end.words, "country": country(world)},
+        url(end.row["title"]),
+        way=[*end.way, t.click(end.row["title"], f"It has {end.shown}.")],
     )
 
 
@@ -43,10 +38,10 @@ def extreme_place(world: t.Sampler) -> t.Draw:
 def source_place(world: t.Sampler) -> t.Draw:
     """Go from a film to the book behind it."""
     row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Based on' ORDER BY article_id")
-    return t.Draw(
-        slots={"film": row["title"]},
-        eval=t.at_url(url(row["target"])),
-        solution=[*open_article(row["title"]), t.click(row["target"], f"Based on: {row['target']}."), t.leave()],
+    return visit(
+        {"film": row["title"]},
+        url(row["target"]),
+        way=[*open_article(row["title"]), t.click(row["target"], f"Based on: {row['target']}.")],
     )
 
 
@@ -54,10 +49,10 @@ def source_place(world: t.Sampler) -> t.Draw:
 def links_place(world: t.Sampler) -> t.Draw:
     """Open what links to an article."""
     title = world.pick("SELECT title FROM article WHERE kind NOT IN ('list', 'disambiguation') ORDER BY article_id")["title"]
-    return t.Draw(
-        slots={"title": title},
-        eval=t.at_url(f"__WIKIPEDIA__{path(title).replace('/wiki/', '/links/', 1)}"),
-        solution=[*open_article(title), t.click("What links here"), t.leave()],
+    return visit(
+        {"title": title},
+        f"__WIKIPEDIA__{path(title).replace('/wiki/', '/links/', 1)}",
+        way=[*open_article(title), t.click("What links here")],
     )
 
 
@@ -69,15 +64,10 @@ def first_revision_place(world: t.Sampler) -> t.Draw:
         GROUP BY article_id HAVING edits > 1 ORDER BY article_id"""
     )
     stamp = date_time(world.value("SELECT created_at FROM revision WHERE revision_id = ?", row["oldest"]))
-    return t.Draw(
-        slots={"title": row["title"]},
-        eval=t.at_url(f"{url(row['title'])}?oldid={row['oldest']}"),
-        solution=[
-            *open_article(row["title"]),
-            t.click("View history"),
-            t.click(stamp, "The last line is the oldest."),
-            t.leave(),
-        ],
+    return visit(
+        {"title": row["title"]},
+        f"{url(row['title'])}?oldid={row['oldest']}",
+        way=[*open_article(row["title"]), t.click("View history"), t.click(stamp, "The last line is the oldest.")],
     )
 
 
@@ -85,8 +75,8 @@ def first_revision_place(world: t.Sampler) -> t.Draw:
 def university_place(world: t.Sampler) -> t.Draw:
     """Go from a person to the university."""
     row = world.pick(FACTS + "SELECT title, target FROM facts WHERE label = 'Alma mater' ORDER BY article_id")
-    return t.Draw(
-        slots={"person": row["title"]},
-        eval=t.at_url(url(row["target"])),
-        solution=[*open_article(row["title"]), t.click(row["target"], f"Alma mater: {row['target']}."), t.leave()],
+    return visit(
+        {"person": row["title"]},
+        url(row["target"]),
+        way=[*open_article(row["title"]), t.click(row["target"], f"Alma mater: {row['target']}.")],
     )

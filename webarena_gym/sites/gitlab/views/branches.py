@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab import git, queries
 from webarena_gym.sites.gitlab.base import find_project, members_only, require_role, site
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 
 @site.get("/<namespace>/<path>/-/branches")
@@ -62,8 +62,7 @@ def create(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str |
     if errors:
         return _form(request, project, values, errors)
     git.create_branch(request.db, project["project_id"], values["name"], source)
-    request.flash(f"The branch {values['name']} was created.")
-    return redirect(f"/{project['full_path']}/-/branches")
+    return request.redirect(f"/{project['full_path']}/-/branches", f"The branch {values['name']} was created.")
 
 
 @site.post("/<namespace>/<path>/-/branches/delete")
@@ -78,5 +77,4 @@ def delete(request: Request, _: sqlite3.Row, namespace: str, path: str) -> Respo
     if branch["is_protected"] or branch["name"] == project["default_branch"]:
         raise Forbidden("The default branch and protected branches cannot be deleted.")
     git.delete_branch(request.db, branch["branch_id"])
-    request.flash(f"The branch {branch['name']} was deleted.")
-    return redirect(f"/{project['full_path']}/-/branches")
+    return request.redirect(f"/{project['full_path']}/-/branches", f"The branch {branch['name']} was deleted.")

@@ -8,6 +8,7 @@ from werkzeug.exceptions import NotFound
 from webarena_gym.sites.country.texts import folded
 from webarena_gym.sites.gitlab import git, merging, queries
 from webarena_gym.sites.gitlab.base import find_project, site
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -70,17 +71,15 @@ def find_commit(db: sqlite3.Connection, project_id: int, sha: str) -> sqlite3.Ro
     """Return a commit by its name or the first seven digits or more. Raises NotFound."""
     if not 7 <= len(sha) <= 40 or not set(sha) <= set("0123456789abcdef"):
         raise NotFound
-    row: sqlite3.Row | None = db.execute(
+    return one(
+        db,
         """
         SELECT c.*, u.username, p.sha AS parent_sha FROM git_commit c LEFT JOIN user u ON u.user_id = c.author_id
             LEFT JOIN git_commit p ON p.commit_id = c.parent_id
         WHERE c.project_id = ? AND substr(c.sha, 1, ?) = ? ORDER BY c.commit_id LIMIT 1
         """,
         (project_id, len(sha), sha),
-    ).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    )
 
 
 @site.get("/<namespace>/<path>/-/commit/<sha>")

@@ -14,7 +14,7 @@ from webarena_gym.sites.gitlab.listing import list_projects
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
 from webarena_gym.sites.kit.forms import clean, complaints, read
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 FIELDS = {
     "name": Field("Group name"),
@@ -118,8 +118,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
         (values["path"], values["name"], values["description"], values["visibility"], now),
     ).lastrowid
     request.db.execute("INSERT INTO group_member VALUES (?, ?, 'Owner', NULL, ?)", (group_id, user["user_id"], now))
-    request.flash(f"Group '{values['name']}' was successfully created.")
-    return redirect(f"/groups/{values['path']}")
+    return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully created.")
 
 
 def _owned(request: Request, path: str) -> sqlite3.Row:
@@ -151,5 +150,4 @@ def edit(request: Request, _: sqlite3.Row, path: str) -> str | Response:
         (*(values[name] for name in ("path", "name", "description", "visibility")), group["group_id"]),
     )
     request.db.execute("UPDATE project SET namespace = ? WHERE group_id = ?", (values["path"], group["group_id"]))
-    request.flash(f"Group '{values['name']}' was successfully updated.")
-    return redirect(f"/groups/{values['path']}")
+    return request.redirect(f"/groups/{values['path']}", f"Group '{values['name']}' was successfully updated.")

@@ -10,9 +10,9 @@ from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.items import plan_of
 from webarena_gym.sites.gitlab.ledger import Ledger
 from webarena_gym.sites.gitlab.planning import ISSUE, MERGE_REQUEST, Kind, Named, Plan
-from webarena_gym.sites.gitlab.rights import address, find_item, may_plan, require_edit, require_open
-from webarena_gym.sites.gitlab.views.notes import ITEM, KINDS
-from webarena_gym.sites.kit.forms import complaints, day, read, whole_number
+from webarena_gym.sites.gitlab.rights import address, may_plan, require_edit, require_open
+from webarena_gym.sites.gitlab.views.notes import ITEM, find_any_item
+from webarena_gym.sites.kit.forms import checked, day, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 TEXTS = {"title": Field("Title"), "description": Field("Description", required=False, limit=20_000)}
@@ -45,8 +45,7 @@ def read_plan(
     request: Request, kind: Kind, choices: Choices, before: Plan, *, user: sqlite3.Row, is_planning: bool
 ) -> tuple[Plan, list[str]]:
     """Return the plan that was posted, and what is wrong with it; without `is_planning` only texts are taken from the form."""
-    values = read(request, TEXTS)
-    errors = complaints(values, TEXTS)
+    values, errors = checked(request, TEXTS)
     plan = replace(before, title=" ".join(values["title"].split()), description=values["description"])
     if kind is ISSUE:
         plan = replace(plan, is_confidential="confidential" in request.form)
@@ -142,8 +141,7 @@ def create_issue(request: Request, user: sqlite3.Row, namespace: str, path: str)
 @members_only
 def edit_item(request: Request, _: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> str:
     """Show the form of an item."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     require_edit(request, kind, project, item)
     plan = plan_of(request.db, kind, item)
     return show_form(request, kind, project, plan, Choices(request.db, project, plan), item=item)
@@ -153,8 +151,7 @@ def edit_item(request: Request, _: sqlite3.Row, namespace: str, path: str, segme
 @members_only
 def save_item(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> str | Response:
     """Change an item."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     require_edit(request, kind, project, item)
     before = plan_of(request.db, kind, item)
     choices = Choices(request.db, project, before)

@@ -4,12 +4,11 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from werkzeug.exceptions import NotFound
-
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
-from webarena_gym.sites.kit.forms import complaints, day, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import checked, day
+from webarena_gym.sites.kit.requests import Request, Response
 
 PLACE = "/-/profile/keys"
 FIELDS = {
@@ -31,8 +30,7 @@ def keys(request: Request, user: sqlite3.Row) -> str:
 @members_only
 def add_key(request: Request, user: sqlite3.Row) -> str | Response:
     """Add a key; it is called by the comment in it when it gets no title."""
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if values["content"] and not _KEY.fullmatch(values["content"]):
         errors.append("Key is not valid: it must begin with its kind, such as ssh-ed25519 or ssh-rsa.")
     elif request.db.execute("SELECT 1 FROM ssh_key WHERE content = ?", (values["content"],)).fetchone():
@@ -48,20 +46,16 @@ def add_key(request: Request, user: sqlite3.Row) -> str | Response:
         "INSERT INTO ssh_key (user_id, title, content, expires_on, created_at) VALUES (?, ?, ?, ?, ?)",
         (user["user_id"], title[:255], values["content"], day(values["expires_on"]), request.stamp),
     )
-    request.flash(f"The SSH key {title[:255]} was added.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, f"The SSH key {title[:255]} was added.")
 
 
 @site.post(f"{PLACE}/<int:key_id>/remove")
 @members_only
 def remove_key(request: Request, user: sqlite3.Row, key_id: int) -> Response:
     """Remove a key of the visitor's."""
-    row = request.db.execute("SELECT title FROM ssh_key WHERE key_id = ? AND user_id = ?", (key_id, user["user_id"])).fetchone()
-    if row is None:
-        raise NotFound
+    row = one(request.db, "SELECT title FROM ssh_key WHERE key_id = ? AND user_id = ?", (key_id, user["user_id"]))
     request.db.execute("DELETE FROM ssh_key WHERE key_id = ?", (key_id,))
-    request.flash(f"The SSH key {row['title']} was removed.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, f"The SSH key {row['title']} was removed.")
 
 
 def _page(request: Request, user: sqlite3.Row, values: Mapping[str, str], errors: Sequence[str] = ()) -> str:

@@ -80,8 +80,7 @@ def _invite(
         return _invite_form(request, place, invitation, project=project, group=group)
     membership.invite(request, place, invitation)
     names = ", ".join(person["name"] for person in invitation.found)
-    request.flash(f"Members were successfully added: {names}.")
-    return redirect(place.url)
+    return request.redirect(place.url, f"Members were successfully added: {names}.")
 
 
 @site.get("/<namespace>/<path>/-/project_members/invite")
@@ -121,8 +120,7 @@ def _change(request: Request, place: Place) -> Response:
     user_id = whole_number(request.form.get("user_id"), 1, 10**9 - 1) or 0
     if request.form.get("action") == "remove":
         membership.remove(request, place, user_id)
-        request.flash("The member was removed.")
-        return redirect(place.url)
+        return request.redirect(place.url, "The member was removed.")
     limit = membership.require_manager(request, place)
     errors: list[str] = []
     expires = membership.read_expiry(request, errors)
@@ -158,8 +156,7 @@ def leave_project(request: Request, user: sqlite3.Row, namespace: str, path: str
     """Give up the own place in a project."""
     project = find_project(request, namespace, path)
     membership.remove(request, of_project(project), user["user_id"])
-    request.flash(f"You left the project {project['name']}.")
-    return redirect("/dashboard/projects")
+    return request.redirect("/dashboard/projects", f"You left the project {project['name']}.")
 
 
 @site.post("/groups/<path>/-/group_members/leave")
@@ -168,5 +165,4 @@ def leave_group(request: Request, user: sqlite3.Row, path: str) -> Response:
     """Give up the own place in a group."""
     group = find_group(request, path)
     membership.remove(request, of_group(group), user["user_id"])
-    request.flash(f"You left the group {group['name']}.")
-    return redirect("/dashboard/groups")
+    return request.redirect("/dashboard/groups", f"You left the group {group['name']}.")

@@ -64,8 +64,7 @@ def merge(request: Request, user: sqlite3.Row, namespace: str, path: str, iid: i
         raise Conflict(obstacle)
     merging.merge(request.db, item, user, request.stamp)
     Ledger(request.db, user, request.now).move(MERGE_REQUEST, item, "merged")
-    request.flash("The changes were merged.")
-    return redirect(address(MERGE_REQUEST, project, iid))
+    return request.redirect(address(MERGE_REQUEST, project, iid), "The changes were merged.")
 
 
 @site.get("/<namespace>/<path>/-/merge_requests/new")

@@ -10,7 +10,7 @@ from webarena_gym.sites.gitlab.plan_parts import Part, Values, planned_project
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.kit.forms import day
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 PER_PAGE = 20
 PLACE = "/<namespace>/<path>/-/milestones"
@@ -90,8 +90,9 @@ def move_milestone(request: Request, _: sqlite3.Row, namespace: str, path: str, 
     row = MILESTONE.find(request, project, iid)
     state = "closed" if request.form.get("state") == "closed" else "active"
     request.db.execute("UPDATE milestone SET state = ? WHERE milestone_id = ?", (state, row["milestone_id"]))
-    request.flash(f"The milestone was {'closed' if state == 'closed' else 'reopened'}.")
-    return redirect(f"/{project['full_path']}/-/milestones/{iid}")
+    return request.redirect(
+        f"/{project['full_path']}/-/milestones/{iid}", f"The milestone was {'closed' if state == 'closed' else 'reopened'}."
+    )
 
 
 def _check(values: Values, errors: list[str]) -> None:

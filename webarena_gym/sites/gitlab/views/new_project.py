@@ -13,7 +13,7 @@ from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.slugs import is_slug, slug
 from webarena_gym.sites.kit.forms import clean, complaints, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 NAME = Field("Project name")
 FIELDS = {
@@ -132,8 +132,7 @@ def create(request: Request, user: sqlite3.Row) -> str | Response:
         branch = git.create_branch(request.db, project_id, "main", None)
         request.db.execute("UPDATE branch SET is_protected = 1 WHERE branch_id = ?", (branch["branch_id"],))
         git.commit(request.db, branch, user, "Initial commit", files, request.stamp)
-    request.flash(f"Project '{values['name']}' was successfully created.")
-    return redirect(f"/{values['namespace']}/{values['path']}")
+    return request.redirect(f"/{values['namespace']}/{values['path']}", f"Project '{values['name']}' was successfully created.")
 
 
 def _first_files(values: Mapping[str, str], *, readme: bool) -> dict[str, str | None]:

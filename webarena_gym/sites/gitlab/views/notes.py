@@ -21,6 +21,12 @@ ITEM = "/<namespace>/<path>/-/<any(issues, merge_requests):segment>/<int:iid>"
 FIELDS = {"body": Field("Comment", limit=20_000)}
 
 
+def find_any_item(request: Request, segment: str, namespace: str, path: str, iid: int) -> tuple[Kind, sqlite3.Row, sqlite3.Row]:
+    """Return the kind, the project and the item of a URL. Raises NotFound as `find_item` does."""
+    kind = KINDS[segment]
+    return kind, *find_item(request, kind, namespace, path, iid)
+
+
 def show_item(
     request: Request, kind: Kind, project: sqlite3.Row, item: sqlite3.Row, *, body: str = "", errors: tuple[str, ...] = ()
 ) -> str:
@@ -81,8 +87,7 @@ def _is_to_do(request: Request, kind: Kind, item: sqlite3.Row) -> bool:
 @members_only
 def write_note(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> str | Response:
     """Add a comment, and close the item when the button said so."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     require_open(project)
     values = read(request, FIELDS)
     errors = tuple(complaints(values, FIELDS))
@@ -105,8 +110,7 @@ def write_note(request: Request, user: sqlite3.Row, namespace: str, path: str, s
 @members_only
 def change_state(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
     """Close an item or open it again."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     wanted = request.form.get("state", "")
     _require_move(request, kind, project, item, wanted)
     _move(request, Ledger(request.db, user, request.now), kind, item, wanted)
@@ -133,8 +137,7 @@ def _done(state: str) -> str:
 @members_only
 def assign_to_me(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
     """Make the visitor the assignee of an item, beside those it has."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     if not may_plan(request, kind, project):
         raise Forbidden(f"Your role in this project does not let you assign {kind.noun}s.")
     before = plan_of(request.db, kind, item)
@@ -148,9 +151,7 @@ def assign_to_me(request: Request, user: sqlite3.Row, namespace: str, path: str,
 @members_only
 def add_to_do(request: Request, user: sqlite3.Row, namespace: str, path: str, segment: str, iid: int) -> Response:
     """Put an item on the visitor's to-do list."""
-    kind = KINDS[segment]
-    project, item = find_item(request, kind, namespace, path, iid)
+    kind, project, item = find_any_item(request, segment, namespace, path, iid)
     if not _is_to_do(request, kind, item):
         Ledger(request.db, user, request.now).mark_to_do(kind, item)
-    request.flash(f"The {kind.noun} is on your to-do list.")
-    return redirect(address(kind, project, iid))
+    return request.redirect(address(kind, project, iid), f"The {kind.noun} is on your to-do list.")

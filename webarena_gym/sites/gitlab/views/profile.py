@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
 from webarena_gym.sites.gitlab.views.sessions import SHORTEST_PASSWORD
 from webarena_gym.sites.kit.forms import clean, complaints, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 FIELDS = {
     "name": Field("Full name", limit=128),
@@ -77,8 +77,7 @@ def save_profile(request: Request, user: sqlite3.Row) -> str | Response:
     changed = {**values, **ticks, "status_emoji": emoji}
     assignments = ", ".join(f"{column} = ?" for column in changed)
     request.db.execute(f"UPDATE user SET {assignments} WHERE user_id = ?", (*changed.values(), user["user_id"]))
-    request.flash("Profile was successfully updated.")
-    return redirect("/-/profile")
+    return request.redirect("/-/profile", "Profile was successfully updated.")
 
 
 def _profile_form(request: Request, values: Mapping[str, object] | sqlite3.Row, errors: Sequence[str] = ()) -> str:
@@ -103,8 +102,7 @@ def save_account(request: Request, user: sqlite3.Row) -> str | Response:
         return request.render("account.html", username=username, errors=[complaint])
     request.db.execute("UPDATE user SET username = ? WHERE user_id = ?", (username, user["user_id"]))
     request.db.execute("UPDATE project SET namespace = ? WHERE owner_id = ?", (username, user["user_id"]))
-    request.flash("Username was successfully changed.")
-    return redirect("/-/profile/account")
+    return request.redirect("/-/profile/account", "Username was successfully changed.")
 
 
 @site.get("/-/profile/password/edit")
@@ -130,8 +128,7 @@ def save_password(request: Request, user: sqlite3.Row) -> str | Response:
     if errors:
         return request.render("password.html", errors=errors)
     request.db.execute("UPDATE user SET password = ? WHERE user_id = ?", (new, user["user_id"]))
-    request.flash("Password was successfully updated.")
-    return redirect("/-/profile/password/edit")
+    return request.redirect("/-/profile/password/edit", "Password was successfully updated.")
 
 
 @site.get("/-/profile/preferences")
@@ -149,5 +146,4 @@ def save_preferences(request: Request, user: sqlite3.Row) -> str | Response:
     if theme not in THEMES:
         return request.render("preferences.html", theme=user["theme"], themes=THEMES, errors=["Choose a theme."])
     request.db.execute("UPDATE user SET theme = ? WHERE user_id = ?", (theme, user["user_id"]))
-    request.flash("Preferences saved.")
-    return redirect("/-/profile/preferences")
+    return request.redirect("/-/profile/preferences", "Preferences saved.")

@@ -10,7 +10,7 @@ from webarena_gym.sites.gitlab.base import find_project, members_only, require_r
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.removal import delete_project
 from webarena_gym.sites.gitlab.views.new_project import path_complaint
-from webarena_gym.sites.kit.forms import clean, complaints, read
+from webarena_gym.sites.kit.forms import checked, clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 
 FIELDS = {
@@ -55,8 +55,7 @@ def save(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | R
     project = _settled(request, namespace, path)
     if project["is_archived"]:
         raise Forbidden("This project is archived. Unarchive it first.")
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     topics = [topic.strip() for topic in values["topics"].split(",") if topic.strip()]
     values["topics"] = ", ".join(dict.fromkeys(topics))
     if values["visibility"] not in VISIBILITIES:
@@ -67,8 +66,7 @@ def save(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str | R
         "UPDATE project SET name = ?, description = ?, topics = ?, visibility = ? WHERE project_id = ?",
         (*(values[name] for name in FIELDS), project["project_id"]),
     )
-    request.flash(f"Project '{values['name']}' was successfully updated.")
-    return redirect(f"/{project['full_path']}/-/edit")
+    return request.redirect(f"/{project['full_path']}/-/edit", f"Project '{values['name']}' was successfully updated.")
 
 
 @site.post("/<namespace>/<path>/-/edit/default_branch")
@@ -109,8 +107,7 @@ def rename(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str |
     if complaint:
         return _page(request, project, _stored(project) | {"path": wanted}, [complaint])
     request.db.execute("UPDATE project SET path = ? WHERE project_id = ?", (wanted, project["project_id"]))
-    request.flash("The path was changed.")
-    return redirect(f"/{project['namespace']}/{wanted}")
+    return request.redirect(f"/{project['namespace']}/{wanted}", "The path was changed.")
 
 
 @site.post("/<namespace>/<path>/-/archive")
@@ -120,8 +117,9 @@ def archive(request: Request, _: sqlite3.Row, namespace: str, path: str) -> Resp
     project = _settled(request, namespace, path, "Owner")
     is_archived = request.form.get("archived") == "1"
     request.db.execute("UPDATE project SET is_archived = ? WHERE project_id = ?", (is_archived, project["project_id"]))
-    request.flash("The project was archived." if is_archived else "The project was unarchived.")
-    return redirect(f"/{project['full_path']}")
+    return request.redirect(
+        f"/{project['full_path']}", "The project was archived." if is_archived else "The project was unarchived."
+    )
 
 
 @site.post("/<namespace>/<path>/-/delete")
@@ -132,5 +130,4 @@ def delete(request: Request, _: sqlite3.Row, namespace: str, path: str) -> str |
     if clean(request.form.get("confirmation", "")) != project["full_path"]:
         return _page(request, project, _stored(project), [f"To delete the project, type {project['full_path']} to confirm."])
     delete_project(request.db, project["project_id"])
-    request.flash(f"Project '{project['name']}' was deleted.")
-    return redirect("/dashboard/projects")
+    return request.redirect("/dashboard/projects", f"Project '{project['name']}' was deleted.")

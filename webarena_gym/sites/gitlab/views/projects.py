@@ -142,8 +142,7 @@ def fork(request: Request, user: sqlite3.Row, namespace: str, path: str) -> str 
     shared = {key: project[key] for key in ("path", "name", "description", "topics", "default_branch", "license")}
     project_id = add_project(request, user, values | shared | {"forked_from_id": project["project_id"]})
     git.copy_repository(request.db, project, project_id)
-    request.flash("The project was forked.")
-    return redirect(f"/{values['namespace']}/{project['path']}")
+    return request.redirect(f"/{values['namespace']}/{project['path']}", "The project was forked.")
 
 
 def _allowed(project: sqlite3.Row) -> tuple[str, ...]:

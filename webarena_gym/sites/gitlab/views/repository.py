@@ -216,5 +216,6 @@ def delete(request: Request, user: sqlite3.Row, namespace: str, path: str, addre
     git.find_file(request.db, branch["branch_id"], place)
     message = clean(request.form.get("message", ""))[:2000] or f"Delete {place.rpartition('/')[2]}"
     git.commit(request.db, branch, user, message, {place: None}, request.stamp)
-    request.flash("The file has been successfully deleted.")
-    return redirect(f"/{project['full_path']}/-/tree/{quote(branch['name'])}")
+    return request.redirect(
+        f"/{project['full_path']}/-/tree/{quote(branch['name'])}", "The file has been successfully deleted."
+    )

@@ -5,9 +5,18 @@ import hashlib
 from webarena_gym.sites.gitlab.base import current_user, site
 from webarena_gym.sites.gitlab.forms import Field
 from webarena_gym.sites.gitlab.names import username_complaint
-from webarena_gym.sites.kit.forms import clean, complaints, is_email, read
+from webarena_gym.sites.kit.form_pages import Aside, FormPage
+from webarena_gym.sites.kit.forms import PASSWORD, checked, is_email
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 
+SIGN_IN = FormPage(
+    title="Sign in",
+    action="/users/sign_in",
+    fields={"login": Field("Username or email", autocomplete="username"), "password": PASSWORD},
+    button="Sign in",
+    aside=Aside("No account yet?", "/users/sign_up", "Register now"),
+)
 FIELDS = {
     "name": Field("Full name", limit=128),
     "username": Field("Username"),
@@ -17,22 +26,19 @@ FIELDS = {
 SHORTEST_PASSWORD = 8
 
 
-@site.get("/users/sign_in")
-def sign_in_form(request: Request) -> str | Response:
-    """Show the sign-in page."""
-    return redirect("/") if current_user(request) else request.render("sign_in.html", login="", errors=[])
+site.get("/users/sign_in")(guests_only(SIGN_IN.show, current_user, "/"))
 
 
 @site.post("/users/sign_in")
 def sign_in(request: Request) -> str | Response:
     """Sign in with username or email and password, and go on to where the visitor was sent from."""
-    login = clean(request.form.get("login", ""))
+    values, _ = SIGN_IN.read(request)
     user = request.db.execute(
         "SELECT * FROM user WHERE (username = :login COLLATE NOCASE OR email = :login COLLATE NOCASE) AND password = :password",
-        {"login": login, "password": clean(request.form.get("password", ""))},
+        values,
     ).fetchone()
     if user is None:
-        return request.render("sign_in.html", login=login, errors=["Invalid login or password."])
+        return SIGN_IN.show(request, values, ["Invalid login or password."])
     request.session["user_id"] = user["user_id"]
     return redirect(request.session.pop("after_login", "/"))
 
@@ -41,8 +47,7 @@ def sign_in(request: Request) -> str | Response:
 def sign_out(request: Request) -> Response:
     """Sign out."""
     request.session.pop("user_id", None)
-    request.flash("You have signed out.", "notice")
-    return redirect("/users/sign_in")
+    return request.redirect("/users/sign_in", "You have signed out.", "notice")
 
 
 @site.get("/users/sign_up")
@@ -56,8 +61,7 @@ def sign_up_form(request: Request) -> str | Response:
 @site.post("/users/sign_up")
 def sign_up(request: Request) -> str | Response:
     """Make an account and sign in."""
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if not errors:
         errors = [*filter(None, [username_complaint(request.db, values["username"])])]
         if not is_email(values["email"]):
@@ -76,5 +80,4 @@ def sign_up(request: Request) -> str | Response:
         """,
         {**values, "token": token, "now": request.stamp},
     ).lastrowid
-    request.flash(f"Welcome, {values['name']}!")
-    return redirect("/")
+    return request.redirect("/", f"Welcome, {values['name']}!")

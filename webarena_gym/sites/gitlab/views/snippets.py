@@ -3,11 +3,12 @@
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
 from webarena_gym.sites.gitlab.access import VISIBILITIES
 from webarena_gym.sites.gitlab.base import current_user, members_only, my_id, site
 from webarena_gym.sites.gitlab.forms import Field
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import complaints, read, tidy
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -109,8 +110,7 @@ def delete_snippet(request: Request, _: sqlite3.Row, snippet_id: int) -> Respons
     """Delete a snippet."""
     snippet = _own(request, snippet_id)
     request.db.execute("DELETE FROM snippet WHERE snippet_id = ?", (snippet_id,))
-    request.flash(f"The snippet {snippet['title']} was deleted.")
-    return redirect("/-/snippets")
+    return request.redirect("/-/snippets", f"The snippet {snippet['title']} was deleted.")
 
 
 def _read(request: Request) -> tuple[dict[str, str], list[str]]:
@@ -125,14 +125,12 @@ def _read(request: Request) -> tuple[dict[str, str], list[str]]:
 
 def _find(request: Request, snippet_id: int) -> sqlite3.Row:
     """Return a snippet with its author. Raises NotFound, also when it may not be seen."""
-    row: sqlite3.Row | None = request.db.execute(
+    return one(
+        request.db,
         f"""SELECT s.*, u.name, u.username FROM snippet s JOIN user u ON u.user_id = s.author_id
         WHERE snippet_id = :snippet_id AND {VISIBLE_SNIPPET}""",
         {"snippet_id": snippet_id, "me": my_id(request)},
-    ).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    )
 
 
 def _own(request: Request, snippet_id: int) -> sqlite3.Row:

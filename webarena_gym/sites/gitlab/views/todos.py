@@ -9,7 +9,7 @@ from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 PLACE = "/dashboard/todos"
 PER_PAGE = 20
@@ -63,8 +63,9 @@ def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
     ).rowcount
     if not changed:
         raise NotFound
-    request.flash("Marked as done." if state == "done" else "Back on the list.")
-    return redirect(PLACE if state == "done" else f"{PLACE}?state=done")
+    return request.redirect(
+        PLACE if state == "done" else f"{PLACE}?state=done", "Marked as done." if state == "done" else "Back on the list."
+    )
 
 
 @site.post(f"{PLACE}/all_done")
@@ -72,5 +73,4 @@ def change_todo(request: Request, user: sqlite3.Row, todo_id: int) -> Response:
 def finish_todos(request: Request, user: sqlite3.Row) -> Response:
     """Mark everything as done."""
     request.db.execute("UPDATE todo SET state = 'done' WHERE user_id = ?", (user["user_id"],))
-    request.flash("Everything is marked as done.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, "Everything is marked as done.")

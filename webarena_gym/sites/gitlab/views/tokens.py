@@ -4,12 +4,11 @@ import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 
-from werkzeug.exceptions import NotFound
-
 from webarena_gym.sites.gitlab.base import members_only, site
 from webarena_gym.sites.gitlab.forms import Field
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import complaints, day, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 
 PLACE = "/-/profile/personal_access_tokens"
 SCOPES = {
@@ -48,22 +47,20 @@ def create_token(request: Request, user: sqlite3.Row) -> str | Response:
         "INSERT INTO access_token (user_id, name, scopes, token, expires_on, created_at) VALUES (?, ?, ?, ?, ?, ?)",
         (user["user_id"], values["name"], ", ".join(scopes), token, day(values["expires_on"]), request.stamp),
     )
-    request.flash(f"Your new access token is {token}. Save it now: it will not be shown again.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, f"Your new access token is {token}. Save it now: it will not be shown again.")
 
 
 @site.post(f"{PLACE}/<int:token_id>/revoke")
 @members_only
 def revoke_token(request: Request, user: sqlite3.Row, token_id: int) -> Response:
     """Revoke a token of the visitor's."""
-    row = request.db.execute(
-        "SELECT name FROM access_token WHERE token_id = ? AND user_id = ? AND NOT is_revoked", (token_id, user["user_id"])
-    ).fetchone()
-    if row is None:
-        raise NotFound
+    row = one(
+        request.db,
+        "SELECT name FROM access_token WHERE token_id = ? AND user_id = ? AND NOT is_revoked",
+        (token_id, user["user_id"]),
+    )
     request.db.execute("UPDATE access_token SET is_revoked = 1 WHERE token_id = ?", (token_id,))
-    request.flash(f"The access token {row['name']} was revoked.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, f"The access token {row['name']} was revoked.")
 
 
 @site.post("/-/profile/reset_feed_token")
@@ -72,8 +69,7 @@ def reset_feed_token(request: Request, user: sqlite3.Row) -> Response:
     """Replace the visitor's feed token."""
     token = hashlib.sha256(f"feed/{user['feed_token']}".encode()).hexdigest()[:20]
     request.db.execute("UPDATE user SET feed_token = ? WHERE user_id = ?", (token, user["user_id"]))
-    request.flash("The feed token was reset.")
-    return redirect(PLACE)
+    return request.redirect(PLACE, "The feed token was reset.")
 
 
 def _page(

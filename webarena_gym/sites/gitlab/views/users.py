@@ -129,8 +129,9 @@ def follow(request: Request, visitor: sqlite3.Row, username: str, action: str) -
     if action == "unfollow":
         query = "DELETE FROM follow WHERE follower_id = ? AND followed_id = ?"
     request.db.execute(query, (visitor["user_id"], user["user_id"]))
-    request.flash(f"You {'now follow' if action == 'follow' else 'no longer follow'} {user['name']}.")
-    return redirect(f"/{user['username']}")
+    return request.redirect(
+        f"/{user['username']}", f"You {'now follow' if action == 'follow' else 'no longer follow'} {user['name']}."
+    )
 
 
 def _find(request: Request, username: str) -> sqlite3.Row:

@@ -2,11 +2,12 @@
 
 import sqlite3
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import Field, checked
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map import finding
 from webarena_gym.sites.map.base import argument, members_only, site
 from webarena_gym.sites.map.geometry import Point
@@ -50,8 +51,7 @@ def new_form(request: Request, _: sqlite3.Row) -> str:
 @members_only
 def new(request: Request, user: sqlite3.Row) -> str | Response:
     """Put a note on the map."""
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     found = [] if errors else finding.find(request.db, values["where"])
     exact = [one for one in found if one.is_exact] or found
     if not errors and len(exact) != 1:
@@ -74,8 +74,7 @@ def new(request: Request, user: sqlite3.Row) -> str | Response:
             request.stamp,
         ),
     ).lastrowid
-    request.flash("Your note is on the map.")
-    return redirect(f"/note/{note_id}")
+    return request.redirect(f"/note/{note_id}", "Your note is on the map.")
 
 
 @site.get("/note/<int:note_id>")
@@ -89,16 +88,14 @@ def page(request: Request, note_id: int) -> str:
 def comment(request: Request, user: sqlite3.Row, note_id: int) -> str | Response:
     """Say something about a note. Raises NotFound."""
     note = _note(request, note_id)
-    values = read(request, COMMENT)
-    errors = complaints(values, COMMENT)
+    values, errors = checked(request, COMMENT)
     if errors:
         return _page(request, note, values["text"], errors)
     request.db.execute(
         "INSERT INTO note_comment (note_id, user_id, text, created_at) VALUES (?, ?, ?, ?)",
         (note_id, user["user_id"], values["text"], request.stamp),
     )
-    request.flash("You commented on the note.")
-    return redirect(f"/note/{note_id}")
+    return request.redirect(f"/note/{note_id}", "You commented on the note.")
 
 
 @site.post("/note/<int:note_id>/resolve")
@@ -107,8 +104,7 @@ def resolve(request: Request, _: sqlite3.Row, note_id: int) -> Response:
     """Mark a note as resolved; anybody who is signed in may. Raises NotFound."""
     _note(request, note_id)
     request.db.execute("UPDATE map_note SET status = 'resolved' WHERE note_id = ?", (note_id,))
-    request.flash("The note is resolved.")
-    return redirect(f"/note/{note_id}")
+    return request.redirect(f"/note/{note_id}", "The note is resolved.")
 
 
 @site.post("/note/<int:note_id>/delete")
@@ -119,17 +115,13 @@ def delete(request: Request, user: sqlite3.Row, note_id: int) -> Response:
         raise Forbidden("Only the author of a note can delete it.")
     request.db.execute("DELETE FROM note_comment WHERE note_id = ?", (note_id,))
     request.db.execute("DELETE FROM map_note WHERE note_id = ?", (note_id,))
-    request.flash("Your note is deleted.")
-    return redirect("/notes")
+    return request.redirect("/notes", "Your note is deleted.")
 
 
 def _note(request: Request, note_id: int) -> sqlite3.Row:
-    row: sqlite3.Row | None = request.db.execute(
-        "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?", (note_id,)
-    ).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    return one(
+        request.db, "SELECT n.*, u.name AS author FROM map_note n JOIN user u USING (user_id) WHERE note_id = ?", (note_id,)
+    )
 
 
 def _page(request: Request, note: sqlite3.Row, text: str, errors: list[str]) -> str:

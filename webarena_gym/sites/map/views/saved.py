@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.forms import Field, checked
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.base import members_only, site
@@ -32,19 +32,16 @@ def show(request: Request, user: sqlite3.Row) -> str:
 def save(request: Request, user: sqlite3.Row, place_id: int) -> Response:
     """Save a place with a note, or change the note of a saved one. Raises NotFound."""
     place = wanted_place(request, place_id)
-    values = read(request, NOTE)
-    errors = complaints(values, NOTE)
+    values, errors = checked(request, NOTE)
     if errors:
-        request.flash(errors[0], "error")
-        return redirect(f"/place/{place_id}")
+        return request.redirect(f"/place/{place_id}", errors[0], "error")
     request.db.execute(
         """
         INSERT INTO saved_place VALUES (?, ?, ?, ?) ON CONFLICT (user_id, place_id) DO UPDATE SET note = excluded.note
         """,
         (user["user_id"], place_id, values["note"], request.stamp),
     )
-    request.flash(f"{place['name']} is in your saved places.")
-    return redirect(f"/place/{place_id}")
+    return request.redirect(f"/place/{place_id}", f"{place['name']} is in your saved places.")
 
 
 @site.post("/place/<int:place_id>/forget")
@@ -53,5 +50,4 @@ def forget(request: Request, user: sqlite3.Row, place_id: int) -> Response:
     """Take a place off the list. Raises NotFound."""
     place = wanted_place(request, place_id)
     request.db.execute("DELETE FROM saved_place WHERE user_id = ? AND place_id = ?", (user["user_id"], place_id))
-    request.flash(f"{place['name']} is no longer in your saved places.")
-    return redirect(return_url(request, f"/place/{place_id}"))
+    return request.redirect(return_url(request, f"/place/{place_id}"), f"{place['name']} is no longer in your saved places.")

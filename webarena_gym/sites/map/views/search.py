@@ -24,8 +24,7 @@ def results(request: Request) -> str | Response:
     """Show what a search finds, the best match or the nearest first."""
     text = argument(request, "query")
     if not text:
-        request.flash("Please enter what to search for.", "notice")
-        return redirect("/")
+        return request.redirect("/", "Please enter what to search for.", "notice")
     point = read_coordinates(text)
     if point is not None:
         return redirect(url("/query", lat=f"{point[0]:.5f}", lon=f"{point[1]:.5f}"))
@@ -63,8 +62,7 @@ def query(request: Request) -> str | Response:
     """Show what is at a point: the nearest address, and the places around it."""
     point = point_of(request.args)
     if point is None:
-        request.flash("A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
-        return redirect("/")
+        return request.redirect("/", "A point is written as decimal degrees, such as 42.12345, -29.54321.", "error")
     request.shows({"lat": f"{point.latitude:.5f}", "lon": f"{point.longitude:.5f}"})
     address = finding.nearest_address(request.db, point)
     return request.render("query.html", point=point, address=address, places=_around(request, point), picture=marked(point, 16))

@@ -2,11 +2,12 @@
 
 import sqlite3
 
-from werkzeug.exceptions import Forbidden, NotFound
+from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.forms import Field, complaints, read
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import Field, checked
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.map.base import members_only, site
 from webarena_gym.sites.map.views.places import wanted_place
 
@@ -32,8 +33,7 @@ def form(request: Request, _: sqlite3.Row, place_id: int) -> str:
 def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Response:
     """Keep a suggestion. Raises NotFound."""
     place = wanted_place(request, place_id)
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if not errors and values["field"] not in PARTS:
         errors = [f"What is wrong? Please choose one of {', '.join(PARTS)}."]
     if errors:
@@ -42,8 +42,7 @@ def suggest(request: Request, user: sqlite3.Row, place_id: int) -> str | Respons
         "INSERT INTO suggestion (user_id, place_id, field, value, comment, status, created_at) VALUES (?, ?, ?, ?, ?, 'waiting', ?)",
         (user["user_id"], place_id, *(values[name] for name in FIELDS), request.stamp),
     )
-    request.flash("Thank you. The editors will look at your suggestion.")
-    return redirect("/suggestions")
+    return request.redirect("/suggestions", "Thank you. The editors will look at your suggestion.")
 
 
 @site.get("/suggestions")
@@ -62,11 +61,8 @@ def show(request: Request, user: sqlite3.Row) -> str:
 @members_only
 def withdraw(request: Request, user: sqlite3.Row, suggestion_id: int) -> Response:
     """Take a suggestion of one's own back. Raises NotFound and Forbidden."""
-    row = request.db.execute("SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,)).fetchone()
-    if row is None:
-        raise NotFound
+    row = one(request.db, "SELECT * FROM suggestion WHERE suggestion_id = ?", (suggestion_id,))
     if row["user_id"] != user["user_id"]:
         raise Forbidden("Only the author of a suggestion can withdraw it.")
     request.db.execute("UPDATE suggestion SET status = 'withdrawn' WHERE suggestion_id = ?", (suggestion_id,))
-    request.flash("The suggestion is withdrawn.")
-    return redirect("/suggestions")
+    return request.redirect("/suggestions", "The suggestion is withdrawn.")

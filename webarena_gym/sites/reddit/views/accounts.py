@@ -2,20 +2,32 @@
 
 from collections.abc import Mapping
 
-from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.form_pages import Aside, FormPage
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import NAME, current_user, site
 from webarena_gym.sites.reddit.forms import EMAIL, USERNAME, Field
 
 SHORTEST = 8  # characters of a password
-LOGIN = {"username": Field("Username"), "password": Field("Password", limit=128)}
-REGISTRATION = {
-    "username": USERNAME,
-    "email": EMAIL,
-    "password": Field("Password", limit=128),
-    "password_confirmation": Field("Repeat password", limit=128),
-}
+LOGIN = FormPage(
+    title="Log in",
+    action="/login",
+    fields={"username": Field("Username"), "password": Field("Password", limit=128, type="password")},
+    button="Log in",
+    aside=Aside("New here?", "/registration", "Make an account"),
+)
+REGISTRATION = FormPage(
+    title="Sign up",
+    action="",
+    fields={
+        "username": USERNAME,
+        "email": EMAIL,
+        "password": Field("Password", limit=128, type="password"),
+        "password_confirmation": Field("Repeat password", limit=128, type="password"),
+    },
+    button="Sign up",
+)
 
 
 def password_complaints(values: Mapping[str, str]) -> list[str]:
@@ -25,21 +37,16 @@ def password_complaints(values: Mapping[str, str]) -> list[str]:
     return [] if values["password"] == values["password_confirmation"] else ["The two passwords are not the same."]
 
 
-@site.get("/login")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    return redirect("/") if current_user(request) else request.render("login.html", username="", errors=[])
+site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
 
 
 @site.post("/login")
 def login(request: Request) -> str | Response:
     """Log a user in, and lead to the page that was asked for."""
-    values = read(request, LOGIN)
-    errors = complaints(values, LOGIN)
+    values, errors = LOGIN.read(request)
     user = queries.user_named(request.db, values["username"])
     if errors or user is None or user["password"] != values["password"]:
-        errors = errors or ["The username or the password is not correct. Please try again."]
-        return request.render("login.html", username=values["username"], errors=errors)
+        return LOGIN.show(request, values, errors or ["The username or the password is not correct. Please try again."])
     return _welcome(request, user["user_id"])
 
 
@@ -57,21 +64,18 @@ def logout(request: Request) -> Response:
     return redirect("/")
 
 
-@site.get("/registration")
-def registration_form(request: Request) -> str:
-    """Ask for a new user's data."""
-    return request.render("registration.html", values=dict.fromkeys(REGISTRATION, ""), errors=[])
+site.get("/registration")(REGISTRATION.show)
 
 
 @site.post("/registration")
 def registration(request: Request) -> str | Response:
     """Make an account and log its owner in."""
-    values = read(request, REGISTRATION)
-    errors = complaints(values, REGISTRATION) or password_complaints(values)
+    values, errors = REGISTRATION.read(request)
+    errors = errors or password_complaints(values)
     if not errors and queries.user_named(request.db, values["username"]):
         errors = ["Username: this name is taken."]
     if errors:
-        return request.render("registration.html", values=values, errors=errors)
+        return REGISTRATION.show(request, values, errors)
     user_id = request.db.execute(
         "INSERT INTO user (username, email, password, created_at) VALUES (?, ?, ?, ?)",
         (values["username"], values["email"], values["password"], request.stamp),

@@ -23,8 +23,7 @@ def block(request: Request, user: sqlite3.Row, username: str, change: str) -> Re
         )
     else:
         request.db.execute("DELETE FROM user_block WHERE user_id = ? AND blocked_id = ?", (user["user_id"], other["user_id"]))
-    request.flash(f"{other['username']} was {change}ed.")
-    return redirect(return_url(request, f"/user/{other['username']}"))
+    return request.redirect(return_url(request, f"/user/{other['username']}"), f"{other['username']} was {change}ed.")
 
 
 @site.get("/user/<username>/block_list")

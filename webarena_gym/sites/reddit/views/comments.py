@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.kit.forms import complaints, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.forms import checked
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, my_id, site
 from webarena_gym.sites.reddit.forms import Field
@@ -75,8 +75,7 @@ def _page(request: Request, submission: sqlite3.Row, row: sqlite3.Row, typed: st
 
 
 def _typed(request: Request, submission: sqlite3.Row) -> tuple[dict[str, str], list[str]]:
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if submission["is_locked"] and not find_forum(request, submission["forum"])["is_moderated"]:
         errors = ["This submission is locked. No new comments can be posted."]
     return values, errors
@@ -89,8 +88,7 @@ def _insert(request: Request, submission: sqlite3.Row, user: sqlite3.Row, parent
         (submission["submission_id"], parent_id, user["user_id"], body, request.stamp),
     ).lastrowid
     request.db.execute("INSERT INTO comment_vote VALUES (?, ?, 1)", (comment_id, user["user_id"]))
-    request.flash("Your comment was posted.")
-    return redirect(f"{queries.address(submission)}#comment_{comment_id}")
+    return request.redirect(f"{queries.address(submission)}#comment_{comment_id}", "Your comment was posted.")
 
 
 @site.get(f"{_COMMENT}/edit")
@@ -106,15 +104,13 @@ def edit_form(request: Request, _: sqlite3.Row, submission_id: int, comment_id: 
 def edit(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int, **__: str) -> str | Response:
     """Change one's own comment."""
     row = _own_comment(request, submission_id, comment_id)
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if errors:
         return request.render("comment_edit.html", comment=row, body=values["comment"], errors=errors)
     request.db.execute(
         "UPDATE comment SET body = ?, edited_at = ? WHERE comment_id = ?", (values["comment"], request.stamp, comment_id)
     )
-    request.flash("Your comment was edited.")
-    return redirect(f"{queries.address(row)}#comment_{comment_id}")
+    return request.redirect(f"{queries.address(row)}#comment_{comment_id}", "Your comment was edited.")
 
 
 @site.post(f"{_COMMENT}/delete")
@@ -123,5 +119,4 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, comment_id: int
     """Delete one's own comment."""
     row = _own_comment(request, submission_id, comment_id)
     request.db.execute("UPDATE comment SET state = 'deleted' WHERE comment_id = ?", (comment_id,))
-    request.flash("The comment was deleted.")
-    return redirect(queries.address(row))
+    return request.redirect(queries.address(row), "The comment was deleted.")

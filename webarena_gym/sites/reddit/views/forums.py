@@ -5,7 +5,7 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.forms import checked
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
@@ -133,14 +133,12 @@ def edit(request: Request, _: sqlite3.Row, name: str) -> str | Response:
         {**values, "forum_id": forum["forum_id"]},
     )
     _write_tags(request, forum["forum_id"], values["tags"])
-    request.flash("The forum was updated.")
-    return redirect(f"/f/{values['name']}/edit")
+    return request.redirect(f"/f/{values['name']}/edit", "The forum was updated.")
 
 
 def _typed(request: Request, forum_id: int | None) -> tuple[dict[str, str], list[str]]:
     """Return what was typed, and what is wrong with it."""
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     taken = "SELECT 1 FROM forum WHERE name = ? AND forum_id IS NOT ?"
     if not errors and request.db.execute(taken, (values["name"], forum_id)).fetchone():
         errors.append("Name: there is already a forum of this name.")

@@ -2,9 +2,8 @@
 
 import sqlite3
 
-from werkzeug.exceptions import NotFound
-
-from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import checked
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.reddit import queries
@@ -39,12 +38,12 @@ def inbox(request: Request, user: sqlite3.Row) -> str:
 
 def _thread(request: Request, user: sqlite3.Row, thread_id: int) -> sqlite3.Row:
     values = {"me": user["user_id"], "thread_id": thread_id}
-    row: sqlite3.Row | None = request.db.execute(
-        f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id", values
-    ).fetchone()
-    if row is None:
-        raise NotFound("There is no such conversation of yours.")
-    return row
+    return one(
+        request.db,
+        f"{MY_THREADS} AND t.thread_id = :thread_id GROUP BY t.thread_id",
+        values,
+        missing="There is no such conversation of yours.",
+    )
 
 
 @site.get("/messages/<int:thread_id>")
@@ -101,8 +100,7 @@ def compose(request: Request, user: sqlite3.Row, username: str) -> str | Respons
 
 
 def _typed(request: Request, user: sqlite3.Row, receiver_id: int) -> tuple[dict[str, str], list[str]]:
-    values = read(request, FIELDS)
-    errors = complaints(values, FIELDS)
+    values, errors = checked(request, FIELDS)
     if receiver_id == user["user_id"]:
         errors = ["You cannot write to yourself."]
     elif queries.is_blocked(request.db, user["user_id"], receiver_id):

@@ -2,8 +2,8 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit.forms import complaints, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.forms import checked
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.reddit import queries
 from webarena_gym.sites.reddit.base import members_only, site
@@ -31,8 +31,7 @@ def moderate(request: Request, _: sqlite3.Row, submission_id: int, change: str) 
     moderated_forum(request, submission["forum"])
     assignment, message = CHANGES[change]
     request.db.execute(f"UPDATE submission SET {assignment} WHERE submission_id = ?", (submission_id,))
-    request.flash(message)
-    return redirect(return_url(request, queries.address(submission)))
+    return request.redirect(return_url(request, queries.address(submission)), message)
 
 
 @site.post("/f/<name>/<int:submission_id>/<slug>/comment/<int:comment_id>/remove")
@@ -42,8 +41,7 @@ def remove_comment(request: Request, _: sqlite3.Row, submission_id: int, comment
     submission, _row = find_comment(request, submission_id, comment_id)
     moderated_forum(request, submission["forum"])
     request.db.execute("UPDATE comment SET state = 'removed' WHERE comment_id = ?", (comment_id,))
-    request.flash("The comment was removed.")
-    return redirect(queries.address(submission))
+    return request.redirect(queries.address(submission), "The comment was removed.")
 
 
 @site.get("/f/<name>/moderators")
@@ -58,16 +56,14 @@ def add_moderator(request: Request, _: sqlite3.Row, name: str) -> str | Response
     """Make somebody a moderator."""
     forum = moderated_forum(request, name)
     fields = {"username": Field("Username", limit=25)}
-    values = read(request, fields)
-    errors = complaints(values, fields)
+    values, errors = checked(request, fields)
     user = queries.user_named(request.db, values["username"])
     if not errors and user is None:
         errors.append("Username: there is no user of this name.")
     if errors or user is None:
         return _page(request, forum, values["username"], errors)
     request.db.execute("INSERT OR IGNORE INTO moderator VALUES (?, ?, ?)", (forum["forum_id"], user["user_id"], request.stamp))
-    request.flash(f"{user['username']} is a moderator of {forum['name']}.")
-    return redirect(f"/f/{forum['name']}/moderators")
+    return request.redirect(f"/f/{forum['name']}/moderators", f"{user['username']} is a moderator of {forum['name']}.")
 
 
 def _page(request: Request, forum: sqlite3.Row, username: str, errors: list[str]) -> str:

@@ -4,8 +4,8 @@ import sqlite3
 
 from werkzeug.exceptions import Forbidden
 
-from webarena_gym.sites.kit.forms import complaints, read
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.forms import checked
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.reddit.base import members_only, site
 from webarena_gym.sites.reddit.forms import EMAIL, Field
 from webarena_gym.sites.reddit.views.accounts import password_complaints
@@ -38,13 +38,11 @@ def biography_form(request: Request, user: sqlite3.Row, username: str) -> str:
 def biography(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's biography."""
     _own(user, username)
-    values = read(request, BIOGRAPHY)
-    errors = complaints(values, BIOGRAPHY)
+    values, errors = checked(request, BIOGRAPHY)
     if errors:
         return request.render("biography.html", user=user, biography=values["biography"], errors=errors)
     request.db.execute("UPDATE user SET biography = ? WHERE user_id = ?", (values["biography"], user["user_id"]))
-    request.flash("Your biography was saved.")
-    return redirect(f"/user/{user['username']}")
+    return request.redirect(f"/user/{user['username']}", "Your biography was saved.")
 
 
 @site.get("/user/<username>/account")
@@ -66,8 +64,7 @@ def _form(request: Request, user: sqlite3.Row, values: dict[str, str], errors: l
 def account(request: Request, user: sqlite3.Row, username: str) -> str | Response:
     """Change the visitor's settings; the password stays when no new one is given."""
     _own(user, username)
-    values = read(request, ACCOUNT)
-    errors = complaints(values, ACCOUNT)
+    values, errors = checked(request, ACCOUNT)
     if values["night_mode"] not in NIGHT_MODES or values["front_page"] not in FRONT_PAGES:
         errors.append("Please choose one of the settings of the list.")
     if values["password"] or values["password_confirmation"]:
@@ -80,5 +77,4 @@ def account(request: Request, user: sqlite3.Row, username: str) -> str | Respons
         WHERE user_id = :user_id""",
         {**values, "user_id": user["user_id"]},
     )
-    request.flash("Your settings were saved.")
-    return redirect(f"/user/{user['username']}/account")
+    return request.redirect(f"/user/{user['username']}/account", "Your settings were saved.")

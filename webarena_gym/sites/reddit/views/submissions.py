@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from werkzeug.exceptions import Forbidden, NotFound
 
-from webarena_gym.sites.kit.forms import complaints, read
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.forms import checked
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.visits import return_url
@@ -86,9 +87,7 @@ def submission_page(request: Request, name: str, submission_id: int, slug: str =
 @site.get("/submission_images/<int:image_id>.svg")
 def picture(request: Request, image_id: int) -> Response:
     """Serve a picture."""
-    row = request.db.execute("SELECT description FROM image WHERE image_id = ?", (image_id,)).fetchone()
-    if row is None:
-        raise NotFound
+    row = one(request.db, "SELECT description FROM image WHERE image_id = ?", (image_id,))
     return Response(images.draw(row["description"]), content_type="image/svg+xml")
 
 
@@ -106,16 +105,14 @@ def edit(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> str
     """Change the text of one's own submission."""
     row = own_submission(request, submission_id)
     fields = {"body": BODY}
-    values = read(request, fields)
-    errors = complaints(values, fields)
+    values, errors = checked(request, fields)
     if errors:
         return request.render("submission_edit.html", submission=row, body=values["body"], errors=errors)
     request.db.execute(
         "UPDATE submission SET body = ?, edited_at = ? WHERE submission_id = ?",
         (values["body"], request.stamp, submission_id),
     )
-    request.flash("Your submission was edited.")
-    return redirect(queries.address(row))
+    return request.redirect(queries.address(row), "Your submission was edited.")
 
 
 @site.post("/f/<name>/<int:submission_id>/<slug>/delete")
@@ -124,8 +121,7 @@ def delete(request: Request, _: sqlite3.Row, submission_id: int, **__: str) -> R
     """Delete one's own submission."""
     row = own_submission(request, submission_id)
     request.db.execute("UPDATE submission SET state = 'deleted' WHERE submission_id = ?", (submission_id,))
-    request.flash("The submission was deleted.")
-    return redirect(f"/f/{row['forum']}")
+    return request.redirect(f"/f/{row['forum']}", "The submission was deleted.")
 
 
 @site.post("/submission/<int:submission_id>/<any(hide, unhide):change>")
@@ -138,5 +134,7 @@ def hide(request: Request, user: sqlite3.Row, submission_id: int, change: str) -
         "unhide": "DELETE FROM hidden_submission WHERE user_id = ? AND submission_id = ?",
     }[change]
     request.db.execute(query, (user["user_id"], submission_id))
-    request.flash(f"“{row['title']}” is {'hidden from' if change == 'hide' else 'back in'} your lists.")
-    return redirect(return_url(request, queries.address(row)))
+    return request.redirect(
+        return_url(request, queries.address(row)),
+        f"“{row['title']}” is {'hidden from' if change == 'hide' else 'back in'} your lists.",
+    )

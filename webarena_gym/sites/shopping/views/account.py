@@ -2,36 +2,37 @@
 
 import sqlite3
 
-from webarena_gym.sites.kit.forms import EMAIL, Field, complaints, password_complaints, read
+from webarena_gym.sites.kit.form_pages import Aside, FormPage
+from webarena_gym.sites.kit.forms import EMAIL, PASSWORD, Field, checked, password_complaints
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.shopping import carts, queries
 from webarena_gym.sites.shopping.base import current_customer, members_only, site
 from webarena_gym.sites.shopping.views.newsletter import is_subscribed, subscribe
 
+LOGIN = FormPage(
+    title="Customer Login",
+    action="/customer/account/login/",
+    fields={"email": Field("Email", autocomplete="email"), "password": PASSWORD},
+    button="Sign In",
+    aside=Aside("New here?", "/customer/account/create/", "Create an Account"),
+)
 NAMES = {"firstname": Field("First Name"), "lastname": Field("Last Name"), "email": EMAIL}
 NEW_PASSWORD = {"password": Field("Password", limit=128), "password_confirmation": Field("Confirm Password", limit=128)}
 
 
-@site.get("/customer/account/login/")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    if current_customer(request) is not None:
-        return redirect("/customer/account/")
-    return request.render("login.html", email="", errors=[])
+site.get("/customer/account/login/")(guests_only(LOGIN.show, current_customer, "/customer/account/"))
 
 
 @site.post("/customer/account/login/")
 def login(request: Request) -> str | Response:
     """Sign a customer in, and lead to the page that was asked for."""
-    fields = {"email": Field("Email"), "password": Field("Password")}
-    values = read(request, fields)
-    errors = complaints(values, fields)
+    values, errors = LOGIN.read(request)
     customer = request.db.execute(
         "SELECT * FROM customer WHERE email = ? COLLATE NOCASE AND password = ?", (values["email"], values["password"])
     ).fetchone()
     if customer is None:
-        errors = errors or ["The email or the password is not correct. Please try again."]
-        return request.render("login.html", email=values["email"], errors=errors)
+        return LOGIN.show(request, values, errors or ["The email or the password is not correct. Please try again."])
     return _welcome(request, customer["customer_id"])
 
 
@@ -60,8 +61,8 @@ def create_form(request: Request) -> str:
 def create(request: Request) -> str | Response:
     """Make an account and sign its owner in."""
     fields = NAMES | NEW_PASSWORD
-    values = read(request, fields)
-    errors = complaints(values, fields) or password_complaints(values)
+    values, errors = checked(request, fields)
+    errors = errors or password_complaints(values)
     if not errors and _is_taken(request.db, values["email"], None):
         errors = ["There is already an account with this email address."]
     if errors:
@@ -118,8 +119,7 @@ def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     """Change name, email or password; the latter two need the current password."""
     optional = {name: Field(field.label, required=False, limit=field.limit) for name, field in NEW_PASSWORD.items()}
     fields = NAMES | optional | {"current_password": Field("Current Password", required=False)}
-    values = read(request, fields)
-    errors = complaints(values, fields)
+    values, errors = checked(request, fields)
     is_new_password = bool(values["password"] or values["password_confirmation"])
     if is_new_password:
         errors += password_complaints(values)
@@ -137,5 +137,4 @@ def edit(request: Request, customer: sqlite3.Row) -> str | Response:
     request.db.execute(
         "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE email = ?", (values["email"], customer["email"])
     )
-    request.flash("You saved the account information.")
-    return redirect("/customer/account/")
+    return request.redirect("/customer/account/", "You saved the account information.")

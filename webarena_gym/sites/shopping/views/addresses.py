@@ -3,8 +3,7 @@
 import sqlite3
 from collections.abc import Mapping
 
-from werkzeug.exceptions import NotFound
-
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import complaints, read, whole_number
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import queries
@@ -67,12 +66,7 @@ def delete(request: Request, customer: sqlite3.Row) -> Response:
 
 
 def _own(request: Request, customer_id: int, address_id: int) -> sqlite3.Row:
-    row: sqlite3.Row | None = request.db.execute(
-        "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?", (address_id, customer_id)
-    ).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    return one(request.db, "SELECT * FROM customer_address WHERE address_id = ? AND customer_id = ?", (address_id, customer_id))
 
 
 def _save(request: Request, customer_id: int, address_id: int | None) -> str | Response:
@@ -82,8 +76,7 @@ def _save(request: Request, customer_id: int, address_id: int | None) -> str | R
     if errors:
         return _form(request, values, defaults, errors)
     save_address(request.db, customer_id, values, defaults, address_id)
-    request.flash("You saved the address.")
-    return redirect("/customer/address/")
+    return request.redirect("/customer/address/", "You saved the address.")
 
 
 def _form(request: Request, values: Mapping[str, str], defaults: Mapping[str, bool], errors: list[str]) -> str:

@@ -28,23 +28,19 @@ def add(request: Request) -> Response:
     """Put a product into the cart; who has to choose options first is sent to the product."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
-        request.flash("We can't find that product.", "error")
-        return redirect("/checkout/cart/")
+        return request.redirect("/checkout/cart/", "We can't find that product.", "error")
     page = f"/{product['url_key']}.html"
     quantity = whole_number(request.form.get("qty", "1"), 1, carts.MOST)
     if quantity is None:
-        request.flash(NO_QUANTITY, "error")
-        return redirect(page)
+        return request.redirect(page, NO_QUANTITY, "error")
     prefix = "options["
     chosen = {key[len(prefix) : -1]: value for key, value in request.form.items() if key.startswith(prefix)}
     try:
         options = carts.chosen_options(request.db, product["product_id"], chosen)
         carts.add(request.db, carts.obtain(request), product, quantity, options)
     except RefusedError as refusal:
-        request.flash(str(refusal), "error")
-        return redirect(page)
-    request.flash(f"You added {product['name']} to your shopping cart.")
-    return redirect(return_url(request, page))
+        return request.redirect(page, str(refusal), "error")
+    return request.redirect(return_url(request, page), f"You added {product['name']} to your shopping cart.")
 
 
 @site.post("/checkout/cart/updatePost/")
@@ -57,12 +53,10 @@ def update(request: Request) -> Response:
     for line in lines:
         quantity = wanted[line.item_id]
         if quantity is None:
-            request.flash(NO_QUANTITY, "error")
-            return redirect("/checkout/cart/")
+            return request.redirect("/checkout/cart/", NO_QUANTITY, "error")
         pieces[line.product_id] = pieces.get(line.product_id, 0) + quantity
         if quantity > line.quantity and pieces[line.product_id] > line.available:
-            request.flash(f"The requested quantity of {line.name} is not available.", "error")
-            return redirect("/checkout/cart/")
+            return request.redirect("/checkout/cart/", f"The requested quantity of {line.name} is not available.", "error")
     for item_id, quantity in wanted.items():
         request.db.execute("UPDATE cart_item SET quantity = ? WHERE item_id = ?", (quantity, item_id))
     request.db.execute("DELETE FROM cart_item WHERE quantity = 0")
@@ -87,8 +81,7 @@ def coupon(request: Request) -> Response:
         return redirect("/checkout/cart/")
     if request.form.get("remove") == "1":
         request.db.execute("UPDATE cart SET coupon_code = NULL WHERE cart_id = ?", (cart["cart_id"],))
-        request.flash("You canceled the coupon code.")
-        return redirect("/checkout/cart/")
+        return request.redirect("/checkout/cart/", "You canceled the coupon code.")
     wanted = clean(request.form.get("coupon_code", ""))[:255]
     code = pricing.coupon(request.db, request.now, wanted) if wanted else None
     if code is None:

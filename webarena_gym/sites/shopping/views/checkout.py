@@ -25,8 +25,7 @@ def _content(request: Request, method: str | None) -> tuple[list[Line], pricing.
 
 
 def _back_to_cart(request: Request, refusal: RefusedError) -> Response:
-    request.flash(str(refusal), "error")
-    return redirect("/checkout/cart/")
+    return request.redirect("/checkout/cart/", str(refusal), "error")
 
 
 @site.get("/checkout/")

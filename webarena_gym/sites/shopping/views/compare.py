@@ -1,7 +1,7 @@
 """Comparing products side by side; the list belongs to the session."""
 
 from webarena_gym.sites.kit.forms import whole_number
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import site
@@ -30,13 +30,13 @@ def add(request: Request) -> Response:
     """Add a product to the comparison."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
-        request.flash("We can't find that product.", "error")
-        return redirect("/catalog/product_compare/")
+        return request.redirect("/catalog/product_compare/", "We can't find that product.", "error")
     request.db.execute(
         "INSERT OR IGNORE INTO compare_item (session_id, product_id) VALUES (?, ?)", (request.session_id, product["product_id"])
     )
-    request.flash(f"You added product {product['name']} to the comparison list.")
-    return redirect(return_url(request, "/catalog/product_compare/"))
+    return request.redirect(
+        return_url(request, "/catalog/product_compare/"), f"You added product {product['name']} to the comparison list."
+    )
 
 
 @site.post("/catalog/product_compare/remove/")
@@ -44,13 +44,11 @@ def remove(request: Request) -> Response:
     """Take a product out of the comparison."""
     product_id = whole_number(request.form.get("product"), 1, 10**9 - 1)
     request.db.execute("DELETE FROM compare_item WHERE session_id = ? AND product_id = ?", (request.session_id, product_id))
-    request.flash("You removed a product from the comparison list.")
-    return redirect("/catalog/product_compare/")
+    return request.redirect("/catalog/product_compare/", "You removed a product from the comparison list.")
 
 
 @site.post("/catalog/product_compare/clear/")
 def clear(request: Request) -> Response:
     """Empty the comparison."""
     request.db.execute("DELETE FROM compare_item WHERE session_id = ?", (request.session_id,))
-    request.flash("You cleared the comparison list.")
-    return redirect("/catalog/product_compare/")
+    return request.redirect("/catalog/product_compare/", "You cleared the comparison list.")

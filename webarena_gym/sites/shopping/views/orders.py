@@ -3,9 +3,9 @@
 import sqlite3
 from typing import Any
 
-from werkzeug.exceptions import NotFound
-
-from webarena_gym.sites.kit.forms import Field, complaints, read, whole_number
+from webarena_gym.sites.kit.database import one
+from webarena_gym.sites.kit.form_pages import FormPage
+from webarena_gym.sites.kit.forms import Field, whole_number
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping import carts, queries
@@ -13,11 +13,16 @@ from webarena_gym.sites.shopping.base import ID, members_only, site
 from webarena_gym.sites.shopping.forms import RefusedError
 
 PER_PAGE = 10
-LOOKUP = {
-    "order_number": Field("Order ID", limit=32),
-    "lastname": Field("Billing Last Name"),
-    "email": Field("Email"),
-}
+LOOKUP = FormPage(
+    title="Orders and Returns",
+    action="/sales/guest/form/",
+    fields={
+        "order_number": Field("Order ID", limit=32),
+        "lastname": Field("Billing Last Name"),
+        "email": Field("Email"),
+    },
+    button="Continue",
+)
 
 
 @site.get("/sales/order/history/")
@@ -47,12 +52,9 @@ def order(request: Request, customer: sqlite3.Row, tab: str, order_id: int) -> s
 
 
 def _own(request: Request, customer: sqlite3.Row, order_id: int | None) -> sqlite3.Row:
-    row: sqlite3.Row | None = request.db.execute(
-        "SELECT * FROM sales_order WHERE order_id = ? AND customer_id = ?", (order_id, customer["customer_id"])
-    ).fetchone()
-    if row is None:
-        raise NotFound
-    return row
+    return one(
+        request.db, "SELECT * FROM sales_order WHERE order_id = ? AND customer_id = ?", (order_id, customer["customer_id"])
+    )
 
 
 def _page(request: Request, found: sqlite3.Row, tab: str, address: str) -> str:
@@ -112,17 +114,13 @@ def _add_again(request: Request, item: dict[str, Any]) -> None:
     carts.add(request.db, carts.obtain(request), product, item["qty_ordered"], options)
 
 
-@site.get("/sales/guest/form/")
-def lookup_form(request: Request) -> str:
-    """Ask a guest which order it is about."""
-    return request.render("order_lookup.html", values=dict.fromkeys(LOOKUP, ""), errors=[])
+site.get("/sales/guest/form/")(LOOKUP.show)
 
 
 @site.post("/sales/guest/form/")
 def lookup(request: Request) -> str | Response:
     """Find an order by number, name and email, and show it from now on in this session."""
-    values = read(request, LOOKUP)
-    errors = complaints(values, LOOKUP)
+    values, errors = LOOKUP.read(request)
     row = request.db.execute(
         """
         SELECT o.order_id FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'billing'
@@ -131,8 +129,7 @@ def lookup(request: Request) -> str | Response:
         (values["order_number"].lstrip("#").strip().zfill(9), values["lastname"], values["email"]),
     ).fetchone()
     if row is None:
-        errors = errors or ["You entered incorrect data. Please try again."]
-        return request.render("order_lookup.html", values=values, errors=errors)
+        return LOOKUP.show(request, values, errors or ["You entered incorrect data. Please try again."])
     request.session["guest_order"] = row["order_id"]
     return redirect("/sales/guest/view/")
 

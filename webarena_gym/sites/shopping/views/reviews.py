@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import Field, complaints, read, whole_number
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import ID, current_customer, members_only, site
 
@@ -51,8 +52,7 @@ def write_review(request: Request, product_id: int) -> str | Response:
             "now": request.stamp,
         },
     )
-    request.flash("You submitted your review for moderation.")
-    return redirect(f"/{product['url_key']}.html")
+    return request.redirect(f"/{product['url_key']}.html", "You submitted your review for moderation.")
 
 
 def _product(request: Request, product_id: int) -> sqlite3.Row:
@@ -96,13 +96,12 @@ def own_reviews(request: Request, customer: sqlite3.Row) -> str:
 @members_only
 def own_review(request: Request, customer: sqlite3.Row, review_id: int) -> str:
     """Show one review of the customer's own."""
-    review = request.db.execute(
+    review = one(
+        request.db,
         """
         SELECT r.*, p.name, p.url_key FROM review r JOIN product p USING (product_id)
         WHERE r.review_id = ? AND r.customer_id = ?
         """,
         (review_id, customer["customer_id"]),
-    ).fetchone()
-    if review is None:
-        raise NotFound
+    )
     return request.render("own_review.html", review=review)

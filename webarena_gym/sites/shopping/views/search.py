@@ -6,7 +6,7 @@ import sqlite3
 
 from webarena_gym.sites.country.texts import folded, like
 from webarena_gym.sites.kit.forms import clean
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping.base import site
 from webarena_gym.sites.shopping.forms import cents
@@ -23,8 +23,7 @@ def results(request: Request) -> str | Response:
     """Show what a search finds, the best match first."""
     phrase = clean(request.args.get("q", "")).replace("\n", " ")[:LONGEST]
     if not phrase:
-        request.flash("Please enter what to search for.", "notice")
-        return redirect("/")
+        return request.redirect("/", "Please enter what to search for.", "notice")
     rows = find(request.db, phrase)
     if set(request.args) == {"q"}:
         _record(request, phrase, len(rows))

@@ -30,18 +30,24 @@ def _items(db: sqlite3.Connection, customer_id: int) -> list[sqlite3.Row]:
     ).fetchall()
 
 
+def _chosen(request: Request, customer: sqlite3.Row) -> sqlite3.Row | None:
+    """Return the item of the customer's that the posted form names."""
+    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
+    return next((item for item in _items(request.db, customer["customer_id"]) if item["item_id"] == wanted), None)
+
+
 @site.post("/wishlist/index/add/")
 def add(request: Request) -> Response:
     """Put a product on the wish list; who is not signed in has to do so first."""
     product = queries.product(request.db, whole_number(request.form.get("product"), 1, 10**9 - 1))
     if product is None:
-        request.flash("We can't find that product.", "error")
-        return redirect("/wishlist/")
+        return request.redirect("/wishlist/", "We can't find that product.", "error")
     customer = current_customer(request)
     if customer is None:
         request.session["after_login"] = f"/{product['url_key']}.html"
-        request.flash("You must sign in or create an account to add items to your wish list.", "error")
-        return redirect("/customer/account/login/")
+        return request.redirect(
+            "/customer/account/login/", "You must sign in or create an account to add items to your wish list.", "error"
+        )
     request.db.execute(
         """
         INSERT INTO wishlist_item (customer_id, product_id, quantity, added_at) VALUES (?, ?, 1, ?)
@@ -49,8 +55,7 @@ def add(request: Request) -> Response:
         """,
         (customer["customer_id"], product["product_id"], request.stamp),
     )
-    request.flash(f"{product['name']} has been added to your Wish List.")
-    return redirect(return_url(request, "/wishlist/"))
+    return request.redirect(return_url(request, "/wishlist/"), f"{product['name']} has been added to your Wish List.")
 
 
 @site.post("/wishlist/index/update/")
@@ -77,23 +82,19 @@ def update(request: Request, customer: sqlite3.Row) -> Response:
 @members_only
 def remove(request: Request, customer: sqlite3.Row) -> Response:
     """Take an item off the wish list."""
-    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
-    for item in _items(request.db, customer["customer_id"]):
-        if item["item_id"] == wanted:
-            request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (wanted,))
-            request.flash(f"{item['name']} has been removed from your Wish List.")
-    return redirect("/wishlist/")
+    item = _chosen(request, customer)
+    if item is None:
+        return redirect("/wishlist/")
+    request.db.execute("DELETE FROM wishlist_item WHERE item_id = ?", (item["item_id"],))
+    return request.redirect("/wishlist/", f"{item['name']} has been removed from your Wish List.")
 
 
 @site.post("/wishlist/index/cart/")
 @members_only
 def to_cart(request: Request, customer: sqlite3.Row) -> Response:
     """Move one item into the cart; who has to choose options first is sent to the product."""
-    wanted = whole_number(request.form.get("item"), 1, 10**9 - 1)
-    for item in _items(request.db, customer["customer_id"]):
-        if item["item_id"] == wanted and not _move(request, item):
-            return redirect(f"/{item['url_key']}.html")
-    return redirect("/wishlist/")
+    item = _chosen(request, customer)
+    return redirect("/wishlist/" if item is None or _move(request, item) else f"/{item['url_key']}.html")
 
 
 @site.post("/wishlist/index/allcart/")

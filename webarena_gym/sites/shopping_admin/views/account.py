@@ -73,8 +73,7 @@ def login(request: Request) -> str | Response:
 def logout(request: Request) -> Response:
     """Sign out."""
     del request.session["admin_id"]
-    request.flash("You have signed out.")
-    return redirect(HOME)
+    return request.redirect(HOME, "You have signed out.")
 
 
 @get("/admin/<any(sales, catalog, customer, marketing, content, reports, stores):name>/")

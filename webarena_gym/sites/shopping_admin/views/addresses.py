@@ -1,6 +1,6 @@
 """Addresses, of orders and of customers: one form for all."""
 
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
@@ -51,8 +51,7 @@ def save_order_address(request: Request, order_id: int, kind: str) -> str | Resp
     request.db.execute(
         f"UPDATE order_address SET {changes} WHERE order_id = ? AND kind = ?", (*values.values(), order_id, kind)
     )
-    request.flash("You updated the order address.")
-    return redirect(ORDER_URL.format(order_id))
+    return request.redirect(ORDER_URL.format(order_id), "You updated the order address.")
 
 
 @get("/admin/customer/address/edit/id/<int:address_id>/")
@@ -87,8 +86,7 @@ def _save(request: Request, customer_id: int, address_id: int | None) -> str | R
         insert(request.db, "customer_address", customer_id=customer_id, **columns)
     else:
         update(request.db, "customer_address", "address_id", address_id, **columns)
-    request.flash("The customer address was saved.")
-    return redirect(back)
+    return request.redirect(back, "The customer address was saved.")
 
 
 @post("/admin/customer/address/edit/id/<int:address_id>/")
@@ -110,5 +108,4 @@ def delete_customer_address(request: Request, address_id: int) -> Response:
     """Delete a customer's address."""
     row = one(request.db, "SELECT customer_id FROM customer_address WHERE address_id = ?", address_id)
     request.db.execute("DELETE FROM customer_address WHERE address_id = ?", (address_id,))
-    request.flash("The customer address was deleted.")
-    return redirect(CUSTOMER_URL.format(row["customer_id"]))
+    return request.redirect(CUSTOMER_URL.format(row["customer_id"]), "The customer address was deleted.")

@@ -97,8 +97,7 @@ def change_products(request: Request) -> Response:
 def _attributes_page(request: Request, ids: list[int], typed: dict[str, str]) -> str | Response:
     chosen = _existing(request.db, ids)
     if not chosen:
-        request.flash("Please select items.", "error")
-        return redirect(PRODUCTS_URL)
+        return request.redirect(PRODUCTS_URL, "Please select items.", "error")
     return request.render(
         "attributes.html", title="Update Attributes", section="Catalog", products=chosen, typed=typed, stock=STOCK
     )
@@ -132,5 +131,4 @@ def save_attributes(request: Request) -> str | Response:
     found = _existing(request.db, ids)
     for row in found:
         update(request.db, "product", "product_id", row["product_id"], **changes)
-    request.flash(f"A total of {len(found)} record(s) were updated.")
-    return redirect(PRODUCTS_URL)
+    return request.redirect(PRODUCTS_URL, f"A total of {len(found)} record(s) were updated.")

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Any
 
 from webarena_gym.sites.country.texts import slug
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
@@ -99,8 +99,7 @@ def _save(request: Request, row: sqlite3.Row | None) -> str | Response:
         page_id = insert(request.db, "cms_page", **values)
     else:
         update(request.db, "cms_page", "page_id", page_id, **values)
-    request.flash("You saved the page.")
-    return redirect(EDIT_URL.format(page_id))
+    return request.redirect(EDIT_URL.format(page_id), "You saved the page.")
 
 
 @post("/admin/cms/page/edit/page_id/<int:page_id>/")
@@ -120,8 +119,7 @@ def delete_page(request: Request, page_id: int) -> Response:
     """Delete a page."""
     _find(request, page_id)
     request.db.execute("DELETE FROM cms_page WHERE page_id = ?", (page_id,))
-    request.flash("The page has been deleted.")
-    return redirect(PAGES_URL)
+    return request.redirect(PAGES_URL, "The page has been deleted.")
 
 
 @get("/admin/admin/system_design_theme/")
@@ -143,5 +141,4 @@ def apply_theme(request: Request, theme_id: int) -> Response:
     """Give the shop a theme."""
     one(request.db, "SELECT 1 FROM theme WHERE theme_id = ?", theme_id)
     request.db.execute("UPDATE theme SET is_applied = theme_id = ?", (theme_id,))
-    request.flash("You applied the theme.")
-    return redirect(THEME_URL.format(theme_id))
+    return request.redirect(THEME_URL.format(theme_id), "You applied the theme.")

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from werkzeug.exceptions import NotFound
 
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
@@ -113,8 +113,7 @@ def save_customer(request: Request, customer_id: int) -> str | Response:
     request.db.execute(
         "UPDATE OR REPLACE newsletter_subscriber SET email = ? WHERE customer_id = ?", (values["email"], customer_id)
     )
-    request.flash("You saved the customer.")
-    return redirect(LIST_URL)
+    return request.redirect(LIST_URL, "You saved the customer.")
 
 
 def _new_page(request: Request, typed: dict[str, str]) -> str:
@@ -136,8 +135,7 @@ def create_customer(request: Request) -> str | Response:
     if form.show_errors():
         return _new_page(request, request.form.to_dict())
     insert(request.db, "customer", password=password, created_at=str(request.now), **values)
-    request.flash("You saved the customer.")
-    return redirect(LIST_URL)
+    return request.redirect(LIST_URL, "You saved the customer.")
 
 
 @post("/admin/customer/index/delete/id/<int:customer_id>/")
@@ -152,5 +150,4 @@ def delete_customer(request: Request, customer_id: int) -> Response:
         update(db, table, "customer_id", customer_id, customer_id=None)
     # Ids of deleted customers are free for new ones, so nobody may stay signed in under such an id.
     db.execute("DELETE FROM session WHERE json_extract(data, '$.customer_id') = ?", (customer_id,))
-    request.flash("You deleted the customer.")
-    return redirect(LIST_URL)
+    return request.redirect(LIST_URL, "You deleted the customer.")

@@ -143,8 +143,9 @@ def new(request: Request, kind: str, order_id: int) -> str | Response:
     """The form for a new invoice, shipment or credit memo, filled in for all that is left."""
     order = fulfilment.load(request.db, order_id)
     if not getattr(order, KINDS[kind].allowed):
-        request.flash(f"The order does not allow a new {KINDS[kind].title.lower()}.", "error")
-        return redirect(ORDER_URL.format(order_id))
+        return request.redirect(
+            ORDER_URL.format(order_id), f"The order does not allow a new {KINDS[kind].title.lower()}.", "error"
+        )
     quantities = {f"qty_{line.item_id}": str(getattr(line, KINDS[kind].left)) for line in order.lines}
     return _new_form(request, kind, order, quantities | {"shipping": written_cents(order.shipping_left), "back_to_stock": "1"})
 
@@ -174,8 +175,7 @@ def create(request: Request, kind: str, order_id: int) -> str | Response:
     except OrderError as error:
         request.flash(str(error), "error")
         return _new_form(request, kind, order, request.form.to_dict())
-    request.flash(KINDS[kind].done)
-    return redirect(ORDER_URL.format(order_id))
+    return request.redirect(ORDER_URL.format(order_id), KINDS[kind].done)
 
 
 @get("/admin/sales/order_<any(invoice):kind>/view/invoice_id/<int:document_id>/")

@@ -4,7 +4,7 @@ import sqlite3
 from typing import Any
 
 from webarena_gym.sites.kit.forms import clean
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents, written_date
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
@@ -137,8 +137,7 @@ def _save_rule(request: Request, row: sqlite3.Row | None) -> str | Response:
         insert(request.db, "cart_rule", **values)
     else:
         update(request.db, "cart_rule", "rule_id", rule_id, **values)
-    request.flash("You saved the rule.")
-    return redirect(RULES_URL)
+    return request.redirect(RULES_URL, "You saved the rule.")
 
 
 @post("/admin/sales_rule/promo_quote/new/")
@@ -158,8 +157,7 @@ def delete_rule(request: Request, rule_id: int) -> Response:
     """Delete a cart price rule."""
     _find_rule(request, rule_id)
     request.db.execute("DELETE FROM cart_rule WHERE rule_id = ?", (rule_id,))
-    request.flash("You deleted the rule.")
-    return redirect(RULES_URL)
+    return request.redirect(RULES_URL, "You deleted the rule.")
 
 
 @get(TERMS_URL)

@@ -122,8 +122,7 @@ def save_product(request: Request, product_id: int) -> str | Response:
     update(db, "product", "product_id", product_id, **values)
     changes.append((values["brand"], product_id, "Brand"))
     db.executemany("UPDATE product_attribute SET value = ? WHERE product_id = ? AND name = ?", changes)
-    request.flash("You saved the product.")
-    return redirect(EDIT_URL.format(product_id))
+    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
 
 
 @post("/admin/catalog/product/new/")
@@ -139,8 +138,7 @@ def create_product(request: Request) -> str | Response:
     ).fetchone()
     key = _free_url_key(db, values["name"])
     insert(db, "product", product_id=product_id, url_key=key, created_at=str(request.now), **values)
-    request.flash("You saved the product.")
-    return redirect(EDIT_URL.format(product_id))
+    return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
 
 
 @post("/admin/catalog/product/addOption/id/<int:product_id>/")
@@ -209,5 +207,4 @@ def delete_product(request: Request, product_id: int) -> Response:
     """Delete a product."""
     one(request.db, "SELECT 1 FROM product WHERE product_id = ?", product_id)
     delete(request.db, [product_id])
-    request.flash("You deleted the product.")
-    return redirect(PRODUCTS_URL)
+    return request.redirect(PRODUCTS_URL, "You deleted the product.")

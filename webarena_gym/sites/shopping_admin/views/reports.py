@@ -4,7 +4,7 @@ A `Report` is SQL in parts. Its query groups rows by interval, and by `group` wh
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from webarena_gym.sites.shopping_admin.base import get
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.fulfilment import STATUSES
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, show
+from webarena_gym.sites.shopping_admin.views.marketing import TERMS
 
 PERIODS = {"day": "Day", "month": "Month", "year": "Year"}
 _WIDTHS = {"day": 10, "month": 7, "year": 4}  # characters of YYYY-MM-DD that name the interval
@@ -290,18 +291,14 @@ LISTS = {
         note=f"Products of which the shop has fewer than {LOW_STOCK}.",
     ),
 }
-TERMS = Grid(
+TERM_REPORT = replace(
+    TERMS,
     title="Search Terms Report",
     section="Reports",
-    source="search_term",
-    key="query_id",
-    columns=(
-        Column("ID", "id", "query_id", "id"),
-        Column("Search Query", "query", "query_text"),
-        Column("Results", "results", "num_results", "number"),
-        Column("Hits", "hits", "uses", "number"),
-    ),
+    columns=(*TERMS.columns[:3], Column("Hits", "hits", "uses", "number")),
     order="-hits",
+    actions={},
+    action_url="",
 )
 
 
@@ -319,4 +316,4 @@ def other_report(request: Request, kind: str, name: str) -> str:
 @get("/admin/search/term/report/")
 def term_report(request: Request) -> str:
     """The report of what people searched for."""
-    return show(request, TERMS)
+    return show(request, TERM_REPORT)

@@ -3,7 +3,7 @@
 import sqlite3
 from dataclasses import replace
 
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form
 from webarena_gym.sites.shopping_admin.grids import Column, Grid, Link, back_to, selected, show
@@ -91,8 +91,7 @@ def save_review(request: Request, review_id: int) -> str | Response:
     if form.show_errors():
         return _page(request, row, request.form.to_dict())
     update(request.db, "review", "review_id", review_id, **values)
-    request.flash("You saved the review.")
-    return redirect(LIST_URL)
+    return request.redirect(LIST_URL, "You saved the review.")
 
 
 @post("/admin/review/product/delete/id/<int:review_id>/")
@@ -100,8 +99,7 @@ def delete_review(request: Request, review_id: int) -> Response:
     """Delete a review."""
     _find(request, review_id)
     request.db.execute("DELETE FROM review WHERE review_id = ?", (review_id,))
-    request.flash("The review has been deleted.")
-    return redirect(LIST_URL)
+    return request.redirect(LIST_URL, "The review has been deleted.")
 
 
 @post("/admin/review/product/mass/")

@@ -1,6 +1,6 @@
 """Stores: the shop's configuration, and the one store there is."""
 
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
 
@@ -38,8 +38,7 @@ def save_configuration(request: Request) -> str | Response:
     if form.show_errors():
         return _page(request, request.form.to_dict())
     request.db.executemany("UPDATE store_config SET value = ? WHERE path = ?", changes)
-    request.flash("You saved the configuration.")
-    return redirect(CONFIGURATION_URL)
+    return request.redirect(CONFIGURATION_URL, "You saved the configuration.")
 
 
 @get("/admin/admin/system_store/")

@@ -3,19 +3,33 @@
 import re
 import sqlite3
 
-from webarena_gym.sites.kit.forms import SHORTEST_PASSWORD, clean, is_email, line
+from webarena_gym.sites.kit.form_pages import FormPage
+from webarena_gym.sites.kit.forms import PASSWORD, SHORTEST_PASSWORD, Field, clean, is_email, line
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.visits import guests_only
 from webarena_gym.sites.wikipedia.base import current_user, members_only, site
 
+LOGIN = FormPage(
+    title="Sign in",
+    action="/login",
+    fields={"username": Field("Username or email", autocomplete="username"), "password": PASSWORD},
+    button="Sign in",
+)
+CREATE_ACCOUNT = FormPage(
+    title="Create account",
+    action="/create-account",
+    fields={
+        "username": Field("Username", autocomplete="username"),
+        "email": Field("Email (optional)", autocomplete="email"),
+        "password": Field("Password", type="password", autocomplete="new-password"),
+        "password_again": Field("Password again", type="password", autocomplete="new-password"),
+    },
+    button="Create account",
+)
 _USERNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{1,39}")
 
 
-@site.get("/login")
-def login_form(request: Request) -> str | Response:
-    """Ask who it is."""
-    if current_user(request) is not None:
-        return redirect("/")
-    return request.render("login.html", username="", errors=[])
+site.get("/login")(guests_only(LOGIN.show, current_user, "/"))
 
 
 @site.post("/login")
@@ -25,9 +39,7 @@ def login(request: Request) -> str | Response:
     query = "SELECT * FROM user WHERE (username = ?1 OR (email = ?1 AND email != '')) AND password = ?2 ORDER BY user_id"
     user = request.db.execute(query, (username, password)).fetchone()
     if user is None:
-        return request.render(
-            "login.html", username=username, errors=["The name or the password is not correct. Please try again."]
-        )
+        return LOGIN.show(request, {"username": username}, ["The name or the password is not correct. Please try again."])
     request.session["user_id"] = user["user_id"]
     return redirect(request.session.pop("after_login", "/"))
 
@@ -36,14 +48,10 @@ def login(request: Request) -> str | Response:
 def logout(request: Request) -> Response:
     """Sign out."""
     request.session.clear()
-    request.flash("You are signed out.")
-    return redirect("/")
+    return request.redirect("/", "You are signed out.")
 
 
-@site.get("/create-account")
-def create_form(request: Request) -> str:
-    """Ask for a new user's data."""
-    return request.render("create_account.html", username="", email="", errors=[])
+site.get("/create-account")(CREATE_ACCOUNT.show)
 
 
 @site.post("/create-account")
@@ -63,13 +71,12 @@ def create(request: Request) -> str | Response:
     elif password != again:
         errors.append("The two passwords are not the same.")
     if errors:
-        return request.render("create_account.html", username=username, email=email, errors=errors)
+        return CREATE_ACCOUNT.show(request, {"username": username, "email": email}, errors)
     request.session["user_id"] = request.db.execute(
         "INSERT INTO user (username, password, real_name, email, created_at) VALUES (?, ?, '', ?, ?)",
         (username, password, email, request.stamp),
     ).lastrowid
-    request.flash(f"Welcome, {username}.")
-    return redirect(request.session.pop("after_login", "/"))
+    return request.redirect(request.session.pop("after_login", "/"), f"Welcome, {username}.")
 
 
 @site.get("/preferences")
@@ -96,5 +103,4 @@ def preferences(request: Request, user: sqlite3.Row) -> str | Response:
         "UPDATE user SET real_name = ?, email = ?, wants_mail = ? WHERE user_id = ?",
         (values["real_name"], values["email"], values["wants_mail"], user["user_id"]),
     )
-    request.flash("Your preferences were saved.")
-    return redirect("/preferences")
+    return request.redirect("/preferences", "Your preferences were saved.")

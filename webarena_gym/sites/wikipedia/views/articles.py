@@ -4,8 +4,8 @@ import sqlite3
 from functools import partial
 
 from markupsafe import Markup
-from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import whole_number
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -83,13 +83,12 @@ def _written(request: Request, body: str) -> Markup:
 
 def _revision(request: Request, page: sqlite3.Row, revision_id: int) -> sqlite3.Row:
     """Return an old revision of a page. Raises NotFound."""
-    row: sqlite3.Row | None = request.db.execute(
+    return one(
+        request.db,
         "SELECT *, created_at AS changed_at FROM revision WHERE revision_id = ? AND article_id = ?",
         (revision_id, page["article_id"]),
-    ).fetchone()
-    if row is None:
-        raise NotFound(f"The article {page['title']} has no such revision.")
-    return row
+        missing=f"The article {page['title']} has no such revision.",
+    )
 
 
 @site.get("/links/<address>")

@@ -4,9 +4,10 @@ import sqlite3
 
 from werkzeug.exceptions import NotFound
 
+from webarena_gym.sites.kit.database import one
 from webarena_gym.sites.kit.forms import clean, line, whole_number
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.wikipedia import markup, queries
 from webarena_gym.sites.wikipedia.base import article, members_only, site
 from webarena_gym.sites.wikipedia.markup import Section
@@ -37,8 +38,7 @@ def edit(request: Request, user: sqlite3.Row, address: str) -> str | Response:
     parts = markup.sections(page["text"])
     parts[place] = Section(part.heading, text)
     _save(request, page["article_id"], user["user_id"], markup.whole(parts), summary)
-    request.flash("Your edit was saved.")
-    return redirect(markup.path(page["title"]))
+    return request.redirect(markup.path(page["title"]), "Your edit was saved.")
 
 
 def _section(request: Request, page: sqlite3.Row) -> tuple[int, Section]:
@@ -87,9 +87,12 @@ def history(request: Request, address: str) -> str:
 @site.get("/user/<username>")
 def contributions(request: Request, username: str) -> str:
     """Show what a user has written."""
-    author = request.db.execute("SELECT * FROM user WHERE username = ?", (username,)).fetchone()
-    if author is None:
-        raise NotFound(f"There is no user with the name {username[:100]}.")
+    author = one(
+        request.db,
+        "SELECT * FROM user WHERE username = ?",
+        (username,),
+        missing=f"There is no user with the name {username[:100]}.",
+    )
     rows = request.db.execute(
         "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY revision_id DESC",
         (author["user_id"],),

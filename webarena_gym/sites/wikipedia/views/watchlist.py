@@ -3,7 +3,7 @@
 import sqlite3
 
 from webarena_gym.sites.kit.paging import Pager
-from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.kit.visits import return_url
 from webarena_gym.sites.wikipedia.base import article, members_only, site
 
@@ -31,8 +31,7 @@ def watch(request: Request, user: sqlite3.Row, address: str) -> Response:
     """Put an article on the watchlist."""
     page = article(request, address)
     request.db.execute("INSERT OR IGNORE INTO watch VALUES (?, ?)", (user["user_id"], page["article_id"]))
-    request.flash(f"{page['title']} was added to your watchlist.")
-    return redirect(return_url(request))
+    return request.redirect(return_url(request), f"{page['title']} was added to your watchlist.")
 
 
 @site.post("/unwatch/<address>")
@@ -41,5 +40,4 @@ def unwatch(request: Request, user: sqlite3.Row, address: str) -> Response:
     """Take an article off the watchlist."""
     page = article(request, address)
     request.db.execute("DELETE FROM watch WHERE user_id = ? AND article_id = ?", (user["user_id"], page["article_id"]))
-    request.flash(f"{page['title']} was removed from your watchlist.")
-    return redirect(return_url(request))
+    return request.redirect(return_url(request), f"{page['title']} was removed from your watchlist.")
