@@ -83,7 +83,8 @@ class RLSettings(Generic[M]):
 
     def agent(self) -> dict[str, Any]:
         """Return how the trained model is to be used."""
-        own = {"system": self.sampling.system, "max_new_tokens": self.sampling.max_new_tokens}
+        sampling = self.sampling
+        own = {"system": sampling.system, "max_new_tokens": sampling.max_new_tokens, "constrained": sampling.constrained}
         return {**self.env.env_arguments(), **own}
 
     def player(self) -> PlayerSettings:
@@ -169,7 +170,11 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     model, tokenizer = _load(source)
     objective, ranks = settings.method.objective(), ALONE if is_pointing else Ranks.here()
     reference = _load_frozen(run.model) if objective.needs_reference else None
-    family = PointingNetworks(tokenizer) if is_pointing else LanguageModels()
+    constraints = None
+    if settings.sampling.constrained:
+        _check_constrained(settings, ranks.count)
+        constraints = settings.player().constraints(settings.player().encoder(tokenizer))
+    family = PointingNetworks(tokenizer) if is_pointing else LanguageModels(constraints)
     own_learner = Learner(
         model,
         settings.update,
@@ -209,7 +214,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     else:
         encoder = player.encoder(tokenizer)
         engine = _create_engine(settings, player, sampled, encoder)
-        policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens)
+        policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens, constraints)
     envs = _create_envs(settings, tasks)
 
     def load_parameters(version: int) -> None:
@@ -290,6 +295,21 @@ def _check(settings: RLSettings[Any]) -> None:
         raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
 
 
+def _check_constrained(settings: RLSettings[Any], ranks: int) -> None:
+    """Raise ValueError for settings with which the trainer's log-probabilities would not be those of the allowed tokens alone."""
+    others = {
+        "method": "webrl" if settings.method.name == "webrl" else "",
+        "contexts": "released" if getattr(settings.method, "contexts", "sampled") == "released" else "",
+        "cluster": settings.cluster.cluster,
+        "ranks": ranks if ranks > 1 else "",
+        "vllm": "" if settings.method.objective().recomputes else settings.rollout.vllm,
+    }
+    for name, value in others.items():
+        if value:
+            wanted = "--old-logprobs recomputed" if name == "vllm" else "another"
+            raise ValueError(f"{name} is {value!r}; expected {wanted} with constrained replies")
+
+
 def _check_pointing(settings: RLSettings[Any]) -> None:
     """Raise ValueError for settings that do not go with a pointing network, which is trained and played on CPUs of one machine."""
     if settings.method.name not in _OF_POINTERS:
@@ -300,6 +320,7 @@ def _check_pointing(settings: RLSettings[Any]) -> None:
         raise ValueError(f"elements is {settings.env.elements!r}; expected 'id' with a pointing network")
     others = {
         "vllm": settings.rollout.vllm,
+        "constrained": settings.sampling.constrained,
         "overlap": settings.rollout.overlap,
         "cluster": settings.cluster.cluster,
         "lora_rank": settings.update.lora_rank,

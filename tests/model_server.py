@@ -63,7 +63,7 @@ class ModelServer:
         known = {"prompt", "seed", "max_tokens", "temperature", "stop_token_ids", "ignore_eos", "logprobs", "top_p",
                  "top_k", "min_p", "repetition_penalty", "presence_penalty", "frequency_penalty", "return_token_ids",
                  "return_weight_versions"}  # fmt: skip
-        assert set(asked) == known
+        assert set(asked) - {"structured_outputs"} == known
         assert asked["logprobs"] == 0
         assert all(asked[name] for name in ("return_token_ids", "return_weight_versions", "ignore_eos"))
         if len(asked["prompt"]) >= self.max_model_len:

@@ -1,6 +1,7 @@
 """The engine behind vLLM's protocol, against a server of our own with a real model: right, slow, busy, broken, restarted."""
 
 import json
+import re
 import threading
 import time
 from contextlib import contextmanager
@@ -10,6 +11,9 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
+from agents.rollouts.constraints.actions import language_of
+from agents.rollouts.constraints.constraint import Constraint
+from agents.rollouts.constraints.vocabulary import Vocabulary
 from agents.rollouts.engines import vllm
 from agents.rollouts.engines.pool import RequestPool
 from agents.rollouts.engines.testing import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
@@ -77,6 +81,24 @@ def test_the_server_is_asked_for_the_plain_distribution(tmp_path):
         assert (asked["prompt"], asked["seed"], asked["temperature"], asked["max_tokens"]) == ([5, 6], 0, 0.5, 12)
         assert asked["stop_token_ids"] == sorted(STOP_IDS)
         assert (asked["top_p"], asked["top_k"], asked["repetition_penalty"]) == (1.0, 0, 1.0)
+
+
+def test_a_constraint_is_sent_as_a_regular_expression(tmp_path):
+    page = '<a>Add to Cart (2)</a>\n<input label="City">'
+    constraint = Constraint(language_of("Open the bag", page), Vocabulary({}, frozenset(), "", False, False), STOP_IDS)
+    with serving_engine(tmp_path) as (server, engine):
+        engine.submit(0, (5, 6), 0, constraint)
+        engine.submit(1, (5, 6), 0)
+        while not engine.is_idle:
+            assert all(item.generation for item in engine.take())
+        constrained, free = sorted(server.posts("/v1/completions"), key=lambda asked: "structured_outputs" not in asked)
+    assert "structured_outputs" not in free
+    (pattern,) = constrained["structured_outputs"].values()
+    assert list(constrained["structured_outputs"]) == ["regex"]
+    assert re.fullmatch(pattern, 'do(action="Click", element="Add to Cart (2)")')
+    assert re.fullmatch(pattern, 'do(action="Type", argument="the bag", element="City")')
+    assert not re.fullmatch(pattern, 'do(action="Type", argument="the bug", element="City")')
+    assert not re.fullmatch(pattern, 'do(action="Type", argument="the bag", element="Add to Cart (2)")')
 
 
 def test_new_weights_sample_after_a_load(tmp_path):

@@ -134,15 +134,51 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
 
 
-def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
+@pytest.mark.parametrize("changes", [{}, {"average": 0.9, "constrained": True}], ids=str)
+def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, changes):
     clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
-    whole = train_rl.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
+    whole = train_rl.train(grpo(tmp_path / "whole", clone, **changes), tiny.tasks(20))
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
-            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
-    resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
+    resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     assert_same_weights(whole, resumed)
+
+
+def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, clone):
+    """The average is saved, and what samples is the trained model: both runs play the same rollouts."""
+    plain = train_rl.train(grpo(tmp_path / "plain", clone), tiny.tasks(20))
+    averaged = train_rl.train(grpo(tmp_path / "averaged", clone, average=0.9), tiny.tasks(20))
+    first, trained, mean = (torch.cat([each.detach().flatten() for each in weights(path)]) for path in (clone, plain, averaged))
+    assert 0 < (mean - first).norm() < (trained - first).norm()
+    assert (mean - trained).norm() > 0
+    assert [record["success"] for record in read_metrics(tmp_path / "plain")] == [
+        record["success"] for record in read_metrics(tmp_path / "averaged")
+    ]
+
+
+@pytest.mark.parametrize("changes", [{}, {"temperature": 0.7, "kl_weight": 0.1}], ids=str)
+def test_the_log_probabilities_of_constrained_replies_are_those_of_the_sampler(tmp_path, clone, changes):
+    train_rl.train(grpo(tmp_path / "rl", clone, updates=1, constrained=True, **changes), tiny.tasks(20))
+    (record,) = read_metrics(tmp_path / "rl")
+    assert record["trained_steps"] > 0
+    assert record["logprob_gap"] < 1e-5
+    assert agent_record(tmp_path / "rl")["constrained"] is True
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"system": "think"}, "system is 'think'"),
+        ({"contexts": "released", "old_logprobs": "recomputed"}, "contexts is 'released'; expected another"),
+        ({"vllm": "http://127.0.0.1:1"}, "vllm is 'http://127.0.0.1:1'; expected --old-logprobs recomputed"),
+        ({"cluster": "local"}, "cluster is 'local'"),
+    ],
+)
+def test_constrained_replies_that_the_trainer_cannot_judge_are_refused(tmp_path, clone, changes, message):
+    with pytest.raises(ValueError, match=message):
+        train_rl.train(grpo(tmp_path / "rl", clone, constrained=True, **changes), tiny.tasks(4))
 
 
 def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone):

@@ -11,6 +11,7 @@ from ray.exceptions import RayActorError
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
+from agents.rollouts.constraints.constraint import Constraint
 from agents.rollouts.engines import Completion, Engine
 
 _SLICE_S = 0.05  # how long the actor samples before it accepts new requests and parameters
@@ -47,8 +48,10 @@ class RayEngine:
         """Whether the completion of every request has been taken."""
         return not self._request_ids
 
-    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
-        """Request a response to a prompt. An error in the request is raised by `take`."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
+        """Request a response to a prompt. An error in the request is raised by `take`. Raises ValueError for a constraint."""
+        if constraint is not None:
+            raise ValueError("a request to an engine of a cluster has a constraint, which is not sent; expected none")
         if request_id in self._request_ids:
             raise ValueError(f"request {request_id} is under way already; expected another id")
         self._request_ids.add(request_id)

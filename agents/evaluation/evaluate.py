@@ -19,6 +19,7 @@ from agents.models.checkpoints import is_small as is_small_model
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
+from agents.rollouts.constraints.constraint import create_constraints
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
@@ -54,6 +55,8 @@ class EvaluationSettings(EnvSettings):
     """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
+    constrained: bool = False
+    """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
     """longest reply of a model"""
     max_prompt_tokens: int = 8192
@@ -177,7 +180,11 @@ def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Eval
 
 
 def create_policy(settings: EvaluationSettings) -> Policy:
-    """Return the policy that the settings name."""
+    """Return the policy that the settings name. Raises ValueError for `constrained` with one that is no language model in a folder."""
+    if settings.constrained and (settings.policy.startswith((*_SCRIPTED, _CHAT)) or is_pointer(settings.policy)):
+        raise ValueError(
+            f"constrained is set and policy is {settings.policy!r}; expected a language model in a folder, or a Hugging Face name"
+        )
     if settings.policy == "expert":
         return ScriptedPolicy(ExpertReplies())
     if settings.policy == "random":
@@ -196,7 +203,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
-    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens)
+    constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
+    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints)
 
 
 def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:

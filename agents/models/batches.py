@@ -40,6 +40,7 @@ class PackedBatch:
     samples: tuple[int, ...]
     lengths: tuple[int, ...]
     tree: Tree | None = None
+    allowed: tuple[tuple[int, Tensor], ...] = ()  # (p, the tokens that were allowed there), of P; those that are missing: all
 
     def spread(self, values_S: Sequence[float]) -> Tensor:
         """Return one value per response token, shape (N,), from one value for each sample of the list that was packed."""
@@ -144,10 +145,25 @@ def batch_logprobs(
     hidden = batch_hidden(model, batch) if hidden is None else hidden
     device = hidden.device
     logits: Tensor = model.get_output_embeddings()(hidden[batch.rows.to(device), batch.columns.to(device)])
+    if batch.allowed:
+        logits = keep_allowed(logits, batch.allowed)
     if temperature != 1.0:
         logits = logits / temperature
     logprobs = logits.log_softmax(-1, dtype=torch.promote_types(logits.dtype, torch.float32))
     return logprobs[batch.predictors.to(device), batch.targets.to(device)]
+
+
+def keep_allowed(logits_NV: Tensor, allowed: Sequence[tuple[int, Tensor]]) -> Tensor:
+    """Return the logits with those of tokens that are not allowed at minus infinity.
+
+    `allowed` are rows and their allowed tokens; rows that are missing keep all.
+    """
+    rows = torch.tensor([row for row, _ in allowed])
+    counts = torch.tensor([len(tokens) for _, tokens in allowed])
+    is_out = torch.zeros(logits_NV.shape, dtype=torch.bool)
+    is_out[rows] = True
+    is_out[rows.repeat_interleave(counts), torch.cat([tokens for _, tokens in allowed])] = False
+    return logits_NV.masked_fill(is_out.to(logits_NV.device), float("-inf"))
 
 
 def _sequence(sample: Sample) -> Ids:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
+from agents.rollouts.constraints.constraint import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.scripted import random_action
 from webarena_gym.tasks import Expert
@@ -112,6 +113,7 @@ class LanguageModelPolicy:
     engine: Engine
     encoder: PromptEncoder
     max_prompt_tokens: int = 8_000
+    constraints: Constraints | None = None  # of the replies
     replied: int = 0
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes: none, as it samples in this one or on a server
@@ -126,7 +128,8 @@ class LanguageModelPolicy:
                 self._too_long.append(request.slot)
             else:
                 self._prompts[request.slot] = prompt_ids
-                self.engine.submit(request.slot, prompt_ids, request.seed)
+                own = self.constraints.on(request.info["goal"], request.info["page"]) if self.constraints else None
+                self.engine.submit(request.slot, prompt_ids, request.seed, own)
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
         """Return the sampled replies, as text and as the exact tokens."""

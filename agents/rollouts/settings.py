@@ -14,6 +14,8 @@ class SamplingSettings:
     """the system prompt: none, act (the action alone) or think (reason first)"""
     temperature: float = 1.0
     """of sampling; the trainer computes its log-probabilities at the same"""
+    constrained: bool = False
+    """allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
     """longest reply"""
     max_prompt_tokens: int = 4096

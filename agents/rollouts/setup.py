@@ -14,6 +14,7 @@ from agents.models.checkpoints import is_small, load_model
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.rollouts.constraints.constraint import Constraints, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.engines.vllm import VLLMEngine
@@ -43,6 +44,10 @@ class PlayerSettings:
     def encoder(self, tokenizer: Any) -> PromptEncoder:
         """Return what makes token ids of conversations."""
         return PromptEncoder(tokenizer, system_prompt(self.sampling.system, elements=self.env.elements))
+
+    def constraints(self, encoder: PromptEncoder) -> Constraints | None:
+        """Return what constrains replies, or None where they are free."""
+        return create_constraints(encoder, constrained=self.sampling.constrained, system=self.sampling.system)
 
     def engine_factory(self, encoder: PromptEncoder) -> Callable[[PreTrainedModel], Engine]:
         """Return what makes the engine for a model: one in this process, or a client of the server."""
@@ -100,4 +105,5 @@ def _make_player(settings: PlayerSettings, source: str | Path, tasks: Sequence[T
         model.load_state_dict(parameters)
         engine.load(model, version)
 
-    return Player(envs, LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens), load, settings.env)
+    policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens, settings.constraints(encoder))
+    return Player(envs, policy, load, settings.env)

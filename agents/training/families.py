@@ -7,11 +7,13 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from agents.data.trajectories import Trajectory
-from agents.models.batches import Sharing, batch_logprobs, pack
+from agents.models.batches import PackedBatch, Sharing, batch_logprobs, pack
 from agents.models.pointer.batches import choice_logprobs, pack_choices
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import Vocabulary
 from agents.models.pointer.recall import Choice, recall
+from agents.rollouts.constraints.automaton import State
+from agents.rollouts.constraints.constraint import Constraints
 from agents.training.batch import TrainingBatch
 
 
@@ -50,15 +52,28 @@ class ModelFamily(Protocol):
 
 
 class LanguageModels:
-    """Causal language models of transformers, which train on token ids."""
+    """Causal language models of transformers, which train on token ids.
+
+    With the constraints that the sampler had, log-probabilities are those of the allowed tokens alone, as the sampler's are. The
+    allowed tokens are found again from the trajectories of the training batch.
+    """
+
+    def __init__(self, constraints: Constraints | None = None) -> None:
+        self._constraints = constraints
 
     def pack(
         self, model: Any, training_batch: TrainingBatch, indices: Sequence[int], max_tokens: int, sharing: Sharing
     ) -> Sequence[Pass]:
-        """Return packed batches, as rows or as prefix trees."""
+        """Return packed batches, as rows or as prefix trees.
+
+        Raises ValueError for a response with a token that the constraints do not allow.
+        """
         samples = [training_batch.samples[index] for index in indices]
         batches = pack(samples, max_tokens, pad_id=model.config.pad_token_id or 0, sharing=sharing, model=model)
-        return [replace(batch, samples=tuple(indices[index] for index in batch.samples)) for batch in batches]
+        batches = [replace(batch, samples=tuple(indices[index] for index in batch.samples)) for batch in batches]
+        if self._constraints is None:
+            return batches
+        return [replace(batch, allowed=_allowed(batch, training_batch, self._constraints)) for batch in batches]
 
     def logprobs(self, model: Any, batch: Any, *, temperature: float) -> Tensor:
         """Return the log-probabilities of the response tokens."""
@@ -66,6 +81,17 @@ class LanguageModels:
 
     def forget(self) -> None:
         """Do nothing, as nothing is kept."""
+
+
+def _allowed(batch: PackedBatch, training_batch: TrainingBatch, constraints: Constraints) -> tuple[tuple[int, Tensor], ...]:
+    """Return the allowed tokens at the predicting positions of a batch. Samples with one position in common have one prompt."""
+    states: list[State] = []
+    for index in batch.samples:
+        trajectory = training_batch.trajectories[index]
+        page = trajectory.steps[training_batch.origins[index].step].page
+        states += constraints.on(trajectory.goal, page).automaton.path(training_batch.samples[index].response_ids)
+    found = dict(zip(batch.predictors.tolist(), states, strict=True))
+    return tuple((position, state.allowed) for position, state in found.items())
 
 
 class PointingNetworks:

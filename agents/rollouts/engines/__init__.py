@@ -5,13 +5,14 @@ from typing import NamedTuple, Protocol
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
+from agents.rollouts.constraints.constraint import Constraint
 
 
 class Generation(NamedTuple):
     """One sampled response."""
 
     response_ids: Ids  # with the end token, unless it was cut off
-    logprobs: tuple[float, ...]  # log-probability of each token under the sampling distribution
+    logprobs: tuple[float, ...]  # log-probability of each token under the sampling distribution, that of the allowed tokens
     finished: bool  # False: cut off at the longest length
     policy_version: int = 0  # of the parameters that sampled the first token
 
@@ -40,8 +41,11 @@ class Engine(Protocol):
         """Whether the completion of every request has been taken."""
         ...
 
-    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
-        """Request a response to a prompt. It depends on the prompt, the parameters and the seed, and on no other request."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
+        """Request a response to a prompt. It depends on these arguments and the parameters, and on no other request.
+
+        With a constraint, only tokens that it allows are sampled.
+        """
         ...
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:

@@ -10,6 +10,7 @@ from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
 
 from agents.data.tokens import Ids
+from agents.rollouts.constraints.automaton import State
 from agents.rollouts.engines.prefix_cache import KeyValues
 
 _ROOM = 64  # decoding steps that fit into a buffer before it is copied to a larger one
@@ -22,6 +23,7 @@ class ActiveSequence:
     request_id: int
     prompt_ids: Ids
     draws: list[float]  # one random number from 0 to 1 for each token of the longest response
+    state: State | None = None  # of a constrained response, where it has led
     policy_version: int = 0
     response_ids: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)

@@ -13,6 +13,8 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
+from agents.models.batches import keep_allowed
+from agents.rollouts.constraints.constraint import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation
 from agents.rollouts.engines.decoding import ActiveSequence, DecodeBatch
 from agents.rollouts.engines.prefill import PrefillPrompt, attention_windows, evaluating, parameter_versions, prefill, probe
@@ -78,8 +80,8 @@ class InProcessEngine:
         for sequence in sequences:
             self._waiting.setdefault(sequence.ids, []).append(sequence)
 
-    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
-        """Request a response to a prompt. It depends on the prompt, the parameters and the seed, and on no other request."""
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
+        """Request a response to a prompt. It depends on these arguments and the parameters, and on no other request."""
         prompt_ids = tuple(prompt_ids)
         vocabulary: int = self._open_model.config.get_text_config().vocab_size
         if request_id in self._request_ids:
@@ -90,7 +92,8 @@ class InProcessEngine:
             raise ValueError(f"a prompt has tokens {min(prompt_ids)} to {max(prompt_ids)}; expected 0 to {vocabulary - 1}")
         draws = torch.rand(self._max_new_tokens, generator=torch.Generator().manual_seed(seed)).tolist()
         self._request_ids.add(request_id)
-        self._waiting.setdefault(prompt_ids, []).append(ActiveSequence(request_id, prompt_ids, draws))
+        state = constraint.automaton.start if constraint else None
+        self._waiting.setdefault(prompt_ids, []).append(ActiveSequence(request_id, prompt_ids, draws, state))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
         """Return what is complete; work until there is a completion, or `timeout_s` seconds (0: one slice of work).
@@ -189,13 +192,15 @@ class InProcessEngine:
     def _extend(self, sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> list[ActiveSequence]:
         """Sample a token for each sequence, and return the sequences that are complete, whose completions are then ready."""
         draws = torch.tensor([sequence.draws[len(sequence.response_ids)] for sequence in sequences], device=logits_NV.device)
-        tokens, logprobs = self._sample(logits_NV, draws)
+        tokens, logprobs = self._sample(_constrained(sequences, logits_NV), draws)
         finished = []
         for sequence, token, logprob in zip(sequences, tokens.tolist(), logprobs.tolist(), strict=True):
             if not sequence.response_ids:
                 sequence.policy_version = self._version
             sequence.response_ids.append(token)
             sequence.logprobs.append(logprob)
+            if sequence.state is not None:
+                sequence.state = sequence.state.after(token)
             stops = token in self._stop_ids
             if stops or len(sequence.response_ids) == self._max_new_tokens:
                 finished.append(sequence)
@@ -232,6 +237,12 @@ def generate(engine: Engine, prompts: Sequence[Ids], seeds: Sequence[int]) -> li
                 raise RuntimeError(f"request {completion.request_id} has no response: {completion.failure}")
             generations[completion.request_id] = completion.generation
     return [generations[request_id] for request_id in range(len(prompts))]
+
+
+def _constrained(sequences: Sequence[ActiveSequence], logits_NV: Tensor) -> Tensor:
+    """Return the logits with those of tokens that are not allowed at minus infinity."""
+    constrained = [(row, sequence.state.allowed) for row, sequence in enumerate(sequences) if sequence.state is not None]
+    return keep_allowed(logits_NV, constrained) if constrained else logits_NV
 
 
 def _fit_together(requests: Sequence[PrefillPrompt]) -> bool:

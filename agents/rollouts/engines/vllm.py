@@ -23,6 +23,7 @@ from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
 from agents.models.adapters import merged
+from agents.rollouts.constraints.constraint import Constraint
 from agents.rollouts.engines import Completion, Generation
 from agents.rollouts.engines.pool import RequestPool
 from webarena_gym.errors import ServerError
@@ -106,11 +107,11 @@ class VLLMEngine:
         """Whether the completion of every request has been taken."""
         return self._pool.is_idle
 
-    def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
+    def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
         """Request a response to a prompt; does not wait."""
         if not prompt_ids:
             raise ValueError(f"the prompt of request {request_id} has no tokens; expected at least one")
-        self._pool.submit(partial(self._complete, request_id, prompt_ids, seed))
+        self._pool.submit(partial(self._complete, request_id, prompt_ids, seed, constraint))
 
     def take(self, timeout_s: float | None = None) -> list[Completion]:
         """Return what is complete; wait for the first completion at most `timeout_s` seconds."""
@@ -145,12 +146,13 @@ class VLLMEngine:
         self._closed.set()
         self._pool.close()
 
-    def _complete(self, request_id: int, prompt_ids: Ids, seed: int) -> Completion:
+    def _complete(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None) -> Completion:
         with self._gate:
             self._gate.wait_for(lambda: not self._loading)
             self._sending += 1
         try:
-            said = self._post("/v1/completions", {**self._fields, "prompt": list(prompt_ids), "seed": seed})
+            own = {"structured_outputs": {"regex": constraint.regex}} if constraint else {}
+            said = self._post("/v1/completions", {**self._fields, **own, "prompt": list(prompt_ids), "seed": seed})
             return Completion(request_id, self._read(said))
         except ServerError as error:
             return Completion(request_id, None, str(error))

@@ -1,0 +1,560 @@
+"""Constrained decoding: the allowed tokens spell every text of a language and no other, in any tokenizer."""
+
+import json
+import random
+import re
+from functools import cache
+from itertools import product
+from pathlib import Path
+
+import pytest
+import torch
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import PreTrainedTokenizerFast
+
+import agents
+from agents.data.prompts import PromptEncoder
+from agents.data.tokens import Sample
+from agents.data.trajectories import Step, Trajectory, read_trajectories
+from agents.evaluate import main
+from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, create_policy, evaluate_policy, policy_defaults
+from agents.models import small
+from agents.models.batches import batch_logprobs, pack
+from agents.models.checkpoints import load_model
+from agents.rollouts.constraints.actions import FIXED, language_of
+from agents.rollouts.constraints.automaton import Automaton
+from agents.rollouts.constraints.constraint import Constraints, create_constraints
+from agents.rollouts.constraints.elements import read_offer
+from agents.rollouts.constraints.language import Choice, Listing, Spans, one_of, regex, words
+from agents.rollouts.constraints.vocabulary import Vocabulary
+from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.training.batch import Origin, TrainingBatch
+from agents.training.families import LanguageModels
+from tests.growth import outgrown
+from tests.pages import page as page_of
+from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.observation import observe
+
+PIECES = [
+    "Add",
+    "to",
+    "Cart",
+    "Größe",
+    "5",
+    "10 L",
+    "$3.99",
+    'the "Oak"',
+    "日本",
+    "a\\b",
+    "(2)",
+    "x, y",
+    "naïve",
+    "²",
+    "No. 7",
+    "Bag's",
+]
+TEXTS = [
+    f'do(action="Click", element="{piece} {other}") exit(message="{other}") Type argument [2]'
+    for piece, other in product(PIECES, repeat=2)
+]
+
+
+def house():
+    return small.train_tokenizer(TEXTS, 400)
+
+
+def byte_level():
+    """A tokenizer as of GPT-2, Qwen and Llama 3, in which ends of labels and quotes are one token."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)  # merges across anything
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(vocab_size=600, initial_alphabet=alphabet, special_tokens=["<|end|>"], show_progress=False)
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.add_tokens([AddedToken(token, normalized=False) for token in ('t")', '", "', "x, y")])
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, eos_token="<|end|>", clean_up_tokenization_spaces=False)
+
+
+def sentence_piece(*, bytes_too=True):
+    """A tokenizer as of Llama 2 and Gemma: blanks are characters of their own, a blank is put before the text."""
+    tokenizer = Tokenizer(models.BPE(byte_fallback=bytes_too, fuse_unk=True, unk_token="<unk>"))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    parts = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    tokenizer.decoder = decoders.Sequence(parts)
+    all_bytes = [f"<0x{byte:02X}>" for byte in range(256)] if bytes_too else []
+    trainer = trainers.BpeTrainer(vocab_size=700, special_tokens=["<unk>", "</s>", *all_bytes], show_progress=False)
+    tokenizer.train_from_iterator([text.replace("日", "") if bytes_too else text for text in TEXTS], trainer)
+    read = json.loads(tokenizer.to_str())
+    read["added_tokens"] = read["added_tokens"][:2]  # bytes are tokens as others are
+    made = Tokenizer.from_str(json.dumps(read))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token="</s>", unk_token="<unk>", clean_up_tokenization_spaces=False
+    )
+
+
+@cache
+def vocabulary(kind):
+    tokenizer = {"house": house, "byte level": byte_level, "sentence piece": sentence_piece}[kind]()
+    return tokenizer, Vocabulary.of(tokenizer)
+
+
+def every_kind(function):
+    return pytest.mark.parametrize("kind", ["house", "byte level", "sentence piece"])(function)
+
+
+def texts_of(language):
+    """Every text of a language, lists of up to three items."""
+    if isinstance(language, str):
+        return {language}
+    match language:
+        case Choice(branches):
+            return set().union(*map(texts_of, branches))
+        case Spans(texts):
+            return {text[s:e] for text in texts for s, _ in words(text) for _, e in words(text) if e > s}
+        case Listing(item, joints):
+            one = texts_of(item)
+            two = {a + joint + b for a in one for joint in joints for b in one}
+            return one | two | {a + joint + b for a in two for joint in joints for b in one}
+    found = {""}
+    for part in language:
+        found = {a + b for a in found for b in texts_of(part)}
+    return found
+
+
+def random_text(rng):
+    text = " ".join(rng.choices(PIECES, k=rng.randint(1, 2)))
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def random_language(rng, depth=1):
+    parts = []
+    for _ in range(rng.randint(1, 2)):
+        kind = rng.randrange(4) if depth else 3 * rng.randrange(2)
+        if kind == 0:
+            parts.append(rng.choice(['("', '", element="', '")', *map(random_text, [rng])]))
+        elif kind == 1:
+            parts.append(Choice(tuple(random_language(rng, depth - 1) for _ in range(2))))
+        elif kind == 2:
+            parts.append(one_of([random_text(rng) for _ in range(2)]))
+        else:
+            parts.append(Spans(tuple(random_text(rng) for _ in range(rng.randint(1, 2)))))
+    return ('do("', *parts, '")')
+
+
+def walk(automaton, rng, limit):
+    """A random response, ended or None."""
+    state, ids = automaton.start, []
+    while len(ids) < limit:
+        token = rng.choice(state.allowed.tolist())
+        state = state.after(token)
+        if state is None:
+            return ids
+        ids.append(token)
+    return None
+
+
+def is_allowed(automaton, ids, stop):
+    try:
+        automaton.path((*ids, stop))
+    except ValueError:
+        return False
+    return True
+
+
+@every_kind
+def test_every_text_of_a_language_is_allowed_and_no_other(kind):
+    tokenizer, known = vocabulary(kind)
+    rng, stop, walks = random.Random(kind), tokenizer.eos_token_id, 0
+    for _ in range(40):
+        language = random_language(rng)
+        texts = texts_of(language)
+        automaton, pattern = Automaton(language, known, frozenset({stop})), re.compile(regex(language))
+        for text in rng.sample(sorted(texts), min(len(texts), 30)):
+            assert is_allowed(automaton, tokenizer(text, add_special_tokens=False)["input_ids"], stop), text
+            assert pattern.fullmatch(text), text
+            place = rng.randrange(len(text))
+            changed = rng.choice(
+                [text[:place] + text[place + 1 :], text[:place] + rng.choice('a") ü5\\') + text[place:], text + " "]
+            )
+            assert bool(pattern.fullmatch(changed)) == (changed in texts), changed
+            ids = tokenizer(changed, add_special_tokens=False)["input_ids"]
+            assert is_allowed(automaton, ids, stop) == (changed in texts), changed
+        for _ in range(30):
+            ids = walk(automaton, rng, 200)
+            assert ids is not None
+            assert tokenizer.decode(ids) in texts
+            walks += list(ids) != tokenizer(tokenizer.decode(ids), add_special_tokens=False)["input_ids"]
+    assert walks  # some walks were other tokenisations than the tokenizer's own
+
+
+@every_kind
+def test_a_small_language_has_just_the_texts_that_all_tokens_spell(kind):
+    """Every sequence of allowed tokens, tried to its end."""
+    tokenizer, known = vocabulary(kind)
+    language = ("(", Choice(((Spans(('5 "ü ²',)),), ("",))), '")')
+    automaton = Automaton(language, known, frozenset({tokenizer.eos_token_id}))
+    found, pending = set(), [((), automaton.start)]
+    while pending:
+        ids, state = pending.pop()
+        for token in state.allowed.tolist():
+            if (after := state.after(token)) is None:
+                found.add(tokenizer.decode(ids))
+            else:
+                pending.append(((*ids, token), after))
+    assert found == texts_of(language)
+
+
+@every_kind
+def test_lists_have_any_number_of_items(kind):
+    tokenizer, known = vocabulary(kind)
+    language = ("(", Listing(Choice(((Spans(("Add to Cart",)),), ("7",))), (", ", "; ")), ")")
+    automaton, pattern = Automaton(language, known, frozenset({0})), re.compile(regex(language))
+    for text, expected in [
+        ("(7)", True),
+        ("(to Cart, 7; 7, Add, Cart)", True),
+        ("(7 7)", False),
+        ("(7, )", False),
+        ("()", False),
+        ("(Ad)", False),
+    ]:
+        assert (
+            is_allowed(automaton, tokenizer(text, add_special_tokens=False)["input_ids"], 0)
+            == bool(pattern.fullmatch(text))
+            == expected
+        )
+
+
+def test_a_token_may_cover_the_end_of_a_label_and_what_follows():
+    tokenizer, known = vocabulary("byte level")
+    automaton = Automaton(('do("', one_of(("Cart", "Car")), '")'), known, frozenset({tokenizer.eos_token_id}))
+    merged = tokenizer.convert_tokens_to_ids('t")')
+    (covering,) = [ids for ids in [tokenizer('do("Cart")', add_special_tokens=False)["input_ids"]] if merged in ids]
+    assert is_allowed(automaton, covering, tokenizer.eos_token_id)
+    apart = [
+        *tokenizer('do("Cart', add_special_tokens=False)["input_ids"],
+        *tokenizer('")', add_special_tokens=False)["input_ids"],
+    ]
+    assert is_allowed(automaton, apart, tokenizer.eos_token_id)
+
+
+def test_what_a_tokenizer_cannot_spell_is_left_out():
+    """Without bytes, a text with an unknown character leads nowhere; its other words do."""
+    tokenizer = sentence_piece(bytes_too=False)
+    known, rng = Vocabulary.of(tokenizer), random.Random(0)
+    language = ('do("', Choice(((Spans(("Add 語 Cart", "語")),), ("語",))), '")')
+    automaton = Automaton(language, known, frozenset({1}))
+    assert {tokenizer.decode(walk(automaton, rng, 100)) for _ in range(50)} == {'do("Add")', 'do("Cart")'}
+
+
+def test_tokenizers_whose_tokens_are_no_parts_of_the_text_are_refused():
+    words_only = Tokenizer(models.WordPiece({"[UNK]": 0, "do": 1, "##x": 2}, unk_token="[UNK]"))
+    words_only.pre_tokenizer, words_only.decoder = pre_tokenizers.Whitespace(), decoders.WordPiece()
+    with pytest.raises(ValueError, match="expected the text that they were made of"):
+        Vocabulary.of(PreTrainedTokenizerFast(tokenizer_object=words_only, unk_token="[UNK]"))
+    with pytest.raises(ValueError, match="slow one"):
+        Vocabulary.of(object())
+
+
+# Pages.
+
+
+def random_page(rng):
+    """A page of the env with labels and texts that are hard to write, and its observation."""
+
+    def text():
+        return " ".join(rng.choices([*PIECES, "a > b", "5 < 6", 'x="1"', "&amp;"], k=rng.randint(1, 3))).replace("&", "&amp;")
+
+    def written():
+        return text().replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
+
+    makers = [
+        lambda: f'<a href="/x">{written()}</a>',
+        lambda: f"<button{rng.choice(['', ' disabled'])}>{written()}</button>",
+        lambda: (
+            f'<label>{written()} <input value="{written()}" {rng.choice(["", "readonly", "type=checkbox", "type=number"])}></label>'
+        ),
+        lambda: f"<label>{written()} <textarea>{written()}\nmore</textarea></label>",
+        lambda: f"<label>{written()} <select>{''.join(f'<option>{written()}</option>' for _ in range(3))}</select></label>",
+        lambda: f"<p>{written()}</p>",
+        lambda: f"<table><tr><td>{written()}</td><td>{written()}</td></tr></table>",
+        lambda: f"<details><summary>{written()}</summary>{written()}</details>",
+        lambda: f'<div role="button" tabindex="0">{written()}</div>',
+        lambda: f'<img src="x" alt="{written()}">',
+    ]
+    return page_of(f"<html><body>{''.join(rng.choice(makers)() for _ in range(8))}</body></html>")
+
+
+@pytest.mark.parametrize("elements", ["id", "label"])
+def test_the_elements_of_a_page_are_those_of_the_env(elements):
+    rng, kinds = random.Random(0), set()
+    for _ in range(60):
+        seen = observe(random_page(rng), elements=elements)
+        offered = {element.address: element for element in read_offer(seen.text).elements}
+        is_fixed = {
+            address: "disabled" in node.element.attrib
+            or (node.element.tag in ("input", "textarea") and "readonly" in node.element.attrib)
+            for address, node in seen.nodes.items()
+        }
+        assert set(offered) == {address for address, fixed in is_fixed.items() if address and not fixed}
+        for address, element in offered.items():
+            node = seen.nodes[address].element
+            kinds.add(node.tag)
+            assert element.is_typed_into == (node.tag == "textarea" or (node.tag == "input" and node.get("type") != "checkbox"))
+            assert element.options == tuple(" ".join(option.text.split()) for option in node.iter("option"))
+    assert kinds == {"a", "button", "input", "textarea", "select", "summary", "div"}
+
+
+@every_kind
+def test_allowed_actions_are_those_on_the_page_with_arguments_of_goal_and_page(kind):
+    tokenizer, known = vocabulary(kind)
+    rng, dialect, kinds = random.Random(kind), DIALECTS["webrl"], set()
+    for _ in range(12):
+        seen = observe(random_page(rng), elements="label")
+        goal = f"How many {rng.choice(PIECES)} are there in March 2021?"
+        language = language_of(goal, seen.text)
+        automaton, pattern = Automaton(language, known, frozenset({tokenizer.eos_token_id})), re.compile(regex(language))
+        offer, sources = read_offer(seen.text), [goal, *read_offer(seen.text).texts]
+        for _ in range(25):
+            ids = walk(automaton, rng, 400)
+            if ids is None:  # a long list
+                continue
+            assert pattern.fullmatch(tokenizer.decode(ids)), tokenizer.decode(ids)
+            action = dialect.parse(tokenizer.decode(ids))
+            kinds.add(action.kind)
+            if action.element is not None:
+                element = next(item for item in offer.elements if item.address == action.element)
+                assert seen.nodes[element.address] is not None
+                if action.kind is Kind.SELECT:
+                    assert action.argument in element.options
+                elif action.kind in (Kind.TYPE, Kind.SEARCH):
+                    assert element.is_typed_into
+            elif action.kind is Kind.EXIT and action.argument not in FIXED:
+                known_words = set(re.findall(r"\w+|[^\w\s]", " ".join([*sources, ", ; in near 03/01/2021 2021-03-31"])))
+                said = re.findall(r"\w+|[^\w\s]", action.argument)
+                assert all(word in known_words or word.isdecimal() for word in said), action.argument
+        said = rng.choice(sources)
+        spans = list(words(said))
+        (start, _), (_, end) = spans[(first := rng.randrange(len(spans)))], spans[rng.randrange(first, len(spans))]
+        for argument, expected in [
+            (said[start:end], True),
+            ("03/31/2021", True),
+            ("N/A", True),
+            ("", True),
+            ("17", True),
+            ("Addx", False),
+            ("12345", False),
+        ]:
+            reply = dialect.format(dialect.parse("exit()").__class__(Kind.EXIT, argument=argument))
+            ids = tokenizer(reply, add_special_tokens=False)["input_ids"]
+            assert is_allowed(automaton, ids, tokenizer.eos_token_id) == bool(pattern.fullmatch(reply)) == expected, reply
+        for address in seen.nodes:
+            reply = f'do(action="Click", element="{address.replace(chr(92), chr(92) * 2).replace(chr(34), chr(92) + chr(34))}")'
+            ids = tokenizer(reply, add_special_tokens=False)["input_ids"]
+            assert is_allowed(automaton, ids, tokenizer.eos_token_id) == any(
+                item.address == address for item in offer.elements
+            ), reply
+            assert not is_allowed(
+                automaton, tokenizer(reply.replace('")', 'x")'), add_special_tokens=False)["input_ids"], tokenizer.eos_token_id
+            )
+    assert Kind.EXIT in kinds
+    assert len(kinds) > 4
+
+
+def test_tabs_can_be_switched_to_where_there_are_several():
+    page = "URL: http://a.test/\nTabs: [0]* One [7] | [1] Two\n<a>x</a>"
+    pattern = re.compile(regex(language_of("goal", page)))
+    found = [index for index in range(9) if pattern.fullmatch(f'do(action="Switch Tab", argument="{index}")')]
+    assert found == [0, 1]
+    assert "Switch Tab" not in regex(language_of("goal", "URL: http://a.test/\n<a>x</a>"))
+
+
+@pytest.mark.parametrize("text", ["a ", "Cart, ", "<a>Add to Cart</a>\n", "ü5 ", '<input label="5">\n'], ids=repr)
+def test_the_allowed_tokens_are_found_in_linear_time(text):
+    _, known = vocabulary("byte level")
+    rng = random.Random(0)
+
+    def work(size):
+        page = text * (size // len(text))
+
+        def find():
+            automaton = Automaton(language_of("Add 5", page), known, frozenset({0}))
+            state = automaton.start
+            for byte in b'exit(message="':
+                state = state.after(known.ids[bytes((byte,))][0])
+            for _ in range(20):
+                state = (state or automaton.start).after(rng.choice((state or automaton.start).allowed.tolist()))
+
+        return find
+
+    assert not outgrown(work, 1_000, 16_000, 0.02)
+
+
+def test_the_regular_expression_grows_slowly():
+    lengths = [len(regex((Spans(("word " * count,)),))) for count in (100, 1_000)]
+    assert lengths[1] < 30 * lengths[0]
+
+
+# Engines and the learner.
+
+
+PAGE = 'URL: http://shop.test/\n<a>Add to Cart</a> <a>Größe 5</a>\n<input label="City">\n$3.99 the "Oak" bag'
+
+
+def constrained_generations(model, encoder, pages, **options):
+    constraints = Constraints.of(encoder)
+    engine = InProcessEngine(model, encoder.stop_ids, **{"max_new_tokens": 60, **options})
+    for number, page in enumerate(pages):
+        constraint = constraints.on("Open the bag", page) if page else None
+        engine.submit(number, (5, 6, 7, 5 + len(page or "") % 5), number, constraint)
+    found = {}
+    while not engine.is_idle:
+        found |= {item.request_id: item.generation for item in engine.take()}
+    return constraints, [found[number] for number in range(len(pages))]
+
+
+def training_batch(pages, generations):
+    samples = [Sample((5, 6, 7, 5 + len(page) % 5), one.response_ids) for page, one in zip(pages, generations, strict=True)]
+    logprobs = [one.logprobs for one in generations]
+    trajectories = [Trajectory("t", "Open the bag", (Step(page, ""),), 1.0, "exited") for page in pages]
+    ones = [1.0] * len(samples)
+    return TrainingBatch(samples, logprobs, logprobs, ones, ones, [Origin(0, 0, 0, 1, 1.0, 0)] * len(samples), trajectories)
+
+
+@pytest.mark.parametrize("sharing", ["rows", "tree"])
+@pytest.mark.parametrize("temperature", [1.0, 0.6])
+def test_sampler_and_learner_compute_the_same_log_probabilities(temperature, sharing):
+    tokenizer = house()
+    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+    pages = [PAGE, PAGE, PAGE + " more", PAGE, "<a>x</a>", PAGE + " more"]
+    constraints, generations = constrained_generations(model, encoder, pages, temperature=temperature)
+    batch, gap = training_batch(pages, generations), 0.0
+    family = LanguageModels(constraints)
+    for part in family.pack(model, batch, range(len(pages)), 400, sharing):
+        logprobs = family.logprobs(model, part, temperature=temperature)
+        logprobs.sum().backward()
+        for index, own in zip(part.samples, logprobs.detach().split(part.lengths), strict=True):
+            gap = max(gap, (own - torch.tensor(generations[index].logprobs)).abs().max().item())
+    assert gap < 1e-5
+    assert all(parameter.grad is None or parameter.grad.isfinite().all() for parameter in model.parameters())
+    finished = [one for one in generations if one.finished]
+    assert finished
+    for page, one in zip(pages, generations, strict=True):
+        if one.finished:
+            DIALECTS["webrl"].parse(encoder.decode(one.response_ids))
+            assert re.fullmatch(regex(language_of("Open the bag", page)), encoder.decode(one.response_ids))
+    free = [batch_logprobs(model, part, temperature=temperature) for part in pack(batch.samples, 10_000)]
+    assert sum(map(torch.sum, free)) < sum(map(sum, batch.sampled_logprobs)) - 1  # the constraint has changed the distribution
+
+
+def test_probabilities_of_the_allowed_tokens_add_up_to_one():
+    tokenizer = house()
+    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+    constraints = Constraints.of(encoder)
+    state = constraints.on("Open the bag", PAGE).automaton.start
+    responses = [(token,) for token in state.allowed.tolist()]
+    batch = TrainingBatch(
+        [Sample((5, 6), ids) for ids in responses], [], [], [], [], [Origin(0, 0, 0, 1, 1.0, 0)] * len(responses),
+        [Trajectory("t", "Open the bag", (Step(PAGE, ""),), 1.0, "exited")] * len(responses),
+    )  # fmt: skip
+    (part,) = LanguageModels(constraints).pack(model, batch, range(len(responses)), 10_000, "rows")
+    total = LanguageModels(constraints).logprobs(model, part, temperature=1.0).exp().sum().item()
+    assert total == pytest.approx(1.0, abs=1e-5)
+
+
+def test_free_and_constrained_requests_go_together():
+    tokenizer = house()
+    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+    pages = [PAGE, None, PAGE + " more", None]
+    _, together = constrained_generations(model, encoder, pages)
+    for number, page in enumerate(pages):
+        _, alone = constrained_generations(model, encoder, [None] * number + [page])
+        assert alone[-1].response_ids == together[number].response_ids
+
+
+def test_greedy_replies_take_the_most_likely_allowed_token():
+    tokenizer = house()
+    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+    constraints, (one,) = constrained_generations(model, encoder, [PAGE], temperature=0.0)
+    ids, prompt = list(one.response_ids), [5, 6, 7, 5 + len(PAGE) % 5]
+    states = constraints.on("Open the bag", PAGE).automaton.path(one.response_ids)
+    for place, state in enumerate(states):
+        logits = model(torch.tensor([[*prompt, *ids[:place]]])).logits[0, -1]
+        assert ids[place] == state.allowed[logits[state.allowed].argmax()]
+
+
+def test_a_response_that_was_not_constrained_is_refused():
+    tokenizer = house()
+    model, encoder = small.create_model(tokenizer, width=32, layers=2, heads=2), PromptEncoder(tokenizer)
+    constraints, (one,) = constrained_generations(model, encoder, [PAGE])
+    batch = training_batch(
+        ["<a>y</a>"], [one._replace(response_ids=tuple(encoder.encode_reply('do(action="Click", element="z")')))]
+    )
+    with pytest.raises(ValueError, match=r"token \d+ is not one of the \d+ that are allowed"):
+        LanguageModels(constraints).pack(model, batch, [0], 400, "rows")
+
+
+def test_thoughts_are_refused():
+    encoder = PromptEncoder(house())
+    assert create_constraints(encoder, constrained=False, system="think") is None
+    with pytest.raises(ValueError, match="system is 'think'; expected 'none', 'act' or 'env'"):
+        create_constraints(encoder, constrained=True, system="think")
+
+
+# The shipped language model in the real env.
+
+
+STARTER = Path(agents.__file__).parent / "checkpoints" / "starter"
+TEMPLATES = ("shopping.product_price", "shopping.order_total", "reddit.upvote_post", "gitlab.issue_create")
+
+
+def test_the_experts_solutions_are_allowed():
+    """Those of templates whose arguments stand in the goal or on the page, in the tokens of the shipped model."""
+    _, tokenizer = load_model(STARTER)
+    encoder = PromptEncoder(tokenizer)
+    constraints = Constraints.of(encoder)
+    for elements in ("id", "label"):
+        settings = EvaluationSettings(policy="expert", split="validation", templates=TEMPLATES, elements=elements, processes=1)
+        played = evaluate_policy(settings, choose_tasks(settings), quiet=True)
+        assert played.total.success == 1
+        for trajectory in played.trajectories:
+            for step in trajectory.steps:
+                assert constraints.on(trajectory.goal, step.page).automaton.path(encoder.encode_reply(step.reply))
+
+
+def test_an_agent_is_evaluated_with_constrained_replies(tmp_path):
+    saved = tmp_path / "episodes.jsonl"
+    command = ["--policy", str(STARTER), "--constrained", "--split", "validation", "--limit", "4", "--max-steps", "4"]
+    main([*command, "--temperature", "1", "--processes", "1", "--save", str(saved)])
+    trajectories = read_trajectories(saved)
+    assert len(trajectories) == 4
+    replies = [(item.goal, step) for item in trajectories for step in item.steps if len(step.response_ids) < 64]
+    assert replies
+    assert all(re.fullmatch(regex(language_of(goal, step.page)), step.reply) for goal, step in replies)
+
+
+@pytest.mark.parametrize("policy", ["expert", "random", "chat:model"])
+def test_only_language_models_in_this_process_are_constrained(policy):
+    with pytest.raises(ValueError, match="expected a language model in a folder"):
+        create_policy(EvaluationSettings(policy=policy, constrained=True))
+
+
+def test_processes_that_play_constrain_replies_as_the_learner_does():
+    options = {**policy_defaults(str(STARTER)), "constrained": True, "processes": 2, "limit": 4, "max_steps": 3}
+    settings = EvaluationSettings(policy=str(STARTER), split="validation", temperature=1.0, **options)
+    played = evaluate_policy(settings, choose_tasks(settings), quiet=True).trajectories
+    places = [(trajectory, number) for trajectory in played for number in range(len(trajectory.steps))]
+    steps = [trajectory.steps[number] for trajectory, number in places]
+    logprobs, ones = [step.logprobs for step in steps], [1.0] * len(steps)
+    origins = [Origin(0, 0, number, 3, 1.0, 0) for _, number in places]
+    samples, trajectories = [step.sample for step in steps], [trajectory for trajectory, _ in places]
+    batch = TrainingBatch(samples, logprobs, logprobs, ones, ones, origins, trajectories)
+    model, tokenizer = load_model(STARTER)
+    family = LanguageModels(Constraints.of(PromptEncoder(tokenizer)))
+    gap = 0.0
+    with torch.no_grad():
+        for part in family.pack(model, batch, range(len(steps)), 4_000, "auto"):
+            computed = family.logprobs(model, part, temperature=1.0).split(part.lengths)
+            for index, own in zip(part.samples, computed, strict=True):
+                gap = max(gap, (own - torch.tensor(logprobs[index])).abs().max().item())
+    assert len(steps) >= 8
+    assert gap < 1e-4  # prompts of thousands of tokens
