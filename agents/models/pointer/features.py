@@ -6,7 +6,8 @@ kept for when they come again.
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Sized
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy
@@ -63,6 +64,9 @@ _RANKS = 7
 ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 14 + _RANKS
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
+_MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
+_SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
+_LONGEST_OWN = 120  # characters of a piece whose words are read
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
 _COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
 _POINTS = re.compile(r"(-?\d+) points?\b")
@@ -88,24 +92,45 @@ class Texts:
             self.known.append(text)
         return number
 
+    def all(self, texts: Iterable[str]) -> list[int]:
+        """Return the numbers of texts."""
+        known = self._numbers.get
+        return [self(text) if (number := known(text)) is None else number for text in texts]
+
 
 class Cache:
-    """The newest values of functions, by key."""
+    """The newest values of functions, by key, of at most so many megabytes together."""
 
-    def __init__(self, size: int) -> None:
-        self._values: OrderedDict[Any, Any] = OrderedDict()
-        self._size = size
+    def __init__(self, megabytes: float) -> None:
+        self._values: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        self._most = int(megabytes * 1e6)
+        self.size = 0  # bytes, as `_size_of` estimates them
 
     def __call__(self, key: Any, make: Callable[[], T]) -> T:
         """Return the value of the key, made if it is not kept."""
-        if key in self._values:
+        kept = self._values.get(key)
+        if kept is not None:
             self._values.move_to_end(key)
-        else:
-            self._values[key] = make()
-            if len(self._values) > self._size:
-                self._values.popitem(last=False)
-        found: T = self._values[key]
-        return found
+            found: T = kept[0]
+            return found
+        made = make()
+        size = _size_of(made) + _size_of(key)
+        self._values[key] = made, size
+        self.size += size
+        while self.size > self._most and len(self._values) > 1:
+            self.size -= self._values.popitem(last=False)[1][1]
+        return made
+
+
+def _size_of(value: Any) -> int:
+    """Return about how many bytes a value takes: its arrays and texts, and an allowance for each other object."""
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes) + 120
+    if isinstance(value, str):
+        return len(value) + 60
+    if isinstance(value, tuple) and len(value) < 12:
+        return 60 + sum(map(_size_of, value))
+    return 60 + 100 * len(value) if isinstance(value, Sized) else 60
 
 
 class Act(NamedTuple):
@@ -140,22 +165,21 @@ class _Frame(NamedTuple):
 
 
 _MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
+_KEPT_QUESTIONS, _KEPT_PAGES, _KEPT_ROWS, _KEPT_MATCHES = 128, 48, 96, 32  # megabytes
 
 
 class Reader:
-    """Makes arrays of pages, goals and histories, and keeps what comes again."""
+    """Makes arrays of pages, goals and histories, and keeps what comes again, of at most so many megabytes.
+
+    Its texts grow with what is read; `renewed` says when they are too many.
+    """
 
     def __init__(self) -> None:
         self.texts = Texts()
-        self._acts = Cache(1_000)
-        self._act_rows = Cache(2_000)
-        self._pieces = Cache(300)
-        self._piece_rows = Cache(400)
-        self._goal_rows = Cache(300)
-        self._fields = Cache(600)
-        self._matches = Cache(200)
-        self._pages = Cache(500)
-        self._extremes_of = Cache(500)
+        self.questions = Cache(_KEPT_QUESTIONS)  # of sessions, by what was seen and done before
+        self._pages = Cache(_KEPT_PAGES)  # what is known of a page alone
+        self._rows = Cache(_KEPT_ROWS)  # what is known of a page and a goal
+        self._matches = Cache(_KEPT_MATCHES)
 
     def renewed(self) -> "Reader":
         """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
@@ -165,20 +189,19 @@ class Reader:
 
     def acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
         """Return the acts that a page offers, and their rows; the last numbers of each row are left for its history."""
-        return self._act_rows((goal_text, text), lambda: self._make_acts(goal_text, text))
+        return self._rows(("acts", goal_text, text), lambda: self._make_acts(goal_text, text))
 
     def _make_acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
-        acts, frame = self._acts(text, lambda: self._act_frame(text))
+        acts, frame = self._pages(("acts", text), lambda: self._act_frame(text))
         goal = read_goal(goal_text)
         slots = frame.slots.copy()
-        labels, lines = self.match(goal, slots[:, 0]), self.match(goal, slots[:, 1])
-        around = {}
-        for number in numpy.unique(slots[:, 0]):
-            around[number] = self.texts(_around(goal, self.texts.known[number]))
-        slots[:, 5] = [around[number] for number in slots[:, 0]]
-        for number in numpy.unique(slots[:, 1]):
-            around[-number] = self.texts(_around_name(goal, self.texts.known[number]))
-        slots[:, 6] = [around[-number] for number in slots[:, 1]]
+        labels, lines, above, below = self.match(goal, slots[:, [0, 1, 7, 8]].T)
+        known = self.texts.known
+        for column, place, around in ((5, 0, _around), (6, 1, _around_name)):
+            unique, inverse = numpy.unique(slots[:, place], return_inverse=True)
+            slots[:, column] = numpy.array(self.texts.all(around(goal, known[number]) for number in unique), numpy.int32)[
+                inverse
+            ]
         best = numpy.stack(
             [
                 (labels[:, 0] >= labels[:, 0].max() - 1e-6) & (labels[:, 0] > 0),
@@ -192,9 +215,8 @@ class Reader:
         wanted = _take(self._wanted(goal, text), frame.lines)
         ranks = (frame.ranks[:, None] == numpy.arange(1, _RANKS)).astype(numpy.float32)
         is_ranked = (frame.ranks == goal.ordinal)[:, None].astype(numpy.float32)
-        near = [self.match(goal, slots[:, 7]), self.match(goal, slots[:, 8])]
         history = numpy.zeros((len(acts), 8), numpy.float32)
-        parts = [frame.numbers, labels, lines, *near, best, extremes, wanted, ranks, is_ranked, history]
+        parts = [frame.numbers, labels, lines, above, below, best, extremes, wanted, ranks, is_ranked, history]
         return acts, Rows(slots, numpy.concatenate(parts, axis=1))
 
     def _act_frame(self, text: str) -> tuple[tuple[Act, ...], _Frame]:
@@ -310,11 +332,11 @@ class Reader:
         return found, Rows(slots, numbers), numpy.concatenate(lines), numpy.concatenate(pages)
 
     def _page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
-        return self._piece_rows((goal_text, text), lambda: self._make_page_rows(goal_text, text))
+        return self._rows(("pieces", goal_text, text), lambda: self._make_page_rows(goal_text, text))
 
     def _make_page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
         goal = read_goal(goal_text)
-        own, frame = self._pieces(text, lambda: self._piece_frame(page_pieces(text), text))
+        own, frame = self._pages(("pieces", text), lambda: self._piece_frame(page_pieces(text), text))
         rows = self._with_goal(goal, frame, self._wanted(goal, text))
         computed = computed_pieces(goal_text, text)
         _, more = self._piece_frame(computed, text)
@@ -326,13 +348,14 @@ class Reader:
         )
 
     def _goal_and_constants(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
-        return self._fields((goal_text, field), lambda: self._make_goal_rows(goal_text, field))
+        return self._rows(("field", goal_text, field), lambda: self._make_goal_rows(goal_text, field))
 
     def _make_goal_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
         goal = read_goal(goal_text)
         pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
-        own, frame = self._goal_rows(
-            goal_text, lambda: self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
+        own, frame = self._rows(
+            ("goal", goal_text),
+            lambda: self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), ""),
         )
         rows = self._with_goal(goal, frame, numpy.zeros((0, _WANTED), numpy.float32))
         wanted = set(words_of(field))
@@ -356,7 +379,7 @@ class Reader:
         return own, Rows(rows.slots, numbers)
 
     def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
-        return self._pages((goal_text, texts), lambda: self._make_across(goal_text, texts))
+        return self._rows(("across", goal_text, texts), lambda: self._make_across(goal_text, texts))
 
     def _make_across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
         pieces = pieces_across(goal_text, texts)[:60]
@@ -364,43 +387,43 @@ class Reader:
         return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, _WANTED), numpy.float32))
 
     def _piece_frame(self, pieces: Sequence[Piece], text: str) -> tuple[list[str], _Frame]:
-        rows, numbers = [], []
+        count, number_of = len(pieces), self.texts.all
+        marks: dict[tuple[str, str, str], int] = {}
+        kinds: list[int] = []
         for piece in pieces:
-            source = "list" if piece.source.startswith("list") else piece.source
-            kind = (
-                f"#{piece.source} #{piece.way} #{shape_of(piece.text)}".replace(" #", "#")
-                .replace(" ", "_")
-                .replace("#", " #")
-                .strip()
-            )
-            rows.append(
-                (
-                    self.texts(piece.text if len(piece.text) < 120 else ""), self.texts(piece.left), self.texts(piece.right),
-                    self.texts(piece.line), self.texts(piece.above), self.texts(piece.heading), self.texts(piece.column), self.texts(kind),
-                )
-            )  # fmt: skip
-            numbers.append(
-                [float(source == each) for each in SOURCES]
-                + [0.0, min(len(piece.text), 80) / 80, min(piece.text.count(" ") + 1, 12) / 12, float(piece.way == "whole")]
-            )  # fmt: skip
-        slots = numpy.array(rows, numpy.int32).reshape(-1, PIECE_SLOTS)
-        values = numpy.array(numbers, numpy.float32).reshape(-1, len(SOURCES) + 4)
+            named = (piece.source, piece.way, shape_of(piece.text))
+            mark = marks.get(named)
+            if mark is None:
+                mark = marks[named] = self.texts(_mark_of(*named))
+            kinds.append(mark)
+        texts = [piece.text for piece in pieces]
+        slots = numpy.zeros((count, PIECE_SLOTS), numpy.int32)
+        slots[:, 0] = number_of(text if len(text) < _LONGEST_OWN else "" for text in texts)
+        for place, column in enumerate(("left", "right", "line", "above", "heading", "column"), 1):
+            slots[:, place] = number_of(map(attrgetter(column), pieces))
+        slots[:, 7] = kinds
+        numbers = numpy.zeros((count, len(SOURCES) + 4), numpy.float32)
+        sources = [_SOURCE_PLACES["list" if piece.source.startswith("list") else piece.source] for piece in pieces]
+        numbers[numpy.arange(count), sources] = 1.0
+        numbers[:, -3] = numpy.minimum([len(text) for text in texts], 80) / 80
+        numbers[:, -2] = numpy.minimum([text.count(" ") + 1 for text in texts], 12) / 12
+        numbers[:, -1] = [piece.way == "whole" for piece in pieces]
         lines = numpy.array([piece.number for piece in pieces], numpy.int32)
         extremes = self._extremes(text) if text else numpy.zeros((0, _EXTREMES), numpy.float32)
-        return [piece.text for piece in pieces], _Frame(slots, values, lines, extremes, lines)
+        return texts, _Frame(slots, numbers, lines, extremes, lines)
 
     def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
         slots = frame.slots
-        parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines)]
-        parts += [self.match(goal, slots[:, 0]), self.match(goal, slots[:, 3])]
-        parts += [self.match(goal, slots[:, place])[:, :3] for place in (1, 4, 5, 6)]
+        own, line, *others = self.match(goal, slots[:, _MATCHED].T)
+        parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines), own, line]
+        parts += [other[:, :3] for other in others]
         parts.append(numpy.zeros((len(slots), 15), numpy.float32))
         return Rows(slots, numpy.concatenate(parts, axis=1))
 
     # What texts have to do with the goal.
 
     def match(self, goal: Goal, ids: Ids) -> Floats:
-        """Return for each text id how its words stand in the goal."""
+        """Return for each text id, of any shape, how its words stand in the goal."""
         known: dict[int, tuple[float, ...]] = self._matches(goal.text, dict)
         unique, inverse = numpy.unique(ids, return_inverse=True)
         rows = []
@@ -413,7 +436,7 @@ class Reader:
         return table[inverse]
 
     def _extremes(self, text: str) -> Floats:
-        return self._extremes_of(text, lambda: _extremes(read_page(text), tables_of(text)))
+        return self._pages(("extremes", text), lambda: _extremes(read_page(text), tables_of(text)))
 
     def _wanted(self, goal: Goal, text: str) -> Floats:
         """Return for each line of a page whether its dates and amounts are those of the goal."""
@@ -452,21 +475,29 @@ class Reader:
 
     def goal_presence(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
         """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
-        goal, page = read_goal(goal_text), read_page(text)
-        seen: set[str] = set()
-        most = 0
-        for line in page.lines:
-            own = goal.names.intersection(words_of(line.text))
-            seen |= own
-            most = max(most, len(own))
-        names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
-        count = max(len(goal.names), 1)
-        return (
-            len(seen) / count,
-            most / count,
-            float(any(name in line.text for name in names for line in page.lines)),
-            float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
-        )
+        return self._rows(("presence", goal_text, text), lambda: _presence(read_goal(goal_text), read_page(text)))
+
+
+def _presence(goal: Goal, page: Page) -> tuple[float, float, float, float]:
+    seen: set[str] = set()
+    most = 0
+    for line in page.lines:
+        own = goal.names.intersection(words_of(line.text))
+        seen |= own
+        most = max(most, len(own))
+    names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
+    count = max(len(goal.names), 1)
+    return (
+        len(seen) / count,
+        most / count,
+        float(any(name in line.text for line in page.lines for name in names)),
+        float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
+    )
+
+
+def _mark_of(source: str, way: str, shape: str) -> str:
+    """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
+    return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
 
 
 def _uses_of(control: Control) -> list[tuple[str, str, bool]]:
