@@ -113,6 +113,16 @@ class Scores(NamedTuple):
         """Return the log-probabilities of each question's candidates."""
         return [(part / temperature).log_softmax(0) for part in self.values.split(self.lengths)]
 
+    def logprobs_of(self, questions: Tensor, places: Tensor, temperature: float = 1.0) -> Tensor:
+        """Return the log-probabilities of candidates by the number of their question and their place in it, shape (N,)."""
+        lengths = torch.tensor(self.lengths)
+        owners = torch.arange(len(lengths)).repeat_interleave(lengths)
+        values = self.values.double() / temperature  # many small probabilities are added one after another
+        largest = values.detach().new_full((len(lengths),), -torch.inf).scatter_reduce(0, owners, values.detach(), "amax")
+        sums = torch.zeros_like(largest).index_add(0, owners, (values - largest[owners]).exp())
+        starts = lengths.cumsum(0) - lengths
+        return (values[starts[questions] + places] - (largest + sums.log())[questions]).float()
+
 
 class _Scorer(nn.Module):
     def __init__(self, slots: int, numbers: int, width: int, hidden: int, dropout: float) -> None:
