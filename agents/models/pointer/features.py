@@ -5,8 +5,9 @@ kept for when they come again.
 """
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence, Sized
+from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -65,6 +66,8 @@ ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
 _MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
+_NO_MATCH = (0.0,) * _MATCH
+_KIND_PLACES = {kind: place for place, kind in enumerate(KINDS)}
 _SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
 _LONGEST_OWN = 120  # characters of a piece whose words are read
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
@@ -165,7 +168,8 @@ class _Frame(NamedTuple):
 
 
 _MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
-_KEPT_QUESTIONS, _KEPT_PAGES, _KEPT_ROWS, _KEPT_MATCHES = 128, 48, 96, 32  # megabytes
+_MOST_MATCHES = 200_000  # of texts with goals, that are kept
+_KEPT_QUESTIONS, _KEPT_PAGES, _KEPT_ROWS = 128, 48, 96  # megabytes
 
 
 class Reader:
@@ -179,7 +183,8 @@ class Reader:
         self.questions = Cache(_KEPT_QUESTIONS)  # of sessions, by what was seen and done before
         self._pages = Cache(_KEPT_PAGES)  # what is known of a page alone
         self._rows = Cache(_KEPT_ROWS)  # what is known of a page and a goal
-        self._matches = Cache(_KEPT_MATCHES)
+        self._matches: dict[str, dict[int, tuple[float, ...]]] = {}  # by goal and text
+        self._matched = 0  # how many there are
 
     def renewed(self) -> "Reader":
         """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
@@ -222,40 +227,33 @@ class Reader:
     def _act_frame(self, text: str) -> tuple[tuple[Act, ...], _Frame]:
         page = read_page(text)
         acts: list[Act] = []
-        rows: list[tuple[int, ...]] = []
-        numbers: list[list[float]] = []
+        rows: list[tuple[str, ...]] = []
+        numbers: list[tuple[float, ...]] = []
         lines: list[int] = []
-        seen: dict[tuple[str, str], int] = {}
-        ranks: dict[str, int] = {}
-        labels: dict[str, int] = {}
-        for control in page.controls:
-            labels[control.label] = labels.get(control.label, 0) + 1
-        field_number = 0
         ranked: list[int] = []
-        alikes: dict[tuple[str, str | bool], int] = {}
+        seen: Counter[tuple[str, str]] = Counter()
+        ranks: Counter[str] = Counter()
+        alikes: Counter[tuple[str, str | bool]] = Counter()
+        labels = Counter(control.label for control in page.controls)
+        beside: dict[int, tuple[str, str]] = {}
+        field_number = 0
         for number_of, control in enumerate(page.controls):
             if control.is_disabled:
                 continue
             line = page.lines[control.line]
-            rest = line.text
+            if control.line not in beside:
+                beside[control.line] = _beside(page, control.line)
             for kind, argument, is_so in _uses_of(control):
-                again = seen[kind, control.label] = seen.get((kind, control.label), 0) + 1
-                rank = ranks[kind] = ranks.get(kind, 0) + 1
+                seen[kind, control.label] += 1
+                ranks[kind] += 1
                 acts.append(Act(kind, control.address, control.label, argument))
                 named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
-                above = page.lines[control.line - 1].text if control.line else ""
-                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 5])
-                around = (above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE])
-                row = tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}", "", "", *around)))
-                rows.append(row)
+                rows.append((named, line.text, line.heading, other, f"#{kind} {named}", "", "", *beside[control.line]))
                 alike = (kind, named.partition(" ")[0] if kind == "button" else line.first_control == number_of)
-                place = alikes[alike] = alikes.get(alike, 0) + 1
-                ranked.append(place)
-                is_filled = bool(control.value)
-                numbers.append(
-                    [float(kind == each) for each in KINDS]
-                    + [float(is_so), float(is_filled), 1 / again, 1 / rank, 1 / labels[control.label], field_number / 10]
-                )  # fmt: skip
+                alikes[alike] += 1
+                ranked.append(alikes[alike])
+                again, rank = 1 / seen[kind, control.label], 1 / ranks[kind]
+                numbers.append((is_so, bool(control.value), again, rank, 1 / labels[control.label], field_number / 10))
                 lines.append(control.line)
             field_number += control.use in ("text", "area")
         extra = [Act("done"), Act("n/a"), Act("answer"), Act("back")]
@@ -263,18 +261,16 @@ class Reader:
         extra += [
             Act("tab", label=title, argument=str(number)) for number, (title, active) in enumerate(page.tabs) if not active
         ]
-        for act in extra:
-            acts.append(act)
-            rows.append(
-                (self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0, 0, 0)
-            )
-            ranked.append(0)
-            numbers.append([float(act.kind == each) for each in KINDS] + [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
-            lines.append(-1)
-        slots = numpy.array(rows, numpy.int32)
+        acts += extra
+        rows += [(act.label, "", "", act.argument, f"#{act.kind} {act.label}", "", "", "", "") for act in extra]
+        numbers += [(0.0, 0.0, 1.0, 1.0, 1.0, 0.0)] * len(extra)
+        lines += [-1] * len(extra)
+        ranked += [0] * len(extra)
+        kinds = numpy.array([_KIND_PLACES[act.kind] for act in acts])
+        is_kind = (kinds[:, None] == numpy.arange(len(KINDS))).astype(numpy.float32)
         return tuple(acts), _Frame(
-            slots,
-            numpy.array(numbers, numpy.float32),
+            numpy.array(self.texts.all(chain.from_iterable(rows)), numpy.int32).reshape(-1, ACT_SLOTS),
+            numpy.concatenate([is_kind, numpy.array(numbers, numpy.float32)], axis=1),
             numpy.array(lines, numpy.int32),
             self._extremes(text),
             numpy.array(ranked, numpy.int32),
@@ -293,25 +289,26 @@ class Reader:
         blocks: list[Rows] = []
         lines: list[Ids] = []
         pages: list[Ids] = []
-        known = set()
         room = _LARGEST_MEMORY
-        for age, text in enumerate([newest, *earlier]):
-            own, rows, places = self._page_rows(goal_text, text)
+        made = [self._page_rows(goal_text, text) for text in (newest, *earlier)]
+        known = numpy.zeros(len(self.texts.known), bool)  # whether a line was read on a newer page
+        for age, (own, rows, places) in enumerate(made):
             if age:
-                keep = numpy.fromiter((line == 0 or line not in known for line in rows.slots[:, 3].tolist()), bool, len(own))
+                ids = rows.slots[:, 3]
+                keep = (ids == 0) | ~known[ids]
                 keep[:_ADDRESSES] = True
                 chosen = numpy.flatnonzero(keep)[: _ADDRESSES + min(room, _LARGEST_PAGE)]
                 room -= len(chosen) - _ADDRESSES
                 numbers = rows.numbers[chosen]
-                is_page = numbers[:, SOURCES.index("page")]
-                numbers[:, SOURCES.index("memory")] = is_page
-                numbers[:, SOURCES.index("page")] = 0
+                is_page = numbers[:, _SOURCE_PLACES["page"]]
+                numbers[:, _SOURCE_PLACES["memory"]] = is_page
+                numbers[:, _SOURCE_PLACES["page"]] = 0
                 numbers[:, len(SOURCES)] = age / _OLDEST
-                found += [own[place] for place in chosen]
-                rows, places = Rows(rows.slots[chosen], numbers), places[chosen]
+                found += [own[place] for place in chosen.tolist()]
+                rows, places = Rows(rows.slots[chosen], numbers), places[chosen]  # noqa: PLW2901 - those that are kept
             else:
                 found += own
-            known.update(rows.slots[:, 3].tolist())
+            known[rows.slots[:, 3]] = True
             blocks.append(rows)
             lines.append(places)
             pages.append(numpy.full(len(places), age, numpy.int32))
@@ -424,7 +421,11 @@ class Reader:
 
     def match(self, goal: Goal, ids: Ids) -> Floats:
         """Return for each text id, of any shape, how its words stand in the goal."""
-        known: dict[int, tuple[float, ...]] = self._matches(goal.text, dict)
+        if self._matched > _MOST_MATCHES:
+            self._matches.clear()
+            self._matched = 0
+        known = self._matches.setdefault(goal.text, {})
+        before = len(known)
         unique, inverse = numpy.unique(ids, return_inverse=True)
         rows = []
         for number in unique.tolist():
@@ -432,6 +433,7 @@ class Reader:
             if found is None:
                 found = known[number] = _match(goal, self.texts.known[number])
             rows.append(found)
+        self._matched += len(known) - before
         table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
         return table[inverse]
 
@@ -495,6 +497,13 @@ def _presence(goal: Goal, page: Page) -> tuple[float, float, float, float]:
     )
 
 
+def _beside(page: Page, number: int) -> tuple[str, str]:
+    """Return the texts of the line above a line and of the four below."""
+    above = page.lines[number - 1].text if number else ""
+    below = " ".join(line.text for line in page.lines[number + 1 : number + 5])
+    return above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE]
+
+
 def _mark_of(source: str, way: str, shape: str) -> str:
     """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
     return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
@@ -522,8 +531,8 @@ def _take(table: Floats, lines: Ids) -> Floats:
 
 def _match(goal: Goal, text: str) -> tuple[float, ...]:
     words = words_of(text)
-    if not words:
-        return (0.0,) * _MATCH
+    if goal.words.isdisjoint(words):
+        return _NO_MATCH
     own = set(words)
     common = own & goal.words
     named = own & goal.names

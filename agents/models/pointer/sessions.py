@@ -106,7 +106,10 @@ class _Building:
     def _like(self, last: int) -> NDArray[numpy.bool_]:
         """Return which pieces are of the kind and column of the last one, on a later line."""
         slots = self.rows.slots
-        return (self.lines > self.lines[last]) & (slots[:, 7] == slots[last, 7]) & (slots[:, 6] == slots[last, 6])
+        found: NDArray[numpy.bool_] = (
+            (self.lines > self.lines[last]) & (slots[:, 7] == slots[last, 7]) & (slots[:, 6] == slots[last, 6])
+        )
+        return found
 
     def _context(self, chosen: Sequence[int]) -> Context:
         slots, numbers = self.context.slots.copy(), self.context.numbers.copy()
