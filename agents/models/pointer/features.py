@@ -101,6 +101,19 @@ class Texts:
         return [self(text) if (number := known(text)) is None else number for text in texts]
 
 
+def distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
+
+    All numbers are less than `limit`.
+    """
+    place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
+    order = numpy.arange(len(numbers))
+    place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains
+    unique = numbers[place[numbers] == order]
+    place[unique] = order[: len(unique)]
+    return unique.astype(numpy.int64), place[numbers]
+
+
 class Cache:
     """The newest values of functions, by key, of at most so many megabytes together."""
 
@@ -203,7 +216,7 @@ class Reader:
         labels, lines, above, below = self.match(goal, slots[:, [0, 1, 7, 8]].T)
         known = self.texts.known
         for column, place, around in ((5, 0, _around), (6, 1, _around_name)):
-            unique, inverse = numpy.unique(slots[:, place], return_inverse=True)
+            unique, inverse = distinct(slots[:, place], len(known))
             slots[:, column] = numpy.array(self.texts.all(around(goal, known[number]) for number in unique), numpy.int32)[
                 inverse
             ]
@@ -345,23 +358,27 @@ class Reader:
         )
 
     def _goal_and_constants(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
-        return self._rows(("field", goal_text, field), lambda: self._make_goal_rows(goal_text, field))
+        return self._rows(("field", goal_text, field), lambda: self._make_field_rows(goal_text, field))
 
-    def _make_goal_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+    def _make_field_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+        own, rows, beside = self._rows(("goal", goal_text), lambda: self._make_goal_rows(goal_text))
+        wanted, numbers = set(words_of(field)), rows.numbers.copy()
+        for place, (before, after) in enumerate(beside):
+            numbers[place, -12] = float(not wanted.isdisjoint(before))
+            numbers[place, -11] = float(not wanted.isdisjoint(after))
+        return own, Rows(rows.slots, numbers)
+
+    def _make_goal_rows(self, goal_text: str) -> tuple[list[str], Rows, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+        """Return spans of the goal and constants, their rows without a field, and the words before and after each span."""
         goal = read_goal(goal_text)
         pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
-        own, frame = self._rows(
-            ("goal", goal_text),
-            lambda: self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), ""),
-        )
+        own, frame = self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
         rows = self._with_goal(goal, frame, numpy.zeros((0, _WANTED), numpy.float32))
-        wanted = set(words_of(field))
         numbers = rows.numbers
+        beside: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         for place, span in enumerate(goal.spans):
-            before = set(words_of(goal.text[max(0, span.place - 40) : span.place])[-4:])
+            beside.append((words_of(goal.text[max(0, span.place - 40) : span.place])[-4:], words_of(span.after)))
             inside = words_of(span.text)
-            numbers[place, -12] = float(not wanted.isdisjoint(before))
-            numbers[place, -11] = float(not wanted.isdisjoint(words_of(span.after)))
             numbers[place, -10] = span.place / max(len(goal.text), 1)
             end = span.place + len(span.text)
             following = goal.text[end : end + 4].strip(" ,")
@@ -373,7 +390,7 @@ class Reader:
             numbers[place, -14] = float(any(start == span.place for start, _ in goal.runs))
             numbers[place, -15] = float(any(stop == end for _, stop in goal.runs))
             numbers[place, -6] = float(end < len(goal.text) and goal.text[end] in '.?!",;:')
-        return own, Rows(rows.slots, numbers)
+        return own, rows, beside
 
     def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
         return self._rows(("across", goal_text, texts), lambda: self._make_across(goal_text, texts))
@@ -426,7 +443,7 @@ class Reader:
             self._matched = 0
         known = self._matches.setdefault(goal.text, {})
         before = len(known)
-        unique, inverse = numpy.unique(ids, return_inverse=True)
+        unique, inverse = distinct(ids.ravel(), len(self.texts.known))
         rows = []
         for number in unique.tolist():
             found = known.get(number)
@@ -435,7 +452,7 @@ class Reader:
             rows.append(found)
         self._matched += len(known) - before
         table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
-        return table[inverse]
+        return table[inverse.reshape(ids.shape)]
 
     def _extremes(self, text: str) -> Floats:
         return self._pages(("extremes", text), lambda: _extremes(read_page(text), tables_of(text)))

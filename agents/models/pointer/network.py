@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy
@@ -21,6 +21,7 @@ from agents.models.pointer.features import (
     PIECE_NUMBERS,
     PIECE_SLOTS,
     Texts,
+    distinct,
 )
 from agents.models.pointer.goals import words_of
 from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
@@ -43,8 +44,10 @@ class Vocabulary:
     def encode(self, texts: Texts, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
         """Return word ids of the wanted texts one after another, and where each begins."""
         encoded = self._texts.setdefault(texts, _Encoded())
+        ids = self._ids.get
         for text in texts.known[encoded.count :]:
-            encoded.add([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0])
+            words = [self.id_of(token) if (found := ids(token)) is None else found for token in tokens_of(text)]
+            encoded.add([word for word in words if word >= 0])
         flat, offsets = encoded.take(wanted)
         return torch.from_numpy(flat), torch.from_numpy(offsets)
 
@@ -178,7 +181,7 @@ class PointerNetwork(nn.Module):
         numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
         lengths = tuple(len(question.rows.slots) for question in questions)
         shared = numpy.stack([question.context.slots for question in questions])
-        wanted, named = _distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), len(texts.known))
+        wanted, named = distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), len(texts.known))
         flat, offsets = vocabulary.encode(texts, wanted)
         counts = torch.diff(offsets, append=torch.tensor([len(flat)]))
         embedded = self.embedding(flat, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
@@ -187,22 +190,9 @@ class PointerNetwork(nn.Module):
         contexts = torch.cat([contexts, torch.from_numpy(numpy.stack([question.context.numbers for question in questions]))], 1)
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
         columns = named[shared.size :].reshape(slots.shape).T
-        parts = [tuple(map(torch.from_numpy, _distinct(column, len(wanted)))) for column in columns]
+        parts = [tuple(map(torch.from_numpy, distinct(column, len(wanted)))) for column in columns]
         return Scores(self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners), lengths)
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the parameters into a folder, in which `Vocabulary.save_pretrained` writes the words."""
         save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
-
-
-def _distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
-
-    All numbers are less than `limit`.
-    """
-    place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
-    order = numpy.arange(len(numbers))
-    place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains
-    unique = numbers[place[numbers] == order]
-    place[unique] = order[: len(unique)]
-    return unique.astype(numpy.int64), place[numbers]
