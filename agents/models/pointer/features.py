@@ -72,7 +72,7 @@ _SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
 _LONGEST_OWN = 120  # characters of a piece whose words are read
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
 _COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
-_POINTS = re.compile(r"(-?\d+) points?\b")
+_POINTS = re.compile(r"(-?(?<!\d)\d+) points?\b")
 _LONGEST_LINE = 160  # characters of a line beside a control's own
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _LARGEST_PAGE = 500  # of them of one page
@@ -122,6 +122,9 @@ class Cache:
         self._most = int(megabytes * 1e6)
         self.size = 0  # bytes, as `_size_of` estimates them
 
+    def __len__(self) -> int:
+        return len(self._values)
+
     def __call__(self, key: Any, make: Callable[[], T]) -> T:
         """Return the value of the key, made if it is not kept."""
         kept = self._values.get(key)
@@ -133,7 +136,7 @@ class Cache:
         size = _size_of(made) + _size_of(key)
         self._values[key] = made, size
         self.size += size
-        while self.size > self._most and len(self._values) > 1:
+        while self.size > self._most and self._values:
             self.size -= self._values.popitem(last=False)[1][1]
         return made
 
@@ -182,26 +185,32 @@ class _Frame(NamedTuple):
 
 _MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
 _MOST_MATCHES = 200_000  # of texts with goals, that are kept
-_KEPT_QUESTIONS, _KEPT_PAGES, _KEPT_ROWS = 128, 48, 96  # megabytes
 
 
 class Reader:
-    """Makes arrays of pages, goals and histories, and keeps what comes again, of at most so many megabytes.
+    """Makes arrays of pages, goals and histories, and keeps what comes again: arrays of at most `kept_mb` megabytes.
 
-    Its texts grow with what is read; `renewed` says when they are too many.
+    Beside them it keeps texts, which grow with what is read (`renewed` says when they are too many), and how some 200,000 of them
+    stand in goals.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, kept_mb: float = 256) -> None:
         self.texts = Texts()
-        self.questions = Cache(_KEPT_QUESTIONS)  # of sessions, by what was seen and done before
-        self._pages = Cache(_KEPT_PAGES)  # what is known of a page alone
-        self._rows = Cache(_KEPT_ROWS)  # what is known of a page and a goal
+        self.questions = Cache(kept_mb / 2)  # of sessions, by what was seen and done before
+        self.matched = 0  # texts of `_matches`
+        self._kept_mb = kept_mb
+        self._pages = Cache(kept_mb / 8)  # what is known of a page alone
+        self._rows = Cache(kept_mb * 3 / 8)  # what is known of a page and a goal
         self._matches: dict[str, dict[int, tuple[float, ...]]] = {}  # by goal and text
-        self._matched = 0  # how many there are
+
+    @property
+    def kept(self) -> int:
+        """About how many bytes the arrays take that are kept."""
+        return self.questions.size + self._pages.size + self._rows.size
 
     def renewed(self) -> "Reader":
         """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
-        return self if len(self.texts.known) < _MOST_TEXTS else Reader()
+        return self if len(self.texts.known) < _MOST_TEXTS else Reader(self._kept_mb)
 
     # What can be done.
 
@@ -438,9 +447,9 @@ class Reader:
 
     def match(self, goal: Goal, ids: Ids) -> Floats:
         """Return for each text id, of any shape, how its words stand in the goal."""
-        if self._matched > _MOST_MATCHES:
+        if self.matched > _MOST_MATCHES:
             self._matches.clear()
-            self._matched = 0
+            self.matched = 0
         known = self._matches.setdefault(goal.text, {})
         before = len(known)
         unique, inverse = distinct(ids.ravel(), len(self.texts.known))
@@ -450,7 +459,7 @@ class Reader:
             if found is None:
                 found = known[number] = _match(goal, self.texts.known[number])
             rows.append(found)
-        self._matched += len(known) - before
+        self.matched += len(known) - before
         table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
         return table[inverse.reshape(ids.shape)]
 
