@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
 from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, evaluate_policy, policy_defaults, table
+from agents.rollouts.players import collect_rarely
 from agents.settings import given, parse_settings
 
 
@@ -38,4 +39,5 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     main(sys.argv[1:])

@@ -27,6 +27,7 @@ from agents.models import small
 from agents.models.batches import PackedBatch, Sharing, batch_hidden, batch_logprobs, pack, repeats
 from agents.models.checkpoints import begin, load_model, save_checkpoint
 from agents.models.optimizers import Optimizer, OptimizerName, create_optimizer
+from agents.rollouts.players import collect_rarely
 from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, given, parse_settings
 from agents.training import losses
 from agents.training.distributed import Ranks
@@ -360,4 +361,5 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     main(sys.argv[1:])

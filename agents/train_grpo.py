@@ -2,7 +2,9 @@
 
 import sys
 
+from agents.rollouts.players import collect_rarely
 from agents.train_rl import main
 
 if __name__ == "__main__":
+    collect_rarely()
     main(["--method", "grpo", *sys.argv[1:]], program="agents.train_grpo")

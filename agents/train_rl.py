@@ -33,6 +33,7 @@ from agents.rollouts.collector import Collector
 from agents.rollouts.engines import Engine
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.groups import GroupStream
+from agents.rollouts.players import collect_rarely
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
@@ -410,4 +411,5 @@ def _without(arguments: Sequence[str], option: str) -> list[str]:
 
 
 if __name__ == "__main__":
+    collect_rarely()
     main(sys.argv[1:])

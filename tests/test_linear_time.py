@@ -30,7 +30,7 @@ from webarena_gym.sites.wikipedia import markup
 from webarena_gym.sites.wikipedia.views.search import snippet
 
 ROOT = Path(__file__).parent.parent
-FILES = sorted((ROOT / "webarena_gym").rglob("*.py"))
+FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT / package).rglob("*.py"))
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
 FLOOR = 0.0005  # seconds; linear time is below at the largest size, quadratic time far above
 SHORTEST, LONGEST = 6, 6_144  # characters
@@ -48,6 +48,24 @@ HOW = {"sites/layout/wording.py": {"fullmatch"}}
 EXEMPT = {
     "answers/values.py:_AT_THE_END": "reads the last 20 characters before a word",
     "browsers/rendering.py:_META_CHARSET": "reads the first 1,024 bytes of a page",
+    "agents/models/pointer/pieces.py:_PARTS": "reads segments of at most 600 characters",
+    "agents/evaluation/report/marks.py:37": "looks for one label on a page of a report, which a person opens",
+    **dict.fromkeys(
+        (
+            "agents/data/demonstrations.py:_QUOTED",
+            "agents/data/thoughts/amounts.py:DURATION",
+            "agents/data/thoughts/readings.py:_SELECT",
+            "agents/data/thoughts/readings.py:_CHOSEN",
+            "agents/data/thoughts/readings.py:_TAG",
+            "agents/data/thoughts/readings.py:_TITLE",
+            "agents/data/thoughts/reasons.py:match",
+            "agents/data/thoughts/workings.py:whole",
+            "agents/data/thoughts/writing.py:_CONTROL",
+            "agents/models/small.py:_CHUNKS",
+            "agents/models/small.py:splitter",
+        ),
+        "reads demonstrations of the expert on the embedded sites, when they are made",
+    ),
 }
 """Patterns that need no linear time, and why."""
 
@@ -73,8 +91,13 @@ def uses():
             place = 1 if node.func.attr == "compile" else 2 if node.func.attr not in ("sub", "subn") else 4
             flags = [argument for argument in node.args[place:] if "re." in ast.unparse(argument)]
             flags += [keyword.value for keyword in node.keywords if keyword.arg == "flags"]
-            where = f"{path.relative_to(ROOT / 'webarena_gym')}:{name or node.lineno}"
+            where = f"{_place(path)}:{name or node.lineno}"
             yield pytest.param(path, node.args[0], flags, methods, where, id=f"{where}:{node.lineno}")
+
+
+def _place(path):
+    """Where a file is: its path within webarena_gym, or that within agents with "agents/" before it."""
+    return path.relative_to(ROOT).as_posix().removeprefix("webarena_gym/")
 
 
 def _name(node):
@@ -93,7 +116,7 @@ def _methods(trees, path, name, made):
             found.add("fullmatch")  # as the fields of forms do
         elif isinstance(node, ast.Attribute) and node.attr in METHODS and name and _called(node.value) == name:
             found.add(node.attr)
-    return found or HOW.get(str(path.relative_to(ROOT / "webarena_gym"))) or {"finditer", "fullmatch"}
+    return found or HOW.get(_place(path)) or {"finditer", "fullmatch"}
 
 
 def _called(node):

@@ -5,14 +5,17 @@ import random
 from contextlib import closing
 
 import gymnasium
+import numpy
 import pytest
+from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
+from agents.models.pointer import features
 from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
 from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import CONSTANTS, Reader
+from agents.models.pointer.features import CONSTANTS, Cache, Reader
 from agents.models.pointer.goals import read_goal
-from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary
+from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.recall import recall
 from agents.models.pointer.sessions import Session, demonstrate
@@ -188,3 +191,79 @@ def test_a_saved_policy_does_the_same(tmp_path):
 def test_texts_that_a_policy_builds_are_bounded():
     for trajectory in play(make_policy(temperature=3.0), sample_tasks(4)):
         assert all(len(step.reply) < 40_000 for step in trajectory.steps)
+
+
+def asked(reader, trajectory):
+    """The questions of an episode, with texts in place of the reader's numbers, as bytes."""
+    found = []
+    for choices in recall(reader, trajectory):
+        for question, _ in choices:
+            texts = [reader.texts.known[number] for number in (*question.context.slots, *question.rows.slots.ravel())]
+            numbers = question.context.numbers.tobytes(), question.rows.numbers.tobytes()
+            found.append((question.stage, texts, numbers, tuple(question.meanings)))
+    return found
+
+
+def test_questions_do_not_depend_on_what_was_read_before_or_is_kept():
+    trajectories = play(make_policy(), sample_tasks(6))
+    used = Reader()
+    for trajectory in trajectories:
+        recall(used, trajectory)
+    for trajectory in trajectories:
+        fresh = asked(Reader(), trajectory)
+        assert fresh == asked(used, trajectory)
+        assert fresh == asked(Reader(kept_mb=0.001), trajectory)
+
+
+def test_what_a_reader_keeps_is_bounded(monkeypatch):
+    trajectories = play(make_policy(), sample_tasks(8))
+    small = Reader(kept_mb=1)
+    unbounded = Reader()
+    monkeypatch.setattr(features, "_MOST_MATCHES", 2_000)
+    for trajectory in trajectories:
+        recall(small, trajectory)
+        recall(unbounded, trajectory)
+    assert unbounded.kept > 2e6
+    assert small.kept <= 1e6
+    assert small.matched <= 2_000 + 10_000  # those of one page are kept in any case
+    monkeypatch.setattr(features, "_MOST_TEXTS", len(small.texts.known))
+    assert small.renewed() is not small
+    monkeypatch.setattr(features, "_MOST_TEXTS", len(small.texts.known) + 1)
+    assert small.renewed() is small
+
+
+@given(sizes=strategies.lists(strategies.integers(0, 3_000), max_size=30), most=strategies.integers(0, 6_000))
+def test_a_cache_gives_what_was_made_and_keeps_no_more_than_its_size(sizes, most):
+    cache = Cache(most / 1e6)
+    for key, size in enumerate(sizes):
+        made = numpy.full(size, key)
+        found = cache(key, lambda made=made: made)
+        assert found is made
+        assert not len(cache) or cache(key, lambda: None) is made
+        assert cache.size <= most
+
+
+def test_equal_episodes_ask_the_same_questions_once():
+    reader, (task,) = Reader(), sample_tasks(1)
+    trajectory = play(make_policy(), [task])[0]
+    first, second = (recall(reader, trajectory) for _ in range(2))
+    assert all(
+        one.question is other.question
+        for ones, others in zip(first, second, strict=True)
+        for one, other in zip(ones, others, strict=True)
+    )
+
+
+@given(
+    lengths=strategies.lists(strategies.integers(1, 9), min_size=1, max_size=5),
+    temperature=strategies.sampled_from([0.5, 1.0, 2.0]),
+    seed=strategies.integers(0, 99),
+)
+def test_log_probabilities_by_place_are_those_of_each_question(lengths, temperature, seed):
+    import torch  # noqa: PLC0415
+
+    scores = Scores(10 * torch.randn(sum(lengths), generator=torch.Generator().manual_seed(seed)), tuple(lengths))
+    asked_S = torch.tensor([number for number, length in enumerate(lengths) for _ in range(length)])
+    places = torch.cat([torch.arange(length) for length in lengths])
+    expected = torch.cat(scores.logprobs(temperature))
+    assert torch.allclose(scores.logprobs_of(asked_S, places, temperature), expected, atol=1e-5)

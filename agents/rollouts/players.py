@@ -4,6 +4,7 @@ For a small model several threads cost more than they gain. Several processes, e
 `Players` has the interface of a `Collector`.
 """
 
+import gc
 import multiprocessing
 import queue
 import threading
@@ -181,6 +182,16 @@ class Players:
         return report.played
 
 
+def collect_rarely() -> None:
+    """Let Python look for garbage rarely in this process, and not in what there is now. For processes, not for libraries.
+
+    What is kept of pages are some millions of small objects, which are no garbage and would be looked through again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
+
+
 def process_count(processes: int, episodes: int) -> int:
     """Return the number of processes for so many episodes: `processes`, or if that is 0, one per core but none for too few episodes."""
     return processes or max(1, min(cores(), episodes // _WORTH_A_PROCESS))
@@ -194,6 +205,7 @@ def _end_of(process: _Process) -> str:
 def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     """Play the episodes that come over the connection until it is closed."""
     torch.set_num_threads(1)
+    collect_rarely()
     messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the sender never blocks
     try:

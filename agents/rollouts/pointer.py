@@ -86,11 +86,13 @@ class PointerPolicy:
         for stage in (0, 1, 2):
             own = [item for item in pending if item.question.stage == stage]
             for part in _parted(own):
+                distinct = {id(item.question): item.question for item in part}
                 with torch.no_grad():
-                    scores = self.network([item.question for item in part], part[0].reader.texts, self.vocabulary)
-                    logprobs = scores.logprobs(self.temperature or 1.0)
-                for item, values in zip(part, logprobs, strict=True):
-                    done += self._choose(item, values.numpy())
+                    scores = self.network(list(distinct.values()), part[0].reader.texts, self.vocabulary)
+                    logprobs = [values.numpy() for values in scores.logprobs(self.temperature or 1.0)]
+                of_question = dict(zip(distinct, logprobs, strict=True))
+                for item in part:
+                    done += self._choose(item, of_question[id(item.question)])
         return done
 
     def _choose(

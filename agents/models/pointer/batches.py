@@ -1,6 +1,6 @@
 """Batches of choices of a pointing network, for one forward pass."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -29,30 +29,44 @@ class ChoiceBatch:
 def pack_choices(
     choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], most: int, reader: Reader
 ) -> Iterator[ChoiceBatch]:
-    """Yield batches of whole samples, of at most `most` candidates each or of one sample; `samples` numbers them."""
+    """Yield batches of whole samples, of at most `most` candidates each or of one sample; `samples` numbers them.
+
+    The candidates of a question that several choices answer count once.
+    """
     start, room = 0, most
+    known = set[int]()
     for end, own in enumerate(choices_S):
-        count = sum(len(choice.question.rows.slots) for choice in own)
-        if end > start and count > room:
+        if end > start and _count(own, known) > room:
             yield _batch(choices_S[start:end], samples[start:end], reader)
             start, room = end, most
-        room -= count
+            known.clear()
+        room -= _count(own, known)
+        known.update(id(choice.question) for choice in own)
     if start < len(choices_S):
         yield _batch(choices_S[start:], samples[start:], reader)
 
 
 def choice_logprobs(network: PointerNetwork, batch: ChoiceBatch, vocabulary: Vocabulary, temperature: float = 1.0) -> Tensor:
-    """Return the log-probability of each choice, shape (N,)."""
+    """Return the log-probability of each choice, shape (N,). A question that several choices answer is scored once."""
     order: list[int] = []
     found: list[Tensor] = []
     for stage in range(len(network.scorers)):
         own = [place for place, choice in enumerate(batch.choices) if choice.question.stage == stage]
         if own:
-            scores = network([batch.choices[place].question for place in own], batch.reader.texts, vocabulary)
-            logprobs = scores.logprobs(temperature)
-            found += [values[batch.choices[place].place] for place, values in zip(own, logprobs, strict=True)]
+            distinct = {id(batch.choices[place].question): batch.choices[place].question for place in own}
+            numbers = {key: number for number, key in enumerate(distinct)}
+            scores = network(list(distinct.values()), batch.reader.texts, vocabulary)
+            asked = torch.tensor([numbers[id(batch.choices[place].question)] for place in own])
+            taken = torch.tensor([batch.choices[place].place for place in own])
+            found.append(scores.logprobs_of(asked, taken, temperature))
             order += own
-    return torch.stack(found)[torch.tensor(order).argsort()]
+    return torch.cat(found)[torch.tensor(order).argsort()]
+
+
+def _count(choices: Sequence[Choice], known: Collection[int]) -> int:
+    """Return how many candidates the questions have that are not known, by their ids."""
+    rows = {id(choice.question): len(choice.question.rows.slots) for choice in choices}
+    return sum(count for key, count in rows.items() if key not in known)
 
 
 def _batch(choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], reader: Reader) -> ChoiceBatch:

@@ -5,8 +5,10 @@ kept for when they come again.
 """
 
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence, Sized
+from itertools import chain
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
 import numpy
@@ -63,9 +65,14 @@ _RANKS = 7
 ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 14 + _RANKS
 PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
 CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
+_MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
+_NO_MATCH = (0.0,) * _MATCH
+_KIND_PLACES = {kind: place for place, kind in enumerate(KINDS)}
+_SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
+_LONGEST_OWN = 120  # characters of a piece whose words are read
 _MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
 _COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
-_POINTS = re.compile(r"(-?\d+) points?\b")
+_POINTS = re.compile(r"(-?(?<!\d)\d+) points?\b")
 _LONGEST_LINE = 160  # characters of a line beside a control's own
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _LARGEST_PAGE = 500  # of them of one page
@@ -88,24 +95,61 @@ class Texts:
             self.known.append(text)
         return number
 
+    def all(self, texts: Iterable[str]) -> list[int]:
+        """Return the numbers of texts."""
+        known = self._numbers.get
+        return [self(text) if (number := known(text)) is None else number for text in texts]
+
+
+def distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
+
+    All numbers are less than `limit`.
+    """
+    place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
+    order = numpy.arange(len(numbers))
+    place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains
+    unique = numbers[place[numbers] == order]
+    place[unique] = order[: len(unique)]
+    return unique.astype(numpy.int64), place[numbers]
+
 
 class Cache:
-    """The newest values of functions, by key."""
+    """The newest values of functions, by key, of at most so many megabytes together."""
 
-    def __init__(self, size: int) -> None:
-        self._values: OrderedDict[Any, Any] = OrderedDict()
-        self._size = size
+    def __init__(self, megabytes: float) -> None:
+        self._values: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        self._most = int(megabytes * 1e6)
+        self.size = 0  # bytes, as `_size_of` estimates them
+
+    def __len__(self) -> int:
+        return len(self._values)
 
     def __call__(self, key: Any, make: Callable[[], T]) -> T:
         """Return the value of the key, made if it is not kept."""
-        if key in self._values:
+        kept = self._values.get(key)
+        if kept is not None:
             self._values.move_to_end(key)
-        else:
-            self._values[key] = make()
-            if len(self._values) > self._size:
-                self._values.popitem(last=False)
-        found: T = self._values[key]
-        return found
+            found: T = kept[0]
+            return found
+        made = make()
+        size = _size_of(made) + _size_of(key)
+        self._values[key] = made, size
+        self.size += size
+        while self.size > self._most and self._values:
+            self.size -= self._values.popitem(last=False)[1][1]
+        return made
+
+
+def _size_of(value: Any) -> int:
+    """Return about how many bytes a value takes: its arrays and texts, and an allowance for each other object."""
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes) + 120
+    if isinstance(value, str):
+        return len(value) + 60
+    if isinstance(value, tuple) and len(value) < 12:
+        return 60 + sum(map(_size_of, value))
+    return 60 + 100 * len(value) if isinstance(value, Sized) else 60
 
 
 class Act(NamedTuple):
@@ -140,45 +184,51 @@ class _Frame(NamedTuple):
 
 
 _MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
+_MOST_MATCHES = 200_000  # of texts with goals, that are kept
 
 
 class Reader:
-    """Makes arrays of pages, goals and histories, and keeps what comes again."""
+    """Makes arrays of pages, goals and histories, and keeps what comes again: arrays of at most `kept_mb` megabytes.
 
-    def __init__(self) -> None:
+    Beside them it keeps texts, which grow with what is read (`renewed` says when they are too many), and how some 200,000 of them
+    stand in goals.
+    """
+
+    def __init__(self, kept_mb: float = 256) -> None:
         self.texts = Texts()
-        self._acts = Cache(1_000)
-        self._act_rows = Cache(2_000)
-        self._pieces = Cache(300)
-        self._piece_rows = Cache(400)
-        self._goal_rows = Cache(300)
-        self._fields = Cache(600)
-        self._matches = Cache(200)
-        self._pages = Cache(500)
-        self._extremes_of = Cache(500)
+        self.questions = Cache(kept_mb / 2)  # of sessions, by what was seen and done before
+        self.matched = 0  # texts of `_matches`
+        self._kept_mb = kept_mb
+        self._pages = Cache(kept_mb / 8)  # what is known of a page alone
+        self._rows = Cache(kept_mb * 3 / 8)  # what is known of a page and a goal
+        self._matches: dict[str, dict[int, tuple[float, ...]]] = {}  # by goal and text
+
+    @property
+    def kept(self) -> int:
+        """About how many bytes the arrays take that are kept."""
+        return self.questions.size + self._pages.size + self._rows.size
 
     def renewed(self) -> "Reader":
         """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
-        return self if len(self.texts.known) < _MOST_TEXTS else Reader()
+        return self if len(self.texts.known) < _MOST_TEXTS else Reader(self._kept_mb)
 
     # What can be done.
 
     def acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
         """Return the acts that a page offers, and their rows; the last numbers of each row are left for its history."""
-        return self._act_rows((goal_text, text), lambda: self._make_acts(goal_text, text))
+        return self._rows(("acts", goal_text, text), lambda: self._make_acts(goal_text, text))
 
     def _make_acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
-        acts, frame = self._acts(text, lambda: self._act_frame(text))
+        acts, frame = self._pages(("acts", text), lambda: self._act_frame(text))
         goal = read_goal(goal_text)
         slots = frame.slots.copy()
-        labels, lines = self.match(goal, slots[:, 0]), self.match(goal, slots[:, 1])
-        around = {}
-        for number in numpy.unique(slots[:, 0]):
-            around[number] = self.texts(_around(goal, self.texts.known[number]))
-        slots[:, 5] = [around[number] for number in slots[:, 0]]
-        for number in numpy.unique(slots[:, 1]):
-            around[-number] = self.texts(_around_name(goal, self.texts.known[number]))
-        slots[:, 6] = [around[-number] for number in slots[:, 1]]
+        labels, lines, above, below = self.match(goal, slots[:, [0, 1, 7, 8]].T)
+        known = self.texts.known
+        for column, place, around in ((5, 0, _around), (6, 1, _around_name)):
+            unique, inverse = distinct(slots[:, place], len(known))
+            slots[:, column] = numpy.array(self.texts.all(around(goal, known[number]) for number in unique), numpy.int32)[
+                inverse
+            ]
         best = numpy.stack(
             [
                 (labels[:, 0] >= labels[:, 0].max() - 1e-6) & (labels[:, 0] > 0),
@@ -192,48 +242,40 @@ class Reader:
         wanted = _take(self._wanted(goal, text), frame.lines)
         ranks = (frame.ranks[:, None] == numpy.arange(1, _RANKS)).astype(numpy.float32)
         is_ranked = (frame.ranks == goal.ordinal)[:, None].astype(numpy.float32)
-        near = [self.match(goal, slots[:, 7]), self.match(goal, slots[:, 8])]
         history = numpy.zeros((len(acts), 8), numpy.float32)
-        parts = [frame.numbers, labels, lines, *near, best, extremes, wanted, ranks, is_ranked, history]
+        parts = [frame.numbers, labels, lines, above, below, best, extremes, wanted, ranks, is_ranked, history]
         return acts, Rows(slots, numpy.concatenate(parts, axis=1))
 
     def _act_frame(self, text: str) -> tuple[tuple[Act, ...], _Frame]:
         page = read_page(text)
         acts: list[Act] = []
-        rows: list[tuple[int, ...]] = []
-        numbers: list[list[float]] = []
+        rows: list[tuple[str, ...]] = []
+        numbers: list[tuple[float, ...]] = []
         lines: list[int] = []
-        seen: dict[tuple[str, str], int] = {}
-        ranks: dict[str, int] = {}
-        labels: dict[str, int] = {}
-        for control in page.controls:
-            labels[control.label] = labels.get(control.label, 0) + 1
-        field_number = 0
         ranked: list[int] = []
-        alikes: dict[tuple[str, str | bool], int] = {}
+        seen: Counter[tuple[str, str]] = Counter()
+        ranks: Counter[str] = Counter()
+        alikes: Counter[tuple[str, str | bool]] = Counter()
+        labels = Counter(control.label for control in page.controls)
+        beside: dict[int, tuple[str, str]] = {}
+        field_number = 0
         for number_of, control in enumerate(page.controls):
             if control.is_disabled:
                 continue
             line = page.lines[control.line]
-            rest = line.text
+            if control.line not in beside:
+                beside[control.line] = _beside(page, control.line)
             for kind, argument, is_so in _uses_of(control):
-                again = seen[kind, control.label] = seen.get((kind, control.label), 0) + 1
-                rank = ranks[kind] = ranks.get(kind, 0) + 1
+                seen[kind, control.label] += 1
+                ranks[kind] += 1
                 acts.append(Act(kind, control.address, control.label, argument))
                 named, other = (argument, control.label) if kind == "option" else (control.label, control.value[:100])
-                above = page.lines[control.line - 1].text if control.line else ""
-                below = " ".join(each.text for each in page.lines[control.line + 1 : control.line + 5])
-                around = (above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE])
-                row = tuple(map(self.texts, (named, rest, line.heading, other, f"#{kind} {named}", "", "", *around)))
-                rows.append(row)
+                rows.append((named, line.text, line.heading, other, f"#{kind} {named}", "", "", *beside[control.line]))
                 alike = (kind, named.partition(" ")[0] if kind == "button" else line.first_control == number_of)
-                place = alikes[alike] = alikes.get(alike, 0) + 1
-                ranked.append(place)
-                is_filled = bool(control.value)
-                numbers.append(
-                    [float(kind == each) for each in KINDS]
-                    + [float(is_so), float(is_filled), 1 / again, 1 / rank, 1 / labels[control.label], field_number / 10]
-                )  # fmt: skip
+                alikes[alike] += 1
+                ranked.append(alikes[alike])
+                again, rank = 1 / seen[kind, control.label], 1 / ranks[kind]
+                numbers.append((is_so, bool(control.value), again, rank, 1 / labels[control.label], field_number / 10))
                 lines.append(control.line)
             field_number += control.use in ("text", "area")
         extra = [Act("done"), Act("n/a"), Act("answer"), Act("back")]
@@ -241,18 +283,16 @@ class Reader:
         extra += [
             Act("tab", label=title, argument=str(number)) for number, (title, active) in enumerate(page.tabs) if not active
         ]
-        for act in extra:
-            acts.append(act)
-            rows.append(
-                (self.texts(act.label), 0, 0, self.texts(act.argument), self.texts(f"#{act.kind} {act.label}"), 0, 0, 0, 0)
-            )
-            ranked.append(0)
-            numbers.append([float(act.kind == each) for each in KINDS] + [0.0, 0.0, 1.0, 1.0, 1.0, 0.0])
-            lines.append(-1)
-        slots = numpy.array(rows, numpy.int32)
+        acts += extra
+        rows += [(act.label, "", "", act.argument, f"#{act.kind} {act.label}", "", "", "", "") for act in extra]
+        numbers += [(0.0, 0.0, 1.0, 1.0, 1.0, 0.0)] * len(extra)
+        lines += [-1] * len(extra)
+        ranked += [0] * len(extra)
+        kinds = numpy.array([_KIND_PLACES[act.kind] for act in acts])
+        is_kind = (kinds[:, None] == numpy.arange(len(KINDS))).astype(numpy.float32)
         return tuple(acts), _Frame(
-            slots,
-            numpy.array(numbers, numpy.float32),
+            numpy.array(self.texts.all(chain.from_iterable(rows)), numpy.int32).reshape(-1, ACT_SLOTS),
+            numpy.concatenate([is_kind, numpy.array(numbers, numpy.float32)], axis=1),
             numpy.array(lines, numpy.int32),
             self._extremes(text),
             numpy.array(ranked, numpy.int32),
@@ -271,25 +311,26 @@ class Reader:
         blocks: list[Rows] = []
         lines: list[Ids] = []
         pages: list[Ids] = []
-        known = set()
         room = _LARGEST_MEMORY
-        for age, text in enumerate([newest, *earlier]):
-            own, rows, places = self._page_rows(goal_text, text)
+        made = [self._page_rows(goal_text, text) for text in (newest, *earlier)]
+        known = numpy.zeros(len(self.texts.known), bool)  # whether a line was read on a newer page
+        for age, (own, rows, places) in enumerate(made):
             if age:
-                keep = numpy.fromiter((line == 0 or line not in known for line in rows.slots[:, 3].tolist()), bool, len(own))
+                ids = rows.slots[:, 3]
+                keep = (ids == 0) | ~known[ids]
                 keep[:_ADDRESSES] = True
                 chosen = numpy.flatnonzero(keep)[: _ADDRESSES + min(room, _LARGEST_PAGE)]
                 room -= len(chosen) - _ADDRESSES
                 numbers = rows.numbers[chosen]
-                is_page = numbers[:, SOURCES.index("page")]
-                numbers[:, SOURCES.index("memory")] = is_page
-                numbers[:, SOURCES.index("page")] = 0
+                is_page = numbers[:, _SOURCE_PLACES["page"]]
+                numbers[:, _SOURCE_PLACES["memory"]] = is_page
+                numbers[:, _SOURCE_PLACES["page"]] = 0
                 numbers[:, len(SOURCES)] = age / _OLDEST
-                found += [own[place] for place in chosen]
-                rows, places = Rows(rows.slots[chosen], numbers), places[chosen]
+                found += [own[place] for place in chosen.tolist()]
+                rows, places = Rows(rows.slots[chosen], numbers), places[chosen]  # noqa: PLW2901 - those that are kept
             else:
                 found += own
-            known.update(rows.slots[:, 3].tolist())
+            known[rows.slots[:, 3]] = True
             blocks.append(rows)
             lines.append(places)
             pages.append(numpy.full(len(places), age, numpy.int32))
@@ -310,11 +351,11 @@ class Reader:
         return found, Rows(slots, numbers), numpy.concatenate(lines), numpy.concatenate(pages)
 
     def _page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
-        return self._piece_rows((goal_text, text), lambda: self._make_page_rows(goal_text, text))
+        return self._rows(("pieces", goal_text, text), lambda: self._make_page_rows(goal_text, text))
 
     def _make_page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
         goal = read_goal(goal_text)
-        own, frame = self._pieces(text, lambda: self._piece_frame(page_pieces(text), text))
+        own, frame = self._pages(("pieces", text), lambda: self._piece_frame(page_pieces(text), text))
         rows = self._with_goal(goal, frame, self._wanted(goal, text))
         computed = computed_pieces(goal_text, text)
         _, more = self._piece_frame(computed, text)
@@ -326,22 +367,27 @@ class Reader:
         )
 
     def _goal_and_constants(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
-        return self._fields((goal_text, field), lambda: self._make_goal_rows(goal_text, field))
+        return self._rows(("field", goal_text, field), lambda: self._make_field_rows(goal_text, field))
 
-    def _make_goal_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+    def _make_field_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+        own, rows, beside = self._rows(("goal", goal_text), lambda: self._make_goal_rows(goal_text))
+        wanted, numbers = set(words_of(field)), rows.numbers.copy()
+        for place, (before, after) in enumerate(beside):
+            numbers[place, -12] = float(not wanted.isdisjoint(before))
+            numbers[place, -11] = float(not wanted.isdisjoint(after))
+        return own, Rows(rows.slots, numbers)
+
+    def _make_goal_rows(self, goal_text: str) -> tuple[list[str], Rows, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+        """Return spans of the goal and constants, their rows without a field, and the words before and after each span."""
         goal = read_goal(goal_text)
         pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
-        own, frame = self._goal_rows(
-            goal_text, lambda: self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
-        )
+        own, frame = self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
         rows = self._with_goal(goal, frame, numpy.zeros((0, _WANTED), numpy.float32))
-        wanted = set(words_of(field))
         numbers = rows.numbers
+        beside: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         for place, span in enumerate(goal.spans):
-            before = set(words_of(goal.text[max(0, span.place - 40) : span.place])[-4:])
+            beside.append((words_of(goal.text[max(0, span.place - 40) : span.place])[-4:], words_of(span.after)))
             inside = words_of(span.text)
-            numbers[place, -12] = float(not wanted.isdisjoint(before))
-            numbers[place, -11] = float(not wanted.isdisjoint(words_of(span.after)))
             numbers[place, -10] = span.place / max(len(goal.text), 1)
             end = span.place + len(span.text)
             following = goal.text[end : end + 4].strip(" ,")
@@ -353,10 +399,10 @@ class Reader:
             numbers[place, -14] = float(any(start == span.place for start, _ in goal.runs))
             numbers[place, -15] = float(any(stop == end for _, stop in goal.runs))
             numbers[place, -6] = float(end < len(goal.text) and goal.text[end] in '.?!",;:')
-        return own, Rows(rows.slots, numbers)
+        return own, rows, beside
 
     def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
-        return self._pages((goal_text, texts), lambda: self._make_across(goal_text, texts))
+        return self._rows(("across", goal_text, texts), lambda: self._make_across(goal_text, texts))
 
     def _make_across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
         pieces = pieces_across(goal_text, texts)[:60]
@@ -364,56 +410,61 @@ class Reader:
         return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, _WANTED), numpy.float32))
 
     def _piece_frame(self, pieces: Sequence[Piece], text: str) -> tuple[list[str], _Frame]:
-        rows, numbers = [], []
+        count, number_of = len(pieces), self.texts.all
+        marks: dict[tuple[str, str, str], int] = {}
+        kinds: list[int] = []
         for piece in pieces:
-            source = "list" if piece.source.startswith("list") else piece.source
-            kind = (
-                f"#{piece.source} #{piece.way} #{shape_of(piece.text)}".replace(" #", "#")
-                .replace(" ", "_")
-                .replace("#", " #")
-                .strip()
-            )
-            rows.append(
-                (
-                    self.texts(piece.text if len(piece.text) < 120 else ""), self.texts(piece.left), self.texts(piece.right),
-                    self.texts(piece.line), self.texts(piece.above), self.texts(piece.heading), self.texts(piece.column), self.texts(kind),
-                )
-            )  # fmt: skip
-            numbers.append(
-                [float(source == each) for each in SOURCES]
-                + [0.0, min(len(piece.text), 80) / 80, min(piece.text.count(" ") + 1, 12) / 12, float(piece.way == "whole")]
-            )  # fmt: skip
-        slots = numpy.array(rows, numpy.int32).reshape(-1, PIECE_SLOTS)
-        values = numpy.array(numbers, numpy.float32).reshape(-1, len(SOURCES) + 4)
+            named = (piece.source, piece.way, shape_of(piece.text))
+            mark = marks.get(named)
+            if mark is None:
+                mark = marks[named] = self.texts(_mark_of(*named))
+            kinds.append(mark)
+        texts = [piece.text for piece in pieces]
+        slots = numpy.zeros((count, PIECE_SLOTS), numpy.int32)
+        slots[:, 0] = number_of(text if len(text) < _LONGEST_OWN else "" for text in texts)
+        for place, column in enumerate(("left", "right", "line", "above", "heading", "column"), 1):
+            slots[:, place] = number_of(map(attrgetter(column), pieces))
+        slots[:, 7] = kinds
+        numbers = numpy.zeros((count, len(SOURCES) + 4), numpy.float32)
+        sources = [_SOURCE_PLACES["list" if piece.source.startswith("list") else piece.source] for piece in pieces]
+        numbers[numpy.arange(count), sources] = 1.0
+        numbers[:, -3] = numpy.minimum([len(text) for text in texts], 80) / 80
+        numbers[:, -2] = numpy.minimum([text.count(" ") + 1 for text in texts], 12) / 12
+        numbers[:, -1] = [piece.way == "whole" for piece in pieces]
         lines = numpy.array([piece.number for piece in pieces], numpy.int32)
         extremes = self._extremes(text) if text else numpy.zeros((0, _EXTREMES), numpy.float32)
-        return [piece.text for piece in pieces], _Frame(slots, values, lines, extremes, lines)
+        return texts, _Frame(slots, numbers, lines, extremes, lines)
 
     def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
         slots = frame.slots
-        parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines)]
-        parts += [self.match(goal, slots[:, 0]), self.match(goal, slots[:, 3])]
-        parts += [self.match(goal, slots[:, place])[:, :3] for place in (1, 4, 5, 6)]
+        own, line, *others = self.match(goal, slots[:, _MATCHED].T)
+        parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines), own, line]
+        parts += [other[:, :3] for other in others]
         parts.append(numpy.zeros((len(slots), 15), numpy.float32))
         return Rows(slots, numpy.concatenate(parts, axis=1))
 
     # What texts have to do with the goal.
 
     def match(self, goal: Goal, ids: Ids) -> Floats:
-        """Return for each text id how its words stand in the goal."""
-        known: dict[int, tuple[float, ...]] = self._matches(goal.text, dict)
-        unique, inverse = numpy.unique(ids, return_inverse=True)
+        """Return for each text id, of any shape, how its words stand in the goal."""
+        if self.matched > _MOST_MATCHES:
+            self._matches.clear()
+            self.matched = 0
+        known = self._matches.setdefault(goal.text, {})
+        before = len(known)
+        unique, inverse = distinct(ids.ravel(), len(self.texts.known))
         rows = []
         for number in unique.tolist():
             found = known.get(number)
             if found is None:
                 found = known[number] = _match(goal, self.texts.known[number])
             rows.append(found)
+        self.matched += len(known) - before
         table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
-        return table[inverse]
+        return table[inverse.reshape(ids.shape)]
 
     def _extremes(self, text: str) -> Floats:
-        return self._extremes_of(text, lambda: _extremes(read_page(text), tables_of(text)))
+        return self._pages(("extremes", text), lambda: _extremes(read_page(text), tables_of(text)))
 
     def _wanted(self, goal: Goal, text: str) -> Floats:
         """Return for each line of a page whether its dates and amounts are those of the goal."""
@@ -452,21 +503,36 @@ class Reader:
 
     def goal_presence(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
         """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
-        goal, page = read_goal(goal_text), read_page(text)
-        seen: set[str] = set()
-        most = 0
-        for line in page.lines:
-            own = goal.names.intersection(words_of(line.text))
-            seen |= own
-            most = max(most, len(own))
-        names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
-        count = max(len(goal.names), 1)
-        return (
-            len(seen) / count,
-            most / count,
-            float(any(name in line.text for name in names for line in page.lines)),
-            float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
-        )
+        return self._rows(("presence", goal_text, text), lambda: _presence(read_goal(goal_text), read_page(text)))
+
+
+def _presence(goal: Goal, page: Page) -> tuple[float, float, float, float]:
+    seen: set[str] = set()
+    most = 0
+    for line in page.lines:
+        own = goal.names.intersection(words_of(line.text))
+        seen |= own
+        most = max(most, len(own))
+    names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
+    count = max(len(goal.names), 1)
+    return (
+        len(seen) / count,
+        most / count,
+        float(any(name in line.text for line in page.lines for name in names)),
+        float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
+    )
+
+
+def _beside(page: Page, number: int) -> tuple[str, str]:
+    """Return the texts of the line above a line and of the four below."""
+    above = page.lines[number - 1].text if number else ""
+    below = " ".join(line.text for line in page.lines[number + 1 : number + 5])
+    return above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE]
+
+
+def _mark_of(source: str, way: str, shape: str) -> str:
+    """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
+    return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
 
 
 def _uses_of(control: Control) -> list[tuple[str, str, bool]]:
@@ -491,8 +557,8 @@ def _take(table: Floats, lines: Ids) -> Floats:
 
 def _match(goal: Goal, text: str) -> tuple[float, ...]:
     words = words_of(text)
-    if not words:
-        return (0.0,) * _MATCH
+    if goal.words.isdisjoint(words):
+        return _NO_MATCH
     own = set(words)
     common = own & goal.words
     named = own & goal.names

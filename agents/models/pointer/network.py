@@ -21,6 +21,7 @@ from agents.models.pointer.features import (
     PIECE_NUMBERS,
     PIECE_SLOTS,
     Texts,
+    distinct,
 )
 from agents.models.pointer.goals import words_of
 from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
@@ -35,21 +36,19 @@ class Vocabulary:
     def __init__(self, words: Sequence[str]) -> None:
         self.words = tuple(words)
         self._ids = {word: number for number, word in enumerate(self.words)}
-        self._texts: WeakKeyDictionary[Texts, list[NDArray[numpy.int64]]] = WeakKeyDictionary()
+        self._texts: WeakKeyDictionary[Texts, _Encoded] = WeakKeyDictionary()
 
     def __len__(self) -> int:
         return len(self.words)
 
     def encode(self, texts: Texts, wanted: NDArray[numpy.int64]) -> tuple[Tensor, Tensor]:
         """Return word ids of the wanted texts one after another, and where each begins."""
-        encoded = self._texts.setdefault(texts, [])
-        for text in texts.known[len(encoded) :]:
-            encoded.append(numpy.array([found for token in tokens_of(text) if (found := self.id_of(token)) >= 0], numpy.int64))
-        parts = [encoded[number] for number in wanted]
-        lengths = numpy.fromiter(map(len, parts), numpy.int64, len(parts))
-        offsets = numpy.zeros(len(parts), numpy.int64)
-        numpy.cumsum(lengths[:-1], out=offsets[1:])
-        flat = numpy.concatenate(parts) if parts else numpy.zeros(0, numpy.int64)
+        encoded = self._texts.setdefault(texts, _Encoded())
+        ids = self._ids.get
+        for text in texts.known[encoded.count :]:
+            words = [self.id_of(token) if (found := ids(token)) is None else found for token in tokens_of(text)]
+            encoded.add([word for word in words if word >= 0])
+        flat, offsets = encoded.take(wanted)
         return torch.from_numpy(flat), torch.from_numpy(offsets)
 
     def id_of(self, token: str) -> int:
@@ -62,6 +61,36 @@ class Vocabulary:
     def save_pretrained(self, folder: Path) -> None:
         """Write the words into a folder, in which `PointerNetwork.save_pretrained` writes the parameters."""
         (folder / RECORD).write_text(json.dumps({"words": self.words}, ensure_ascii=False), encoding="utf-8")
+
+
+class _Encoded:
+    """Word ids of texts one after another, in arrays that grow by doubling."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._words = numpy.zeros(1_024, numpy.int32)
+        self._starts = numpy.zeros(1_024, numpy.int64)  # of each text, and where the last one ends
+
+    def add(self, words: Sequence[int]) -> None:
+        """Add the next text."""
+        start = int(self._starts[self.count])
+        end = start + len(words)
+        while end > len(self._words):
+            self._words = numpy.concatenate([self._words, numpy.zeros_like(self._words)])
+        if self.count + 2 > len(self._starts):
+            self._starts = numpy.concatenate([self._starts, numpy.zeros_like(self._starts)])
+        self._words[start:end] = words
+        self.count += 1
+        self._starts[self.count] = end
+
+    def take(self, wanted: NDArray[numpy.int64]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+        """Return the word ids of the wanted texts one after another, and where each begins."""
+        starts = self._starts[wanted]
+        lengths = self._starts[wanted + 1] - starts
+        ends = lengths.cumsum()
+        offsets = ends - lengths
+        places = numpy.arange(ends[-1] if len(ends) else 0) + (starts - offsets).repeat(lengths)
+        return self._words[places].astype(numpy.int64), offsets
 
 
 def tokens_of(text: str) -> list[str]:
@@ -86,6 +115,16 @@ class Scores(NamedTuple):
     def logprobs(self, temperature: float = 1.0) -> list[Tensor]:
         """Return the log-probabilities of each question's candidates."""
         return [(part / temperature).log_softmax(0) for part in self.values.split(self.lengths)]
+
+    def logprobs_of(self, questions: Tensor, places: Tensor, temperature: float = 1.0) -> Tensor:
+        """Return the log-probabilities of candidates by the number of their question and their place in it, shape (N,)."""
+        lengths = torch.tensor(self.lengths)
+        owners = torch.arange(len(lengths)).repeat_interleave(lengths)
+        values = self.values.double() / temperature  # many small probabilities are added one after another
+        largest = values.detach().new_full((len(lengths),), -torch.inf).scatter_reduce(0, owners, values.detach(), "amax")
+        sums = torch.zeros_like(largest).index_add(0, owners, (values - largest[owners]).exp())
+        starts = lengths.cumsum(0) - lengths
+        return (values[starts[questions] + places] - (largest + sums.log())[questions]).float()
 
 
 class _Scorer(nn.Module):
@@ -142,31 +181,18 @@ class PointerNetwork(nn.Module):
         numbers = torch.from_numpy(numpy.concatenate([question.rows.numbers for question in questions])).float()
         lengths = tuple(len(question.rows.slots) for question in questions)
         shared = numpy.stack([question.context.slots for question in questions])
-        place = numpy.full(len(texts.known), -1, numpy.int64)
-        wanted = _distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), place)
+        wanted, named = distinct(numpy.concatenate([shared.ravel(), slots.ravel()]), len(texts.known))
         flat, offsets = vocabulary.encode(texts, wanted)
         counts = torch.diff(offsets, append=torch.tensor([len(flat)]))
         embedded = self.embedding(flat, offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
         embedded = self.dropout(embedded)
-        contexts = embedded[torch.from_numpy(place[shared])].flatten(1)
+        contexts = embedded[torch.from_numpy(named[: shared.size])].view(len(questions), -1)
         contexts = torch.cat([contexts, torch.from_numpy(numpy.stack([question.context.numbers for question in questions]))], 1)
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
-        parts = []
-        for column in range(slots.shape[1]):
-            where = numpy.full(len(place), -1, numpy.int64)
-            unique = _distinct(slots[:, column], where)
-            parts.append((torch.from_numpy(place[unique]), torch.from_numpy(where[slots[:, column]])))
+        columns = named[shared.size :].reshape(slots.shape).T
+        parts = [tuple(map(torch.from_numpy, distinct(column, len(wanted)))) for column in columns]
         return Scores(self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners), lengths)
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the parameters into a folder, in which `Vocabulary.save_pretrained` writes the words."""
         save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
-
-
-def _distinct(numbers: NDArray[numpy.int32], place: NDArray[numpy.int64]) -> NDArray[numpy.int64]:
-    """Return the distinct numbers in the order of their first appearance, and write the place of each into `place`."""
-    place[numbers[::-1]] = numpy.arange(len(numbers) - 1, -1, -1)  # of equal indices, the last assignment remains
-    unique = numpy.flatnonzero(place >= 0)
-    unique = unique[place[unique].argsort()]
-    place[unique] = numpy.arange(len(unique))
-    return unique

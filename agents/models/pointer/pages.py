@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 Use = Literal["link", "button", "box", "text", "area", "select"]
 
 _TAG = re.compile(r"<([^<>]*)>")
-_ATTRIBUTE = re.compile(r'([a-z-]+)="([^"]*)"')
+_ATTRIBUTE = re.compile(r'(?<![a-z-])([a-z-]+)="([^"]*)"')
 _NOTE = re.compile(r"\[\d+ more lines (?:above|below)\]")
 _TAB = re.compile(r"\[(\d+)\](\*?) (.*)")
 

@@ -18,6 +18,8 @@ _NAMES = re.compile(r"[A-Z][\w'.-]*(?: (?:(?:of|the|and|de|&) )?[A-Z][\w'.-]*)+|
 _BREAK = re.compile(r": | - |; |, | \| | / | \(|\) |\)$| by | in |\. |\n")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _TIME = re.compile(r"(?:(\d+)h ?)?(?:(\d+) ?min)?")
+_IN_BRACKETS = re.compile(r" \(([^()]*)\)")
+_BEHIND_COMMA = re.compile(r", (\d+)")
 _LONGEST_TEXT = 300
 _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
@@ -273,12 +275,10 @@ def _list_cells(line: Line) -> tuple[tuple[str, ...], tuple[str, ...]]:
         head, sep, tail = line.text.partition(": ")
         if sep:
             return (line.text, head, tail), ("line", "head", "tail")
-        match = re.match(r"(.+?) \(([^()]*)\)", line.text)
-        if match:
-            return (match[1], match[2]), ("line", "in brackets")
-        match = re.match(r"(.+?), (\d+)", line.text)
-        if match:
-            return (match[1], match[2]), ("line", "behind comma")
+        for pattern, kind in ((_IN_BRACKETS, "in brackets"), (_BEHIND_COMMA, "behind comma")):
+            match = pattern.search(line.text, 1)
+            if match and "\n" not in line.text[: match.start()]:
+                return (line.text[: match.start()], match[1]), ("line", kind)
     return tuple(cells), tuple(kinds)
 
 

@@ -4,10 +4,14 @@ The policy answers with what its network draws, the oracle with what an expert d
 """
 
 from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import blake2b
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import numpy
+from numpy.typing import NDArray
 
 from agents.models.pointer.derivations import derive
 from agents.models.pointer.features import (
@@ -65,8 +69,60 @@ class _Done(NamedTuple):
     argument: str
 
 
+@dataclass(frozen=True, slots=True)
+class _Building:
+    """The pieces of a text that is built, with all but what has been chosen so far."""
+
+    act: Act
+    context: Context
+    texts: list[str]
+    rows: Rows
+    lines: Ids
+    pages: Ids
+
+    def piece(self, chosen: Sequence[int]) -> Question:
+        """Return the question for the piece after those that were chosen."""
+        rows, lines = self.rows, self.lines
+        context = self._context(chosen)
+        if not chosen:
+            return Question(PIECE, context, rows, self.texts)
+        numbers, last = rows.numbers.copy(), chosen[-1]
+        near = self.pages == self.pages[last]
+        numbers[:, -3] = near & (lines == lines[last])
+        after = near & self._like(last)
+        numbers[:, -2] = 0.3 * after
+        if after.any():
+            numbers[after & (lines == lines[after].min()), -2] = 1.0
+        numbers[list(chosen), -1] = 1.0
+        return Question(PIECE, context, Rows(rows.slots, numbers), self.texts)
+
+    def join(self, chosen: Sequence[int], endings: Rows) -> Question:
+        """Return the question for what follows the newest of the chosen pieces."""
+        context, last = self._context(chosen), chosen[-1]
+        follows = (self.pages == self.pages[last]) & self._like(last)
+        context.numbers[-3] = float(follows.any() and self.lines[last] >= 0)
+        return Question(JOIN, context, endings, _ENDINGS)
+
+    def _like(self, last: int) -> NDArray[numpy.bool_]:
+        """Return which pieces are of the kind and column of the last one, on a later line."""
+        slots = self.rows.slots
+        found: NDArray[numpy.bool_] = (
+            (self.lines > self.lines[last]) & (slots[:, 7] == slots[last, 7]) & (slots[:, 6] == slots[last, 6])
+        )
+        return found
+
+    def _context(self, chosen: Sequence[int]) -> Context:
+        slots, numbers = self.context.slots.copy(), self.context.numbers.copy()
+        slots[8] = self.rows.slots[chosen[-1], 7] if chosen else 0
+        numbers[-4] = min(len(chosen), 6) / 6
+        return Context(slots, numbers)
+
+
 class Session:
-    """One episode: the goal, the pages so far and what was done on them."""
+    """One episode: the goal, the pages so far and what was done on them.
+
+    Sessions of one reader that saw the same and did the same ask the same questions: the very objects, while the reader keeps them.
+    """
 
     def __init__(self, reader: Reader, goal: str) -> None:
         self.reader = reader
@@ -74,13 +130,33 @@ class Session:
         self._texts: list[str] = []
         self._done: list[_Done] = []
         self._endings = _ending_rows(reader)
+        self._state = goal.encode()  # a digest of what was seen and done
 
     def reply(self, text: str, *, has_error: bool) -> Generator[Question, int, Action]:
         """Ask what to do on a page, and return the action that the answers make; an answer is the place of a candidate."""
+        state = self._state = _digest(self._state, text.encode("utf-8", "surrogatepass"), b"!" if has_error else b"")
+        question = self.reader.questions((state, ACT), lambda: self._ask(text, has_error=has_error))
+        place = yield question
+        self._state = _digest(state, str(place).encode())
+        act = question.meanings[place]
+        assert isinstance(act, Act)
+        self._texts.append(text)
+        argument = ""
+        if act.takes_text:
+            argument = yield from self._build(act, question.context, state)
+        elif act.kind == "option":
+            argument = act.argument
+        named = f"{act.kind} {act.argument if act.kind == 'option' else act.label}"
+        path = _path(read_page(text).url)
+        self._done.append(_Done(act, self.reader.texts(f"#{named}"), path, argument))
+        self._state = _digest(self._state, argument.encode("utf-8", "surrogatepass"))
+        return _action(act, argument)
+
+    def _ask(self, text: str, *, has_error: bool) -> Question:
+        """Return the question what to do on a page."""
         acts, rows = self.reader.acts(self._goal, text)
         slots, numbers = rows.slots, rows.numbers.copy()
-        page = read_page(text)
-        path = _path(page.url)
+        path = _path(read_page(text).url)
         here = numpy.array([done.named for done in self._done if done.path == path], numpy.int32)
         numbers[:, -8] = numpy.isin(slots[:, 4], here)
         numbers[:, -7] = numpy.isin(slots[:, 4], [done.named for done in self._done])
@@ -95,20 +171,30 @@ class Session:
         if self._done:
             numbers[:, -1] = numpy.isin(slots[:, 4], [done.named for done in self._done[-4:]])
         is_same = bool(self._texts) and self._texts[-1] == text
-        context = self._context(text, has_error=has_error, is_same=is_same)
-        act = acts[(yield Question(ACT, context, Rows(slots, numbers), acts))]
-        self._texts.append(text)
-        argument = ""
-        if act.takes_text:
-            argument = yield from self._build(act, context)
-        elif act.kind == "option":
-            argument = act.argument
-        named = f"{act.kind} {act.argument if act.kind == 'option' else act.label}"
-        self._done.append(_Done(act, self.reader.texts(f"#{named}"), path, argument))
-        return _action(act, argument)
+        return Question(ACT, self._context(text, has_error=has_error, is_same=is_same), Rows(slots, numbers), acts)
 
-    def _build(self, act: Act, context: Context) -> Generator[Question, int, str]:
+    def _build(self, act: Act, context: Context, state: bytes) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
+        questions, key = self.reader.questions, (state, act.kind, act.label)
+        building = questions(key, lambda: self._building(act, context))
+        chosen: tuple[int, ...] = ()
+        result, asked_for = "", 0
+        while True:
+            place = yield questions((*key, PIECE, chosen), partial(building.piece, chosen))
+            piece = building.texts[place]
+            result += piece
+            asked_for += 1
+            if asked_for >= _MAX_PIECES or len(result) > _MAX_LENGTH:
+                return result
+            if piece not in JOINERS:
+                chosen = (*chosen, place)
+                answer = yield questions((*key, JOIN, chosen), partial(building.join, chosen, self._endings))
+                ending = _ENDINGS[answer]
+                if ending is None:
+                    return result
+                result += "" if ending == _NEXT else ending
+
+    def _building(self, act: Act, context: Context) -> _Building:
         texts, rows, lines, pages = self.reader.pieces(self._goal, self._texts, act.label)
         numbers = rows.numbers
         own = rows.slots[:, 0]
@@ -116,48 +202,9 @@ class Session:
         numbers[:, -5] = numpy.isin(own, typed) & (own != 0)
         values = [self.reader.texts(control.value) for control in read_page(self._texts[-1]).controls if control.value]
         numbers[:, -4] = numpy.isin(own, values) & (own != 0)
-        chosen: list[int] = []
-        result, asked_for = "", 0
-        while True:
-            slots = context.slots.copy()
-            slots[7] = self.reader.texts(f"#{act.kind} {act.label}")
-            slots[8] = rows.slots[chosen[-1], 7] if chosen else 0
-            shared = Context(slots, context.numbers.copy())
-            shared.numbers[-4] = min(len(chosen), 6) / 6
-            asked = numbers.copy()
-            if chosen:
-                last = chosen[-1]
-                near = pages == pages[last]
-                asked[:, -3] = near & (lines == lines[last])
-                after = (
-                    near
-                    & (lines > lines[last])
-                    & (rows.slots[:, 7] == rows.slots[last, 7])
-                    & (rows.slots[:, 6] == rows.slots[last, 6])
-                )
-                asked[:, -2] = 0.3 * after
-                if after.any():
-                    asked[after & (lines == lines[after].min()), -2] = 1.0
-                asked[chosen, -1] = 1.0
-            place = yield Question(PIECE, shared, Rows(rows.slots, asked), texts)
-            result += texts[place]
-            asked_for += 1
-            if asked_for >= _MAX_PIECES or len(result) > _MAX_LENGTH:
-                return result
-            if texts[place] not in JOINERS:
-                chosen.append(place)
-                after_slots = slots.copy()
-                after_slots[8] = rows.slots[place, 7]
-                after_numbers = shared.numbers.copy()
-                after_numbers[-4] = min(len(chosen), 6) / 6
-                follows = numpy.zeros(len(texts), bool)
-                follows |= (pages == pages[place]) & (lines > lines[place]) & (rows.slots[:, 7] == rows.slots[place, 7])
-                follows &= rows.slots[:, 6] == rows.slots[place, 6]
-                after_numbers[-3] = float(follows.any() and lines[place] >= 0)
-                ending = _ENDINGS[(yield Question(JOIN, Context(after_slots, after_numbers), self._endings, _ENDINGS))]
-                if ending is None:
-                    return result
-                result += "" if ending == _NEXT else ending
+        slots = context.slots.copy()
+        slots[7] = self.reader.texts(f"#{act.kind} {act.label}")
+        return _Building(act, Context(slots, context.numbers), texts, rows, lines, pages)
 
     def _context(self, text: str, *, has_error: bool, is_same: bool) -> Context:
         page = read_page(text)
@@ -249,6 +296,14 @@ def _action(act: Act, argument: str) -> Action:
         return Action(Kind.SWITCH_TAB, argument=act.argument)
     plain = {"back": Kind.GO_BACKWARD, "up": Kind.SCROLL_UP, "down": Kind.SCROLL_DOWN}
     return Action(plain[act.kind]) if act.kind in plain else Action(Kind.CLICK, act.address)
+
+
+def _digest(state: bytes, *parts: bytes) -> bytes:
+    digest = blake2b(state, digest_size=24)
+    for part in parts:
+        digest.update(b"%d:" % len(part))
+        digest.update(part)
+    return digest.digest()
 
 
 def _path(url: str) -> str:

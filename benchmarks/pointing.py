@@ -1,0 +1,117 @@
+"""The speed of a pointing policy: `python -m benchmarks.pointing --model runs/p --processes 1 4 --json`.
+
+The first part plays groups of sampled episodes in one process. "rollouts_per_cpu_s" counts all of it, "replies_per_cpu_s" the policy alone
+with its features: the CPU time without that of the envs. The second part lets `agents.train_rl` improve the model with so many processes
+in turn, and counts rollouts, with playing, features and learning: a CPU second of all processes, and a second of the clock. The first
+update of each is left out, in which worlds are opened. The last line is one JSON object.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from contextlib import closing
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import torch
+
+from agents.data.demonstrations import draw_tasks
+from agents.models.pointer.checkpoints import load_pointer
+from agents.rollouts.collector import Collector, group_episodes
+from agents.rollouts.envs import InProcessEnvs, create_envs
+from agents.rollouts.players import collect_rarely
+from agents.rollouts.pointer import PointerPolicy
+from agents.training.metrics import read_metrics
+from benchmarks.machine import cores, origin, use_cores
+from benchmarks.timing import middle, say
+from webarena_gym.actions import DIALECTS
+
+GROUPS, GROUP_SIZE, NUM_ENVS, MAX_STEPS = 16, 8, 64, 15
+
+
+def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
+    """Return how fast the policy plays in this process: medians of rounds of 16 groups of 8 episodes."""
+    tasks = draw_tasks(worlds, 1)
+    network, vocabulary = load_pointer(model)
+    policy = PointerPolicy(network, vocabulary, DIALECTS["webrl"].naming_by("id"), temperature=1.0)
+    envs = create_envs(tasks, NUM_ENVS, elements="id", window=20_000, max_steps=MAX_STEPS)
+    assert isinstance(envs, InProcessEnvs)
+    collector, rng = Collector(envs, policy, seed=0), Random(0)
+    poll, env_s = envs.poll, 0.0
+
+    def timed_poll(timeout_s: float | None = None) -> Any:
+        nonlocal env_s
+        start = time.process_time()
+        results = poll(timeout_s)
+        env_s += time.process_time() - start
+        return results
+
+    envs.poll = timed_poll  # type: ignore[method-assign]
+    rates: dict[str, list[float]] = {"rollouts_per_cpu_s": [], "replies_per_cpu_s": [], "env_ms_per_step": []}
+    with closing(envs):
+        for number in range(rounds + 1):
+            say(f"round {number} of {rounds}")
+            drawn = [(rng.choice(tasks), number * GROUPS + group) for group in range(GROUPS)]
+            before_s, start = env_s, time.process_time()
+            played = collector.collect([each for task, group in drawn for each in group_episodes(task, group, GROUP_SIZE)])
+            spent_s, replies = time.process_time() - start, sum(len(item.steps) for item in played)
+            if number:  # the first opens the worlds
+                rates["rollouts_per_cpu_s"].append(len(played) / spent_s)
+                rates["replies_per_cpu_s"].append(replies / (spent_s - (env_s - before_s)))
+                rates["env_ms_per_step"].append(1_000 * (env_s - before_s) / replies)
+    return {f"play_{name}": middle(values) for name, values in rates.items()}
+
+
+def train(model: str, worlds: list[int], processes: int, updates: int) -> dict[str, Any]:
+    """Return how many rollouts a second a training with so many processes makes."""
+    say(f"training with {processes} processes")
+    with tempfile.TemporaryDirectory() as out:
+        options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max_steps": MAX_STEPS}
+        options |= {"tasks-per-update": GROUPS, "group-size": GROUP_SIZE, "threads": 1 if processes == 1 else 0}
+        command = [sys.executable, "-m", "agents.train_rl", *(f"--{name}={value}" for name, value in options.items())]
+        command += ["--worlds", *map(str, worlds)]
+        subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[1])  # noqa: S603 - our own trainer
+        first, *rows = read_metrics(Path(out))
+    rollouts = sum(row["rollouts"] for row in rows)
+    cpu_s, clock_s = 60 * (rows[-1]["cpu_minutes"] - first["cpu_minutes"]), rows[-1]["elapsed_s"] - first["elapsed_s"]
+    return {"rollouts_per_cpu_s": round(rollouts / cpu_s, 1), "rollouts_per_s": round(rollouts / clock_s, 1)}
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="a run of agents.train_bc --model pointer")
+    parser.add_argument("--worlds", type=int, nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)")
+    parser.add_argument("--rounds", type=int, default=8, help="of playing (default: 8)")
+    parser.add_argument("--updates", type=int, default=10, help="of each training (default: 10)")
+    parser.add_argument("--processes", type=int, nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    options = parser.parse_args()
+    collect_rarely()
+    torch.set_num_threads(1)
+    every_core = cores()
+    result = play(options.model, options.worlds, options.rounds)
+    for processes in options.processes:
+        use_cores(every_core[:processes])
+        rates = train(options.model, options.worlds, processes, options.updates)
+        result |= {f"train_{name}_with_{processes}": value for name, value in rates.items()}
+    alone = result.get("train_rollouts_per_s_with_1")
+    if alone:
+        result |= {
+            f"scaling_{count}": round(result[f"train_rollouts_per_s_with_{count}"] / alone, 2)
+            for count in options.processes
+            if count > 1
+        }
+    result |= origin("pointing")
+    for name, value in result.items():
+        print(f"{name:<36}{json.dumps(value)}")
+    if options.json:
+        print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
