@@ -134,15 +134,16 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
 
 
-def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch):
-    clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
-    whole = train_rl.train(grpo(tmp_path / "whole", clone), tiny.tasks(20))
+@pytest.mark.parametrize("changes", [{}, {"replayed": 4, "old_logprobs": "recomputed", "groups_remembered": 3}])
+def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, clone, changes):
+    whole = train_rl.train(grpo(tmp_path / "whole", clone, **changes), tiny.tasks(20))
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
         with pytest.raises(KeyboardInterrupt):
-            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
-    resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2), tiny.tasks(20))
+            train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
+    resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     assert_same_weights(whole, resumed)
+    assert any(record.get("replayed", 0) for record in read_metrics(tmp_path / "killed")) == ("replayed" in changes)
 
 
 def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_path, clone):
