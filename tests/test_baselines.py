@@ -12,7 +12,7 @@ from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
 from agents.methods.filtered_bc import FilteredBC
 from agents.methods.method import Resources, batch_of_steps, played, split_by_trajectory, step_prompts, step_rewards
-from agents.methods.replay import Replay, ReplaySettings, is_worth_replaying, perplexity, response_logprobs
+from agents.methods.replay import Replay, ReplaySettings, Successes, is_worth_replaying, perplexity, response_logprobs
 from agents.methods.webrl import (
     WebRL,
     WebRLSettings,
@@ -204,6 +204,31 @@ def test_one_trajectory_of_each_task_is_kept_if_wanted():
     assert [(item.task_id, item.steps[0].logprobs) for item in replay.trajectories] == [("b", (-2.0,)), ("a", (-3.0,))]
     replay.add([trajectory([-4.0], task_id="c")])
     assert [item.task_id for item in replay.trajectories] == ["a", "c"]
+
+
+def test_the_shortest_success_of_a_group_is_kept_and_the_newest_of_a_task():
+    kept = Successes(2)
+    kept.add(
+        "kind", [trajectory([-1.0], [-1.0], task_id="a"), trajectory([-2.0], task_id="a"), trajectory([-3.0], task_id="a")]
+    )
+    kept.add("kind", [trajectory(reward=0, task_id="b")])
+    kept.add("other", [trajectory([-4.0], task_id="x")])
+    assert kept.draw(50, Random(0), {"kind": 1.0, "other": 0.0}) == [("kind", trajectory([-2.0], task_id="a"))]
+    kept.add("kind", [trajectory([-5.0], task_id="a")])
+    assert kept.draw(50, Random(0), {"kind": 1.0, "other": 0.0}) == [("kind", trajectory([-5.0], task_id="a"))]
+    for name in "bc":
+        kept.add("kind", [trajectory([-6.0], task_id=name)])
+    found = kept.draw(200, Random(0), {"kind": 0.1, "other": 0.9})
+    assert sorted((name, item.task_id) for name, item in found) == [("kind", "b"), ("kind", "c"), ("other", "x")]
+
+
+def test_templates_that_fail_most_are_replayed_most():
+    kept = Successes(1)
+    for name in ("often", "rarely"):
+        kept.add(name, [trajectory([-1.0], task_id=name)])
+    names = [name for seed in range(400) for name, _ in kept.draw(1, Random(seed), {"often": 0.2, "rarely": 0.8})]
+    assert 0.7 < names.count("rarely") / len(names) < 0.9
+    assert Successes(1).draw(3, Random(0), {}) == []
 
 
 def test_steps_known_by_heart_and_strange_ones_are_not_replayed():

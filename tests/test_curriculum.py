@@ -1,5 +1,7 @@
 from collections import Counter
 
+import pytest
+
 from agents.data.trajectories import Trajectory
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.groups import Group
@@ -38,3 +40,17 @@ def test_the_running_success_moves_halfway_to_the_newest_group():
     assert curriculum.rates == {"kind 0": 0.5, "kind 1": 0.0}
     curriculum.note([group(TASKS[3], 1.0, 1.0), group(TASKS[2], 0.0, 0.0, ending="failed")])
     assert curriculum.rates == {"kind 0": 0.75, "kind 1": 0.0}
+
+
+def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
+    curriculum = Curriculum(TASKS, seek_mixed=True, seed=0, memory=3)
+    rates = []
+    for reward in (1.0, 0.0, 0.0, 0.0):
+        curriculum.note([group(TASKS[0], reward)])
+        rates.append(curriculum.rates["kind 0"])
+    assert rates == pytest.approx([1, 1 / 2, 1 / 3, 2 / 9])
+    other = Curriculum(TASKS, seek_mixed=True, seed=0, memory=3)
+    other.load_state_dict(curriculum.state_dict())
+    for each in (curriculum, other):
+        each.note([group(TASKS[0], 1.0), group(TASKS[1], 1.0)])
+    assert other.state_dict() == curriculum.state_dict()

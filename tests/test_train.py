@@ -134,9 +134,16 @@ def test_an_agent_is_used_with_room_for_its_replies_but_not_for_the_longest(tmp_
     assert agent_record(tmp_path / "all")["max_new_tokens"] > 64
 
 
-@pytest.mark.parametrize("changes", [{}, {"average": 0.9, "constrained": True}], ids=str)
-def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, changes):
-    clone = train_bc.train(bc(tmp_path / "bc", updates=30, practice=30), tiny.demonstrations(100))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"average": 0.9, "constrained": True},
+        {"replayed": 4, "old_logprobs": "recomputed", "groups_remembered": 3},
+    ],
+    ids=str,
+)
+def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, clone, changes):
     whole = train_rl.train(grpo(tmp_path / "whole", clone, **changes), tiny.tasks(20))
     with monkeypatch.context() as patch:
         interrupted(patch, after=2)
@@ -144,6 +151,7 @@ def test_a_killed_reinforcement_goes_on_exactly(tmp_path, monkeypatch, changes):
             train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     resumed = train_rl.train(grpo(tmp_path / "killed", clone, save_every=2, **changes), tiny.tasks(20))
     assert_same_weights(whole, resumed)
+    assert any(record.get("replayed", 0) for record in read_metrics(tmp_path / "killed")) == ("replayed" in changes)
 
 
 def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path, clone):

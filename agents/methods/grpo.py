@@ -16,6 +16,7 @@ from agents.methods.advantages import token_weights
 from agents.methods.contexts import released_prompts, sampled_prompts
 from agents.methods.estimators import AdvantageSettings, step_advantages
 from agents.methods.method import Resources
+from agents.methods.replay import Successes
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.forks import ForkSettings, fork_groups
@@ -47,12 +48,37 @@ class GRPOSettings(AdvantageSettings, ClipSettings):
     placeholder, as WebAgent-R1's released trainer does"""
     seek_mixed: bool = True
     """draw more often from templates that neither always succeed nor always fail"""
+    groups_remembered: int = 2
+    """groups of a template that its running success is a mean of; later groups move it"""
+    equal_weight: float = 0.0
+    """advantage of the steps of a group whose rewards are equal: so many times its reward less its template's running success; 0
+    leaves such groups out"""
+    replayed: int = 0
+    """earlier successes that a batch is trained on again, more often of templates that rarely succeed; 0: none"""
+    replay_kept: int = 16
+    """tasks of each template of which the newest success is kept"""
+    replay_weight: float = 1.0
+    """a replayed step's advantage, where its template never succeeded of late; it falls to 0 for one that always did"""
     forks: ForkSettings = field(default_factory=ForkSettings)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.advantages != "forks" and self.forks != ForkSettings():
             raise ValueError(f"{self.forks} does nothing with advantages={self.advantages!r}; it belongs to 'forks'")
+        if self.groups_remembered < 1:
+            raise ValueError(f"groups_remembered is {self.groups_remembered}; expected 1 or more")
+        if self.replayed < 0:
+            raise ValueError(f"replayed is {self.replayed}; expected 0 or more")
+        for name in ("replay_kept", "replay_weight"):
+            if not self.replayed and getattr(self, name) != getattr(GRPOSettings, name):
+                raise ValueError(f"{name} is {getattr(self, name)!r}, but does nothing with replayed=0")
+        if self.equal_weight and self.anchor_weight:
+            raise ValueError(
+                f"equal_weight is {self.equal_weight} and anchor_weight {self.anchor_weight}; expected one of them"
+            )
+        if self.replayed and self.old_logprobs == "sampled":
+            # Ratios to those of long ago would be clipped where the policy has learned since.
+            raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
         if self.contexts == "released" and self.old_logprobs != "recomputed":
             raise ValueError(
                 "released contexts are not those of the sampler; expected old_logprobs 'recomputed', not 'sampled'"
@@ -82,7 +108,10 @@ class GRPO:
             )
         self._settings = settings
         self._resources = resources
-        self._curriculum = Curriculum(resources.tasks, seek_mixed=settings.seek_mixed, seed=resources.seed)
+        self._curriculum = Curriculum(
+            resources.tasks, seek_mixed=settings.seek_mixed, seed=resources.seed, memory=settings.groups_remembered
+        )
+        self._successes = Successes(settings.replay_kept)
         self._prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts
         if settings.contexts == "released":
             self._prompts_of = partial(released_prompts, encoder=resources.encoder, thoughts=resources.env.thoughts)
@@ -91,30 +120,62 @@ class GRPO:
         """Return the task of a group, more often of a template that succeeds now and then."""
         return self._curriculum.draw(number)
 
-    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:  # noqa: ARG002 - nothing is drawn
-        """Return the steps of all groups whose rewards differ."""
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+        """Return the steps of all groups whose rewards differ, and those of replayed successes."""
+        credited = self._by_template(rollouts)
         self._curriculum.note(rollouts.played)
+        replayed = self._replay(rollouts, rng) if self._settings.replayed else []
         trajectories = rollouts.trajectories
         if self._settings.is_local:
             envs, policy, seed = self._resources.envs, self._resources.policy, self._resources.seed
             if not isinstance(envs, InProcessEnvs):
                 raise ValueError("forks are played in envs of this process; expected no workers and no cluster")
             trajectories = fork_groups(envs, policy, rollouts.groups, self._settings.forks, seed=seed)
-        return make_batch(trajectories, self._settings, self._prompts_of), {}
+        batch = make_batch(trajectories, self._settings, self._prompts_of, [*credited, *replayed])
+        return batch, {"replayed": len(replayed)} if self._settings.replayed else {}
+
+    def _by_template(self, rollouts: RolloutBatch) -> list[tuple[Trajectory, float]]:
+        """Return the rollouts of equal groups with the advantage of their steps: the reward less the template's running success.
+
+        This is REINFORCE with a baseline (Williams, 1992), taken before these groups: what succeeds in one world and fails in another
+        differs between groups of a template, and not within them.
+        """
+        weight, rates = self._settings.equal_weight, self._curriculum.rates
+        found = [
+            (item, weight * (item.reward - rates.get(group.task.template or group.task.task_id, item.reward)))
+            for group in rollouts.played
+            if weight and group.is_equal
+            for item in group.valid
+        ]
+        return [(item, advantage) for item, advantage in found if abs(advantage) > 0.02 * weight]
+
+    def _replay(self, rollouts: RolloutBatch, rng: Random) -> list[tuple[Trajectory, float]]:
+        """Return earlier successes with the advantage of their steps, and keep the new ones.
+
+        The advantage is that of self-imitation (Oh et al., arXiv 1806.05635, equation 2), max(R - V, 0), where R is 1 and V the
+        running success of the template.
+        """
+        failing = {name: 1 - rate for name, rate in self._curriculum.rates.items()}
+        drawn = self._successes.draw(self._settings.replayed, rng, failing)
+        for group in rollouts.played:
+            self._successes.add(group.task.template or group.task.task_id, group.valid)
+        return [(item, self._settings.replay_weight * failing[name]) for name, item in drawn]
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the running success of each template."""
-        return {"rates": dict(self._curriculum.rates)}
+        """Return the running success of each template, and the successes that are replayed."""
+        return {**self._curriculum.state_dict(), "successes": self._successes.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Resume from what `state_dict` returned."""
-        self._curriculum.rates = dict(state_dict["rates"])
+        self._curriculum.load_state_dict(state_dict)
+        self._successes.load_state_dict(state_dict.get("successes", {}))
 
 
 def make_batch(
     trajectories: Sequence[Trajectory],
     settings: AdvantageSettings,
     prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts,
+    replayed: Sequence[tuple[Trajectory, float]] = (),
 ) -> TrainingBatch:
     """Return the samples, advantages and weights of all groups whose rewards differ. Failed episodes are left out.
 
@@ -126,8 +187,9 @@ def make_batch(
     origins: list[Origin] = []
     sources: list[Trajectory] = []
     trained = 0
-    for group in grouped(trajectories):
-        own = step_advantages(group, settings)
+    credited = [(group, step_advantages(group, settings)) for group in grouped(trajectories)]
+    credited += [([item], [advantage] * len(item.steps)) for item, advantage in replayed]
+    for group, own in credited:
         if not any(own):
             continue
         trained += len(group)

@@ -60,5 +60,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "weight_decay": 0.01,
         "tokens_per_pass": 65_536,
         "average": 0.97,
+        "groups_remembered": 5,
+        "replayed": 48,
+        "old_logprobs": "recomputed",
     },
 }

@@ -1,6 +1,6 @@
 """Replay: trajectories of earlier updates, and which of their steps are worth another look."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import exp
 from random import Random
@@ -53,6 +53,41 @@ class Replay:
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from what `state_dict` returned."""
         self.trajectories = [from_record(record) for record in state_dict["trajectories"]]
+
+
+class Successes:
+    """The newest success of each task, of at most `capacity` tasks of each template: templates that are rarely right are kept, too."""
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._by_template: dict[str, dict[str, Trajectory]] = {}
+
+    def add(self, template: str, trajectories: Iterable[Trajectory]) -> None:
+        """Keep the shortest success among these rollouts of one task, and forget what is too much."""
+        shortest = min((item for item in trajectories if item.reward == 1), key=lambda item: len(item.steps), default=None)
+        if shortest is not None:
+            own = self._by_template.setdefault(template, {})
+            own.pop(shortest.task_id, None)  # so that the new one goes behind the others
+            own[shortest.task_id] = shortest
+            if len(own) > self._capacity:
+                own.pop(next(iter(own)))
+
+    def draw(self, count: int, rng: Random, chances: Mapping[str, float]) -> list[tuple[str, Trajectory]]:
+        """Return the templates and successes of `count` draws, each success once: a template by its chance, then any of its successes."""
+        names = [name for name in self._by_template if chances[name] > 0]
+        drawn = rng.choices(names, [chances[name] for name in names], k=count) if names else []
+        pairs = [(name, rng.choice(list(self._by_template[name].values()))) for name in drawn]
+        return list({id(item): (name, item) for name, item in pairs}.values())
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the trajectories as records, by template."""
+        return {name: [asdict(item) for item in own.values()] for name, own in self._by_template.items()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Resume from what `state_dict` returned."""
+        self._by_template = {
+            name: {item.task_id: item for item in map(from_record, records)} for name, records in state_dict.items()
+        }
 
 
 @torch.no_grad()
