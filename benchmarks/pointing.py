@@ -70,7 +70,7 @@ def train(model: str, worlds: list[int], processes: int, updates: int) -> dict[s
     """Return how many rollouts a second a training with so many processes makes."""
     say(f"training with {processes} processes")
     with tempfile.TemporaryDirectory() as out:
-        options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max_steps": MAX_STEPS}
+        options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max-steps": MAX_STEPS}
         options |= {"tasks-per-update": GROUPS, "group-size": GROUP_SIZE, "threads": 1 if processes == 1 else 0}
         command = [sys.executable, "-m", "agents.train_rl", *(f"--{name}={value}" for name, value in options.items())]
         command += ["--worlds", *map(str, worlds)]
