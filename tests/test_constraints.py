@@ -503,7 +503,7 @@ def test_thoughts_are_refused():
 # The shipped language model in the real env.
 
 
-STARTER = Path(agents.__file__).parent / "checkpoints" / "starter"
+STARTER = Path(agents.__file__).parent / "checkpoints" / "language-model-1.7m"
 TEMPLATES = ("shopping.product_price", "shopping.order_total", "reddit.upvote_post", "gitlab.issue_create")
 
 
