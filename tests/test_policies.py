@@ -132,7 +132,7 @@ CHAT = [
 ]
 
 
-@pytest.mark.parametrize("name", ["starter", "cloned"])
+@pytest.mark.parametrize("name", ["language-model-1.7m", "language-model-1.2m"])
 def test_shipped_agents_read_the_tokens_that_they_were_trained_with(name, env):
     folder = Path("agents/checkpoints") / name
     encoder = PromptEncoder(AutoTokenizer.from_pretrained(folder), system_prompt(agent_record(folder)["system"]))
