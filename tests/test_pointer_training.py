@@ -7,11 +7,14 @@ from agents import train_bc, train_rl
 from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_small, load_model
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.pointer.features import Reader
 from agents.settings import build, flatten
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.pointer_cloning import POINTER, draw, make_settings, train_pointer
+from agents.training.pointer_cloning import POINTER, collect_decisions, draw, make_settings, train_pointer
+from agents.training.pointer_demonstrations import episodes
 from agents.training.samples import read_samples
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import Kind
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count")
 
@@ -97,6 +100,35 @@ def test_templates_can_be_spread_over_the_worlds():
         settings = clone_settings("out", templates=names, worlds=range(11, 11 + count), per_template=1, one_world_each=True)
         assert sorted(task.template for task in draw(settings)) == sorted(names)
         assert len({task.task_id.split("/")[1] for task in draw(settings)}) == min(count, len(names))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_detours_leave_the_episode_as_it_was(seed):
+    tasks = task_suite.draw([*TEMPLATES, "gitlab.top_contributor", "shopping.order_place"], world_seed=12, count=2)
+    env = clone_settings("out").env.env_arguments()
+    plain = {task.task_id: steps for task, _, steps in episodes(tasks, seed=seed, **env)}
+    detours = 0
+    for task, _, steps in episodes(tasks, detours=0.9, seed=seed, **env):
+        kept = list(steps)
+        while any(not step.is_example for step in kept):
+            place = next(place for place, step in enumerate(kept) if not step.is_example)
+            wrong, back = kept[place : place + 2]
+            is_left = back.page != wrong.page  # a link to the page itself needs no return
+            assert not is_left or (back.is_example and back.action.kind is Kind.GO_BACKWARD)
+            assert kept[place + 1 + is_left].page == wrong.page
+            del kept[place : place + 1 + is_left]
+            detours += 1
+        assert [(step.page, step.action) for step in kept] == [(step.page, step.action) for step in plain[task.task_id]]
+    assert detours
+
+
+def test_worlds_with_layouts_add_demonstrations(tmp_path):
+    settings = clone_settings(tmp_path, worlds=(11,), layout_worlds=(12, 13), detours=0.3, word_dropout=0.2, updates=5)
+    names = {item.world for item in collect_decisions(draw(settings), settings, Reader())[0]}
+    assert names == {"11", "12", "13"}
+    assert is_pointer(train_pointer(settings))
+    with pytest.raises(ValueError, match="detours=1"):
+        clone_settings(tmp_path, detours=1.0)
 
 
 def test_a_run_is_known_as_a_pointing_network(run):

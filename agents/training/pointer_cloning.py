@@ -6,27 +6,25 @@ The expert plays, each of its actions becomes decisions among the candidates of 
 import random
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-import gymnasium
 import numpy
 import torch
 from tqdm import tqdm
 
-import webarena_gym  # noqa: F401 - registers the env
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
 from agents.models.pointer.checkpoints import load_pointer
-from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, sample_wrong, thinned
+from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, thinned
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
-from agents.models.pointer.sessions import Session, demonstrate
-from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, build
+from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build
 from agents.training.metrics import BAR, Metrics
-from webarena_gym.tasks import Expert, Task
+from agents.training.pointer_demonstrations import collect
+from webarena_gym.sites.layout import Variation
+from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
 
 POINTER = "pointer"
@@ -51,6 +49,14 @@ class PointerTaskSettings(TaskSettings):
 
     one_world_each: bool = False
     """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
+    layout_worlds: tuple[int, ...] = ()
+    """seeds of further worlds, each with a layout of its own, that tasks come from"""
+    detours: float = 0.0
+    """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.detours < 1:
+            raise ValueError(f"detours={self.detours}; expected at least 0 and less than 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +69,8 @@ class PointerSettings:
     """hidden size of the scorers"""
     dropout: float = 0.1
     """of embeddings and hidden units, in cloning"""
+    word_dropout: float = 0.0
+    """share of the words of pages and histories that an update reads as names, as it will the labels of layouts it has not met"""
     embedding_scale: float = 0.5
     """standard deviation of new embeddings"""
 
@@ -139,6 +147,7 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
             started_s = time.perf_counter()
             # What is random in an update comes from its number, so a resumed run draws the same.
             rng = numpy.random.default_rng([run.seed, update])
+            torch.manual_seed(rng.integers(2**62))
             chosen = [thinned(items[index], decisions.wrong_drawn, rng) for index in _indices(settings, len(items), update)]
             rate = decisions.learning_rate * min(1.0, (update + 1) / _WARMUP) * max(0.03, 1 - progress)
             for group in optimizer.param_groups:
@@ -160,36 +169,39 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
 
 
 def collect_decisions(tasks: Sequence[Task], settings: PointerBCSettings, reader: Reader) -> tuple[list[Imitation], float]:
-    """Return the expert's decisions on the tasks, and the share of the tasks that decisions can express whole."""
-    rng = numpy.random.default_rng(settings.run.seed)
-    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **settings.env.env_arguments()).unwrapped
+    """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of tasks that they express whole."""
+    own, env = settings.tasks, settings.env.env_arguments()
+    parts = [(tasks, env), (_draw(settings, own.layout_worlds, "layout"), {**env, "variation": "layout"})]
     items: list[Imitation] = []
-    expressed = 0
-    with closing(env):
-        for task in tqdm(tasks, desc="demonstrating", unit="task"):
-            _, info = env.reset(seed=0, options={"task": task})
-            expert, session = Expert(task, env.dialect), Session(reader, info["goal"])
-            is_over, is_whole = False, True
-            world = task.task_id.partition("/")[2].partition("/")[0]
-            while is_whole and not is_over:
-                action = expert.choose(env.page, env.observation).action
-                found, is_whole = demonstrate(session, info["page"], action, has_error=bool(info["action_error"]))
-                items += [sample_wrong(each, settings.decisions.wrong_kept, rng, world, task.template) for each in found]
-                _, _, terminated, truncated, info = env.step(env.dialect.format(action))
-                is_over = terminated or truncated
-            expressed += is_whole
+    expressed = count = 0
+    for part, arguments in parts:
+        if part:
+            found = collect(
+                part,
+                reader,
+                detours=own.detours,
+                wrong_kept=settings.decisions.wrong_kept,
+                seed=settings.run.seed,
+                **arguments,
+            )
+            items += found.items
+            expressed, count = expressed + found.expressed, count + len(part)
     if not items:
-        raise ValueError(f"none of the {len(tasks)} tasks has a decision to imitate")
-    return items, expressed / len(tasks)
+        raise ValueError(f"none of the {count} tasks has a decision to imitate")
+    return items, expressed / count
 
 
 def draw(settings: PointerBCSettings) -> list[Task]:
     """Return the tasks of the settings; with `one_world_each` each template has tasks in one world."""
-    own, variation = settings.tasks, settings.env.variation
+    return _draw(settings, settings.tasks.worlds, settings.env.variation)
+
+
+def _draw(settings: PointerBCSettings, worlds: Sequence[int], variation: Variation) -> list[Task]:
+    own = settings.tasks
     if not own.one_world_each:
-        return draw_tasks(own.worlds, own.per_template, templates=own.templates, variation=variation)
+        return draw_tasks(worlds, own.per_template, templates=own.templates, variation=variation)
     names = own.templates or tuple(name for part in PARTS.values() for name in part.names("train"))
-    shares = [(world, names[place :: len(own.worlds)]) for place, world in enumerate(own.worlds)]
+    shares = [(world, names[place :: len(worlds)]) for place, world in enumerate(worlds)]
     return [
         task
         for world, share in shares
@@ -206,6 +218,7 @@ def _start(
     saved, vocabulary = load_pointer(last.path) if last else (None, build_vocabulary(reader, items))
     torch.manual_seed(settings.run.seed)
     network = PointerNetwork(len(vocabulary), own.width, own.hidden, own.dropout, own.embedding_scale)
+    network.word_dropout = own.word_dropout
     if saved is not None:
         network.load_state_dict(saved.state_dict())
     return network, vocabulary

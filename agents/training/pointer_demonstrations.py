@@ -1,0 +1,131 @@
+"""Demonstrations for pointing networks: the expert's episodes, in which wrong links are tried and left, and the decisions in them."""
+
+import random
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+import gymnasium
+import numpy
+from tqdm import tqdm
+
+import webarena_gym  # noqa: F401 - registers the env
+from agents.models.pointer.cloning import Imitation, sample_wrong
+from agents.models.pointer.features import Reader
+from agents.models.pointer.pages import read_page
+from agents.models.pointer.sessions import Session, demonstrate
+from agents.settings import ENV_ID
+from webarena_gym.actions import Action, Kind
+from webarena_gym.tasks import Expert, Task
+
+_MOST_DETOURS = 4  # in a row
+_AGAIN = 0.5  # probability of another detour after one
+_SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
+_ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
+
+
+class Shown(NamedTuple):
+    """A step of a demonstration; the first step of a detour is no example."""
+
+    page: str
+    action: Action
+    has_error: bool
+    is_example: bool
+
+
+class Demonstrated(NamedTuple):
+    """Decisions to imitate, and the number of tasks whose solution they express whole."""
+
+    items: list[Imitation]
+    expressed: int
+
+
+def collect(
+    tasks: Sequence[Task], reader: Reader, *, detours: float, wrong_kept: int, seed: int, **env_arguments: Any
+) -> Demonstrated:
+    """Return the expert's decisions on tasks, each with at most `wrong_kept` wrong candidates."""
+    rng = numpy.random.default_rng(seed)
+    items: list[Imitation] = []
+    expressed = 0
+    for task, goal, steps in episodes(tasks, detours=detours, seed=seed, **env_arguments):
+        session, is_whole = Session(reader, goal), True
+        world = task.task_id.partition("/")[2].partition("/")[0]
+        for step in steps:
+            found, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+            if step.is_example:
+                items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in found]
+            if not is_whole:
+                break
+        expressed += is_whole
+    return Demonstrated(items, expressed)
+
+
+def episodes(
+    tasks: Sequence[Task], *, detours: float = 0.0, seed: int = 0, **env_arguments: Any
+) -> Iterator[tuple[Task, str, list[Shown]]]:
+    """Yield the task, the goal and the steps of the expert's episode on each task.
+
+    With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
+    several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
+    out does, the episode has none.
+    """
+    room = {**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * (_ROOM if detours else 1)}
+    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **room).unwrapped
+    with closing(env):
+        for task in tqdm(tasks, desc="demonstrating", unit="task"):
+            goal, steps = _play(env, task)
+            if detours:
+                steps = _with_detours(env, task, steps, detours, random.Random(f"{seed}/{task.task_id}")) or steps
+            yield task, goal, steps
+
+
+def _play(env: Any, task: Task) -> tuple[str, list[Shown]]:
+    """Return the goal and the steps of the expert's episode."""
+    _, info = env.reset(seed=0, options={"task": task})
+    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[Shown](), False
+    while not is_over:
+        action = expert.choose(env.page, env.observation).action
+        steps.append(Shown(info["page"], action, bool(info["action_error"]), is_example=True))
+        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
+        is_over = terminated or truncated
+    return goal, steps
+
+
+def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:
+    """Return the steps played again with detours, or None if one has changed a later page."""
+    _, info = env.reset(seed=0, options={"task": task})
+    played: list[Shown] = []
+
+    def do(action: Action, *, is_example: bool) -> None:
+        nonlocal info
+        played.append(Shown(info["page"], action, bool(info["action_error"]), is_example))
+        info = env.step(env.dialect.format(action))[-1]
+
+    for number, step in enumerate(steps):
+        chance = detours
+        for _ in range(_MOST_DETOURS):
+            wrong = _another_link(step.page, step.action, rng) if rng.random() < chance else None
+            if wrong is None:
+                break
+            chance = _AGAIN
+            do(wrong, is_example=False)
+            if info["page"] != step.page:
+                do(Action(Kind.GO_BACKWARD), is_example=True)
+            if info["page"] != step.page:
+                return None
+        do(step.action, is_example=True)
+        if number + 1 < len(steps) and info["page"] != steps[number + 1].page:
+            return None
+    return played
+
+
+def _another_link(text: str, action: Action, rng: random.Random) -> Action | None:
+    """Return a click on another link than the action's; None if the action is no click on a link, or there is no other."""
+    controls = read_page(text).controls if action.kind is Kind.CLICK else ()
+    own = next((control for control in controls if control.address == action.element and control.use == "link"), None)
+    if own is None:
+        return None
+    others = [control for control in controls if control.use == "link" and control.label not in ("", own.label)]
+    near = [control for control in others if control.line == own.line]
+    pool = near if near and rng.random() < _SAME_LINE else others
+    return Action(Kind.CLICK, rng.choice(pool).address) if pool else None
