@@ -37,15 +37,15 @@ class DemoSettings:
     """folder of the demo; what an earlier demo left there is replaced"""
     model: Path | None = None
     """reinforce this agent, a run or model folder, instead of a new clone"""
-    cloning_updates: int = 400
+    cloning_updates: int = 1200
     """updates of behaviour cloning"""
     grpo_minutes: float = 6.0
     """time for M-GRPO"""
     templates: tuple[str, ...] = ()
     """kinds of tasks to learn; by default the training split's, and those of the test split to evaluate on"""
-    worlds: tuple[int, ...] = tuple(range(101, 149))
+    worlds: tuple[int, ...] = tuple(range(41, 47))
     """seeds of the worlds to reinforce in; many, so that names must be read and cannot be remembered"""
-    per_template: int = 1
+    per_template: int = 3
     """tasks of each template in each of these worlds"""
     test_worlds: tuple[int, ...] = (1801, 1802)
     """seeds of the worlds to evaluate in, never trained in"""

@@ -66,17 +66,17 @@ class LearningSettings(ResultSettings):
     """M-GRPO begins with each clone once for each"""
     demonstrations: int = 1
     """demonstrations of each template that a clone has seen"""
-    cloning_updates: int = 400
+    cloning_updates: int = 1200
     """updates of behaviour cloning"""
-    converged_updates: int = 1200
+    converged_updates: int = 2400
     """updates of the converged clone, which learns from the same demonstrations"""
-    worlds: tuple[int, ...] = tuple(range(101, 149))
+    worlds: tuple[int, ...] = tuple(range(41, 47))
     """seeds of the worlds to reinforce in"""
-    per_template: int = 1
+    per_template: int = 3
     """tasks of each template in each world to reinforce on"""
     templates: tuple[str, ...] = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
-    fresh_world: int = 1601
+    fresh_world: int = 1907
     """a world in which the test split's templates are drawn once more"""
     limit: int | None = None
     """evaluate on so many tasks only"""
@@ -84,7 +84,7 @@ class LearningSettings(ResultSettings):
     """steps of an episode in an evaluation"""
     training_steps: int = 15
     """steps of an episode in reinforcement"""
-    grpo_updates: tuple[int, ...] = (100, 200, 400)
+    grpo_updates: tuple[int, ...] = (50, 100, 200)
     """updates of M-GRPO after which the model is evaluated; it ends after the last"""
     jobs: int = 1
     """runs at the same time"""

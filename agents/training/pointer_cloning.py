@@ -69,8 +69,6 @@ class PointerSettings:
     """hidden size of the scorers"""
     dropout: float = 0.1
     """of embeddings and hidden units, in cloning"""
-    word_dropout: float = 0.0
-    """share of the words of pages and histories that an update reads as names, as it will the labels of layouts it has not met"""
     embedding_scale: float = 0.5
     """standard deviation of new embeddings"""
 
@@ -218,7 +216,6 @@ def _start(
     saved, vocabulary = load_pointer(last.path) if last else (None, build_vocabulary(reader, items))
     torch.manual_seed(settings.run.seed)
     network = PointerNetwork(len(vocabulary), own.width, own.hidden, own.dropout, own.embedding_scale)
-    network.word_dropout = own.word_dropout
     if saved is not None:
         network.load_state_dict(saved.state_dict())
     return network, vocabulary
