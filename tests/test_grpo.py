@@ -67,18 +67,6 @@ def test_nothing_is_replayed_unless_told():
     assert made(own, group(1, TASKS[0], 0, 0)).samples == []
 
 
-def test_equal_groups_are_compared_with_earlier_ones_of_their_template():
-    own = method(replayed=0, equal_weight=0.5)
-    assert made(own, group(0, TASKS[0], 1, 1)).samples == []  # there is nothing to compare with
-    trained = made(own, group(1, TASKS[2], 0, 0), group(2, TASKS[4], 1, 1), group(3, TASKS[1], 0, 0))
-    assert trained.advantages == [-0.5, -0.5]
-    assert made(own, group(4, TASKS[0], 1, 1, ending="failed")).samples == []
-    # Of three groups two were right.
-    assert made(own, group(5, TASKS[0], 1, 1, steps=2)).advantages == pytest.approx([0.5 / 3] * 4)
-    mixed = made(own, group(6, TASKS[0], 1, 0))
-    assert mixed.advantages == pytest.approx([2.0, -2.0])
-
-
 def test_a_method_that_is_resumed_draws_and_replays_the_same():
     one, other = method(), method()
     groups = [group(number, TASKS[number], *rewards) for number, rewards in enumerate([(1, 1), (0, 1), (0, 0), (1, 1)])]
@@ -103,7 +91,6 @@ def test_a_state_of_before_there_was_replay_can_be_resumed():
         ({"replayed": 8}, "replayed is 8 and old_logprobs 'sampled'; expected 'recomputed'"),
         ({"replay_kept": 2}, "replay_kept is 2, but does nothing"),
         ({"replay_weight": 0.1}, "replay_weight is 0.1, but does nothing"),
-        ({"equal_weight": 0.5, "anchor_weight": 0.1}, "equal_weight is 0.5 and anchor_weight 0.1; expected one of them"),
         ({"replayed": -1}, "replayed is -1; expected 0 or more"),
         ({"groups_remembered": 0}, "groups_remembered is 0; expected 1 or more"),
     ],

@@ -50,9 +50,6 @@ class GRPOSettings(AdvantageSettings, ClipSettings):
     """draw more often from templates that neither always succeed nor always fail"""
     groups_remembered: int = 2
     """groups of a template that its running success is a mean of; later groups move it"""
-    equal_weight: float = 0.0
-    """advantage of the steps of a group whose rewards are equal: so many times its reward less its template's running success; 0
-    leaves such groups out"""
     replayed: int = 0
     """earlier successes that a batch is trained on again, more often of templates that rarely succeed; 0: none"""
     replay_kept: int = 16
@@ -72,10 +69,6 @@ class GRPOSettings(AdvantageSettings, ClipSettings):
         for name in ("replay_kept", "replay_weight"):
             if not self.replayed and getattr(self, name) != getattr(GRPOSettings, name):
                 raise ValueError(f"{name} is {getattr(self, name)!r}, but does nothing with replayed=0")
-        if self.equal_weight and self.anchor_weight:
-            raise ValueError(
-                f"equal_weight is {self.equal_weight} and anchor_weight {self.anchor_weight}; expected one of them"
-            )
         if self.replayed and self.old_logprobs == "sampled":
             # Ratios to those of long ago would be clipped where the policy has learned since.
             raise ValueError(f"replayed is {self.replayed} and old_logprobs 'sampled'; expected 'recomputed'")
@@ -122,7 +115,6 @@ class GRPO:
 
     def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
         """Return the steps of all groups whose rewards differ, and those of replayed successes."""
-        credited = self._by_template(rollouts)
         self._curriculum.note(rollouts.played)
         replayed = self._replay(rollouts, rng) if self._settings.replayed else []
         trajectories = rollouts.trajectories
@@ -131,23 +123,8 @@ class GRPO:
             if not isinstance(envs, InProcessEnvs):
                 raise ValueError("forks are played in envs of this process; expected no workers and no cluster")
             trajectories = fork_groups(envs, policy, rollouts.groups, self._settings.forks, seed=seed)
-        batch = make_batch(trajectories, self._settings, self._prompts_of, [*credited, *replayed])
+        batch = make_batch(trajectories, self._settings, self._prompts_of, replayed)
         return batch, {"replayed": len(replayed)} if self._settings.replayed else {}
-
-    def _by_template(self, rollouts: RolloutBatch) -> list[tuple[Trajectory, float]]:
-        """Return the rollouts of equal groups with the advantage of their steps: the reward less the template's running success.
-
-        This is REINFORCE with a baseline (Williams, 1992), taken before these groups: what succeeds in one world and fails in another
-        differs between groups of a template, and not within them.
-        """
-        weight, rates = self._settings.equal_weight, self._curriculum.rates
-        found = [
-            (item, weight * (item.reward - rates.get(group.task.template or group.task.task_id, item.reward)))
-            for group in rollouts.played
-            if weight and group.is_equal
-            for item in group.valid
-        ]
-        return [(item, advantage) for item, advantage in found if abs(advantage) > 0.02 * weight]
 
     def _replay(self, rollouts: RolloutBatch, rng: Random) -> list[tuple[Trajectory, float]]:
         """Return earlier successes with the advantage of their steps, and keep the new ones.
