@@ -19,6 +19,7 @@ from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_
 from agents.evaluation.report import write_report
 from agents.evaluation.report.sources import Sources
 from agents.models.checkpoints import agent_record
+from agents.rollouts.players import collect_rarely
 from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
@@ -124,4 +125,5 @@ def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: De
 
 
 if __name__ == "__main__":
+    collect_rarely()
     run(parse_settings(DemoSettings, sys.argv[1:], program="agents.demo"))

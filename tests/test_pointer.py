@@ -124,6 +124,11 @@ def test_goals_give_the_texts_that_one_would_type(goal, wanted):
     assert wanted in [span.text for span in read_goal(goal).spans]
 
 
+@given(strategies.text(alphabet=strategies.characters(categories=("Nd", "No", "Nl", "Lu", "Zs")), max_size=30))
+def test_goals_of_odd_digits_are_read(goal):
+    assert all(span.text in goal or span.way in ("number", "lowered", "plural") for span in read_goal(goal).spans if span.text)
+
+
 def test_log_probabilities_are_those_of_the_choices_and_follow_from_the_seed():
     tasks = sample_tasks(3)
     policy = make_policy()

@@ -141,7 +141,7 @@ def request(
 
 
 def _number(text: str) -> float:
-    return float(text) if text.replace(".", "", 1).isdigit() else 0.0
+    return float(text) if text.replace(".", "", 1).isdecimal() else 0.0
 
 
 def _plain(headers: Message) -> dict[str, str]:

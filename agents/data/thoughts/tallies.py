@@ -80,7 +80,7 @@ def subtract(answer: str, goal: str, readings: Sequence[Reading]) -> str:
 
 def count(answer: str, goal: str, readings: Sequence[Reading]) -> str:
     """The answer is the number of rows of a month, or of negative scores."""
-    if not answer.isdigit() or "how many" not in goal.lower():
+    if not answer.isdecimal() or "how many" not in goal.lower():
         return ""
     month = find_month(goal)
     for why, rows in _groups(goal, readings) if month else ():

@@ -199,7 +199,7 @@ def _plain_spans(text: str, tokens: list[tuple[int, str]]) -> list[Span]:
                             spans.append(Span(f"{piece}s", "plural", *_around(text, start + lead, end), start + lead))
                         if last == first and piece[:1].isupper() and piece[1:].islower():
                             spans.append(Span(piece.lower(), "lowered", *_around(text, start + lead, end), start + lead))
-                        elif last == first and piece.isdigit():
+                        elif last == first and piece.isdecimal():
                             spans.append(Span(str(int(piece)), "number", *_around(text, start + lead, end), start + lead))
             if final.endswith((";", ":")) or (final.endswith((".", "?", "!")) and len(bare) > 2 and "." not in bare):
                 break
