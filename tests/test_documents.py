@@ -57,6 +57,12 @@ def test_links_lead_somewhere(document):
 
 
 @documents
+def test_blocks_stand_at_the_margin(document):
+    # The site's Markdown ends a list at a block that is indented by less than four columns, and numbers the rest anew.
+    assert re.findall(r"^ +```.*$", document.read_text(encoding="utf-8"), re.MULTILINE) == []
+
+
+@documents
 def test_code_can_be_read(document):
     for block in blocks(document, "python", "json"):
         if block.language == "python":
