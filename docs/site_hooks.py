@@ -8,7 +8,7 @@ import griffe
 from mkdocs.structure.files import File
 
 ROOT = Path(__file__).parent.parent
-_OUTSIDE = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>(?:agents|benchmarks|tests)/[^)#\s]*)(?:#[^)\s]*)?\)")
+_OUTSIDE = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>(?:agents|benchmarks|tests)/[^)#\s]*|[A-Z]+\.md)(?:#[^)\s]*)?\)")
 
 
 def on_files(files: Any, config: Any) -> Any:

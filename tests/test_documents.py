@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import importlib.util
 import inspect
 import json
 import os
@@ -13,10 +12,13 @@ import sys
 import tomllib
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name, sentences
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.tasks import templates
 from webarena_gym.tools import cli
 
 OWN_TESTS = {
@@ -135,6 +137,15 @@ def test_commands_are_there(document, capsys):
             assert asked <= set(extras()), command
 
 
+@documents
+def test_tasks_of_commands_are_there(document):
+    if name(document).startswith("docs/guides/add-a"):
+        pytest.skip("it makes templates of its own")
+    sites = "|".join((*HOSTS, "several"))
+    asked = {found[0] for command in commands(document) for found in re.finditer(rf"\b(?:{sites})\.\w+", command)}
+    assert {template for template in asked if not template.endswith(".test")} <= templates().keys()
+
+
 def options(words):
     return {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
 
@@ -189,9 +200,14 @@ def test_every_page_stands_in_the_menu_of_the_site():
     assert menu == pages - {"description.md"}
 
 
-@pytest.mark.skipif(importlib.util.find_spec("mkdocs") is None, reason="no mkdocs here: make docs")
+MKDOCS = next(
+    (path for path in (Path(sys.executable).with_name("mkdocs"), ROOT / ".venv-docs" / "bin" / "mkdocs") if path.exists()), None
+)
+
+
+@pytest.mark.skipif(MKDOCS is None, reason="no mkdocs here: make docs")
 def test_the_site_is_built_without_warnings(tmp_path):
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    command = [str(MKDOCS), "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     for page in (tmp_path / "site").rglob("*.html"):
