@@ -94,6 +94,21 @@ def test_python_runs_as_it_stands(document, tmp_path):
     assert done.stdout, "nothing is printed"
 
 
+@pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
+def test_notebooks_run(notebook, tmp_path):
+    pytest.importorskip("tyro")
+    pytest.importorskip("torch")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
+    path = tmp_path / "notebook.py"
+    path.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
 def test_the_readme_shows_what_its_code_prints(tmp_path):
     (code,) = (block.code for block in blocks(README, "python"))
     (shown,) = (block.code for block in blocks(README, "text"))
