@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -159,6 +160,28 @@ def test_tasks_of_commands_are_there(document):
     sites = "|".join((*HOSTS, "several"))
     asked = {found[0] for command in commands(document) for found in re.finditer(rf"\b(?:{sites})\.\w+", command)}
     assert {template for template in asked if not template.endswith(".test")} <= templates().keys()
+
+
+def test_the_template_of_its_guide_passes_the_audit(tmp_path):
+    shutil.copytree(ROOT / "webarena_gym", tmp_path / "webarena_gym", ignore=shutil.ignore_patterns("__pycache__"))
+    guide = ROOT / "docs" / "guides" / "add-a-template.md"
+    (block,) = blocks(guide, "python")
+    module = tmp_path / "webarena_gym" / "templates" / "map" / "facts.py"
+    assert f"`{module.relative_to(tmp_path).as_posix()}`" in guide.read_text(encoding="utf-8")
+    module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
+    command = "audit --template map.town_state --world-seed 1 --draw 2 --no-side-effects --jobs 1"
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-m", "webarena_gym", *command.split()],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "2 of 2 tasks of 1 templates" in done.stdout
 
 
 def options(words):
