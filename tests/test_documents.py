@@ -162,26 +162,55 @@ def test_tasks_of_commands_are_there(document):
     assert {template for template in asked if not template.endswith(".test")} <= templates().keys()
 
 
-def test_the_template_of_its_guide_passes_the_audit(tmp_path):
+def audited(folder, *names):
+    """What the audit says of templates, with the package that lies in a folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "webarena_gym",
+        "audit",
+        "--world-seed",
+        "1",
+        "--draw",
+        "2",
+        "--no-side-effects",
+        "--jobs",
+        "1",
+    ]
+    command += [word for each in names for word in ("--template", each)]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A folder with a copy of the package, for guides to change."""
     shutil.copytree(ROOT / "webarena_gym", tmp_path / "webarena_gym", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_the_template_of_its_guide_passes_the_audit(copied):
     guide = ROOT / "docs" / "guides" / "add-a-template.md"
     (block,) = blocks(guide, "python")
-    module = tmp_path / "webarena_gym" / "templates" / "map" / "facts.py"
-    assert f"`{module.relative_to(tmp_path).as_posix()}`" in guide.read_text(encoding="utf-8")
+    (name_of_module,) = re.findall(r"at the end of `([\w/.]+)`", guide.read_text(encoding="utf-8"))
+    module = copied / name_of_module
     module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
-    command = "audit --template map.town_state --world-seed 1 --draw 2 --no-side-effects --jobs 1"
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-m", "webarena_gym", *command.split()],
-        cwd=tmp_path,
-        env=environment,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
-    assert "2 of 2 tasks of 1 templates" in done.stdout
+    assert "2 of 2 tasks of 1 templates" in audited(copied, "map.town_state")
+
+
+def test_the_site_of_its_guide_passes_the_audit(copied):
+    guide = (ROOT / "docs" / "guides" / "add-a-site.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
+    catalogue = copied / "webarena_gym" / "sites" / "catalogue.py"
+    before, last, after = catalogue.read_text(encoding="utf-8").partition('    Entry(name="homepage"')
+    catalogue.write_text(before + files.pop("entry") + last + after, encoding="utf-8")
+    for file, content in files.items():
+        path = copied / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    assert "2 of 2 tasks of 2 templates" in audited(copied, "library.author", "library.borrow")
 
 
 def options(words):
