@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo test test-lowest test-integrations check bench peers suite clean
+.PHONY: install demo test test-lowest test-integrations check bench docs peers suite clean
 
 install: $(READY)
 
@@ -66,6 +66,14 @@ check: install
 bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
 	$(BIN)/python -m benchmarks.env_speed
 
+docs: .venv-docs/.ready  ## the documents as a site in site/, built without network; a warning is an error
+	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
+
+.venv-docs/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-docs
+	.venv-docs/bin/pip install --quiet -c constraints.txt '.[docs]'
+	touch $@
+
 peers: .venv-peers/.ready .venv-trl/.ready  ## what the speed benchmarks compare with, each in an environment of its own
 
 .venv-peers/.ready:
@@ -82,5 +90,5 @@ suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-integrations .venv-peers .venv-trl build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-lowest .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

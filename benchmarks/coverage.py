@@ -49,7 +49,9 @@ def first_missing(env: Any, reader: Reader, task: Task) -> str:
 
 def main(arguments: Sequence[str]) -> None:
     """Measure as the command line says."""
-    settings = parse_settings(CoverageSettings, arguments, {"elements": "id", "window": 20_000, "max_steps": 30})
+    settings = parse_settings(
+        CoverageSettings, arguments, {"elements": "id", "window": 20_000, "max_steps": 30}, program="benchmarks.coverage"
+    )
     record: dict[str, Any] = {}
     for split in settings.splits:
         tasks = task_suite.load(split, settings.world_seed, settings.variation)

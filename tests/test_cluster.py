@@ -4,6 +4,7 @@ import importlib.util
 import os
 import signal
 from functools import partial
+from pathlib import Path
 
 import gymnasium
 import pytest
@@ -169,6 +170,12 @@ def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster,
         if not name.endswith("k_proj.bias"):  # its gradients are rounding errors, see `tests.test_learner`
             # Not 1e-5 as there: prompts are batched as they come, so what is sampled differs in its rounding already.
             assert torch.allclose(value, weights[name], atol=1e-4, rtol=0), name
+
+
+def test_relative_paths_mean_the_same_to_the_learners(cluster, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fit(partial(Path("here").write_text, "a learner"), ClusterSettings(cluster=cluster.address, learners=1), Path("out"))
+    assert (tmp_path / "here").read_text() == "a learner"
 
 
 def test_a_cluster_that_is_too_small_is_an_error(cluster, tmp_path):

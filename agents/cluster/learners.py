@@ -1,5 +1,6 @@
 """The learner in several processes: rank 0 collects rollouts and broadcasts training batches; the other ranks are its workers."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -67,6 +68,8 @@ def run_worker(learner: Learner, ranks: Ranks) -> None:
 def fit(train: Callable[[], Any], settings: ClusterSettings, out: Path) -> None:
     """Run `train` in the learners' processes on a Ray cluster, with Ray Train. `Ranks.here` gives the rank; Ray writes to `out`.
 
+    The processes run in the folder that this one runs in, which all nodes must have: relative paths mean the same to all.
+
     Raises ValueError if the cluster is too small, and any error of a process.
     """
     import ray  # noqa: PLC0415 - an optional dependency
@@ -85,7 +88,10 @@ def fit(train: Callable[[], Any], settings: ClusterSettings, out: Path) -> None:
     if any(there.get(name, 0) < count for name, count in needed.items()):
         raise ValueError(f"the cluster has {there}; expected at least {needed}")
 
+    folder = Path.cwd()
+
     def run() -> None:
+        os.chdir(folder)  # Ray begins its processes elsewhere
         train()
         distributed.barrier()  # without it, gloo sometimes aborts when one process ends before another
 

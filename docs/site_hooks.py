@@ -1,0 +1,43 @@
+"""Hooks of mkdocs and griffe: files of the repository that a page links to become files of the site; examples of docstrings become code."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import griffe
+from mkdocs.structure.files import File
+
+ROOT = Path(__file__).parent.parent
+_OUTSIDE = re.compile(r"\]\((?P<up>(?:\.\./)+)(?P<path>(?:agents|benchmarks|tests)/[^)#\s]*|[A-Z]+\.md)(?:#[^)\s]*)?\)")
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the files of the repository that pages link to, as text."""
+    for page in files.documentation_pages():
+        for found in _OUTSIDE.finditer(Path(page.abs_src_path).read_text(encoding="utf-8")):
+            if (ROOT / found["path"]).is_file() and files.get_file_from_path(_name(found["path"])) is None:
+                content = (ROOT / found["path"]).read_text(encoding="utf-8")
+                files.append(File.generated(config, _name(found["path"]), content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Lead links to files of the repository to their copies, and take off links to folders."""
+    up = "../" * page.file.src_uri.count("/")
+    markdown = re.sub(r"\[([^\]]*)\]\((?:\.\./)+[\w/]+/results\)", r"\1", markdown)
+    return _OUTSIDE.sub(lambda found: f"]({up}{_name(found['path'])})", markdown)
+
+
+def _name(path: str) -> str:
+    return f"repository/{path}.txt"
+
+
+class Doctests(griffe.Extension):
+    """Show the examples of docstrings as code."""
+
+    def on_object(self, *, obj: griffe.Object, **_: Any) -> None:
+        """Fence each run of lines from ">>>" to the next empty line."""
+        if obj.docstring is not None:
+            obj.docstring.value = re.sub(
+                r"^>>> .*(?:\n.+)*", lambda found: f"```python\n{found[0]}\n```", obj.docstring.value, flags=re.MULTILINE
+            )

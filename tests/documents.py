@@ -1,0 +1,118 @@
+"""The documents as data: their blocks of code, links, anchors and sentences."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+DOCUMENTS = (README, *sorted((ROOT / "docs").rglob("*.md")))
+
+_FENCE = re.compile(
+    r"(?:^ *<!-- not run: (?P<excuse>[^\n]+?) -->\n\n?)?"
+    r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<code>.*?)^(?P=indent)```$",
+    re.MULTILINE | re.DOTALL,
+)
+_GENERATED = re.compile(r"<!-- begin (\w+) -->.*?<!-- end \1 -->", re.DOTALL)
+_LINK = re.compile(r"\[(?P<text>[^\]\[]*)\]\((?P<target>[^)\s]+)\)")
+_ABBREVIATIONS = re.compile(r"\b(?:e\.g|i\.e|vs|cf|no)\.(?= )", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a document, and why it is not run, "" if it is."""
+
+    document: Path
+    line: int
+    language: str
+    code: str
+    excuse: str
+
+    def __str__(self) -> str:
+        """Return where it stands, for the names of tests."""
+        return f"{name(self.document)}:{self.line}"
+
+
+def name(document: Path) -> str:
+    """Return the path of a document in the repository."""
+    return document.relative_to(ROOT).as_posix()
+
+
+def blocks(document: Path, *languages: str) -> list[Block]:
+    """Return the fenced blocks of a document in any of some languages, from top to bottom."""
+    text = document.read_text(encoding="utf-8")
+    return [
+        Block(document, text.count("\n", 0, found.start("code")), found["language"], _dedented(found), found["excuse"] or "")
+        for found in _FENCE.finditer(text)
+        if found["language"] in languages
+    ]
+
+
+def _dedented(found: re.Match[str]) -> str:
+    indent = found["indent"]
+    return "".join(line.removeprefix(indent) for line in found["code"].splitlines(keepends=True))
+
+
+def prose(document: Path) -> str:
+    """Return the text of a document without code blocks and generated tables."""
+    return _FENCE.sub("", _GENERATED.sub("", document.read_text(encoding="utf-8")))
+
+
+def links(document: Path) -> list[str]:
+    """Return the targets of a document's links and images, but those to other hosts."""
+    text = re.sub(r"`[^`\n]*`", "", _FENCE.sub("", document.read_text(encoding="utf-8")))
+    targets = [found["target"] for found in _LINK.finditer(text)]
+    return [target for target in targets if not re.match(r"(?:https?|mailto):", target)]
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors of a document's headings."""
+    text = _FENCE.sub("", document.read_text(encoding="utf-8"))
+    slugs: set[str] = set()
+    for heading in re.findall(r"^#+ (.*)$", text, re.MULTILINE):
+        plain = re.sub(r"[^\w\- ]", "", heading.strip().lower())
+        slugs.add(plain.replace(" ", "-"))
+    return slugs
+
+
+def sentences(document: Path) -> Iterator[str]:
+    """Yield the sentences of a document: of its paragraphs, the items of its lists and the cells of its tables."""
+    for paragraph in _paragraphs(document):
+        text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
+        text = re.sub(r"`[^`]*`", "code", text)
+        text = _ABBREVIATIONS.sub(lambda found: found[0][:-1], text)
+        yield from (each.strip() for each in re.split(r"(?<=[.!?])[)\"*']*\s+", text) if each.strip())
+
+
+def _paragraphs(document: Path) -> Iterator[str]:
+    lines: list[str] = []
+    for line in [*prose(document).splitlines(), ""]:
+        bare = line.strip().lstrip("> ")
+        if bare.startswith("|"):
+            yield from (cell.strip() for cell in re.split(r"(?<!\\)\|", bare) if cell.strip(" -:"))
+            continue
+        begins = re.match(r"(?:[-*] |\d+\. |#+ )", bare)
+        if (not bare or begins) and lines:
+            yield " ".join(lines)
+            lines = []
+        if bare and not bare.startswith("<!--") and not line.startswith("    "):
+            lines.append(bare[begins.end() :] if begins else bare)
+
+
+def commands(document: Path) -> list[str]:
+    """Return the commands that a document tells: the lines of its shell blocks, and what stands between backquotes and begins as one."""
+    text = document.read_text(encoding="utf-8")
+    lines = [line for block in blocks(document, "sh", "bash") for line in block.code.replace("\\\n", " ").splitlines()]
+    lines += re.findall(r"^    ((?:webarena-gym|python -m|make|pip) .*)$", text, re.MULTILINE)
+    lines += re.findall(r"`((?:webarena-gym|python -m|make|pip) [^`\n]*)`", text)
+    return [
+        command.strip()
+        for line in lines
+        for command in re.split(r"&&|;|(?<!\\)\|(?!\w)", _without_comment(line))
+        if command.strip()
+    ]
+
+
+def _without_comment(line: str) -> str:
+    return re.sub(r"(?:^|\s)#.*$", "", line)

@@ -1,0 +1,282 @@
+"""The documents: they are short, can be read, link to what is there, and tell commands and code that work."""
+
+import ast
+import importlib
+import inspect
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tomllib
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from tests.documents import DOCUMENTS, README, ROOT, anchors, blocks, commands, links, name, sentences
+from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.tasks import templates
+from webarena_gym.tools import cli
+
+OWN_TESTS = {
+    "docs/arena.md": "tests/test_arena_docs.py",
+    "docs/guides/use-it-from.md": "tests/integrations/test_guide.py",
+}
+"""Documents whose blocks need more than a process, and the tests that run them."""
+LOGS = ("docs/experiments.md", "docs/results.md", "docs/training.md")
+"""Long records of measurements: their sentences are not counted, and their fragments of code are only parsed."""
+WORDS_OF_A_SENTENCE = 35
+
+documents = pytest.mark.parametrize("document", DOCUMENTS, ids=name)
+
+
+def test_the_readme_is_short():
+    text = README.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    assert len(text.split()) < 1200
+
+
+@documents
+def test_sentences_are_short(document):
+    if name(document) in LOGS:
+        pytest.skip("a log")
+    too_long = [sentence for sentence in sentences(document) if len(sentence.split()) > WORDS_OF_A_SENTENCE]
+    assert too_long == []
+
+
+@documents
+def test_links_lead_somewhere(document):
+    for target in links(document):
+        path, _, anchor = target.partition("#")
+        file = (document.parent / path).resolve() if path else document
+        assert file.exists(), target
+        assert file.is_relative_to(ROOT), target
+        if anchor:
+            assert anchor in anchors(file), target
+
+
+@documents
+def test_blocks_stand_at_the_margin(document):
+    # The site's Markdown ends a list at a block that is indented by less than four columns, and numbers the rest anew.
+    assert re.findall(r"^ +```.*$", document.read_text(encoding="utf-8"), re.MULTILINE) == []
+
+
+@documents
+def test_code_can_be_read(document):
+    for block in blocks(document, "python", "json"):
+        if block.language == "python":
+            ast.parse(block.code, str(block))
+        elif not block.excuse:
+            json.loads(block.code)
+
+
+def runnable(document):
+    if name(document) in (*OWN_TESTS, *LOGS):
+        return []
+    return [block for block in blocks(document, "python") if not block.excuse]
+
+
+@pytest.mark.parametrize("document", [document for document in DOCUMENTS if runnable(document)], ids=name)
+def test_python_runs_as_it_stands(document, tmp_path):
+    path = tmp_path / "document.py"
+    # One after another, as a reader would paste them; workers that are spawned import this file again.
+    code = "".join(f"# {block}\n{block.code}\n" for block in runnable(document))
+    body = "".join(f"    {line}\n" if line else "\n" for line in code.splitlines())
+    path.write_text(f'if __name__ == "__main__":\n{body}', encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.stdout, "nothing is printed"
+
+
+@pytest.mark.parametrize("notebook", sorted((ROOT / "docs").rglob("*.ipynb")), ids=name)
+def test_notebooks_run(notebook, tmp_path):
+    pytest.importorskip("tyro")
+    pytest.importorskip("torch")
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    assert [cell["outputs"] for cell in cells if cell["cell_type"] == "code" and cell["outputs"]] == []
+    path = tmp_path / "notebook.py"
+    path.write_text("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+
+
+def test_the_readme_shows_what_its_code_prints(tmp_path):
+    (code,) = (block.code for block in blocks(README, "python"))
+    (shown,) = (block.code for block in blocks(README, "text"))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=600, check=True
+    )
+    printed = done.stdout.splitlines()
+    for line in shown.splitlines():
+        assert line == "..." or line in printed, line
+
+
+def test_documents_with_tests_of_their_own_have_them():
+    for document, test in OWN_TESTS.items():
+        assert (ROOT / document).exists()
+        assert document.rpartition("/")[2].removesuffix(".md") in (ROOT / test).read_text(encoding="utf-8")
+
+
+@documents
+def test_commands_are_there(document, capsys):
+    for command in commands(document):
+        words = [word for word in shlex.split(command) if word != "$"]
+        while words and re.fullmatch(r"[A-Z_]+=.*", words[0]):
+            del words[0]
+        if not words:
+            continue
+        if words[0] == "webarena-gym" and len(words) > 1 and not words[1].startswith("-"):
+            known = options_of_the_tool(words[1], capsys)
+            assert known, f"no command {words[1]!r}: {command}"
+            assert options(words) <= known, command
+        elif words[:2] == ["python", "-m"] and words[2].split(".")[0] in ("agents", "benchmarks"):
+            pytest.importorskip("tyro")
+            pytest.importorskip("torch")
+            known = options_of_a_module(words[2], selectors(words), capsys)
+            assert options(words) <= known, command
+        elif words[0] == "make":
+            targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+            assert {word for word in words[1:] if re.fullmatch(r"[a-z-]+", word)} <= set(targets), command
+        elif words[:2] == ["pip", "install"]:
+            asked = {extra for found in re.findall(r"(?:webarena-gym|\.)\[([\w,-]+)\]", command) for extra in found.split(",")}
+            assert asked <= set(extras()), command
+
+
+@documents
+def test_tasks_of_commands_are_there(document):
+    if name(document).startswith("docs/guides/add-a"):
+        pytest.skip("it makes templates of its own")
+    sites = "|".join((*HOSTS, "several"))
+    asked = {found[0] for command in commands(document) for found in re.finditer(rf"\b(?:{sites})\.\w+", command)}
+    assert {template for template in asked if not template.endswith(".test")} <= templates().keys()
+
+
+def audited(folder, *names):
+    """What the audit says of templates, with the package that lies in a folder."""
+    command = [
+        sys.executable,
+        "-m",
+        "webarena_gym",
+        "audit",
+        "--world-seed",
+        "1",
+        "--draw",
+        "2",
+        "--no-side-effects",
+        "--jobs",
+        "1",
+    ]
+    command += [word for each in names for word in ("--template", each)]
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    return done.stdout
+
+
+@pytest.fixture
+def copied(tmp_path):
+    """A folder with a copy of the package, for guides to change."""
+    shutil.copytree(ROOT / "webarena_gym", tmp_path / "webarena_gym", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path
+
+
+def test_the_template_of_its_guide_passes_the_audit(copied):
+    guide = ROOT / "docs" / "guides" / "add-a-template.md"
+    (block,) = blocks(guide, "python")
+    (name_of_module,) = re.findall(r"at the end of `([\w/.]+)`", guide.read_text(encoding="utf-8"))
+    module = copied / name_of_module
+    module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
+    assert "2 of 2 tasks of 1 templates" in audited(copied, "map.town_state")
+
+
+def test_the_site_of_its_guide_passes_the_audit(copied):
+    guide = (ROOT / "docs" / "guides" / "add-a-site.md").read_text(encoding="utf-8")
+    files = dict(re.findall(r"^```\w+ file=(\S+)\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL))
+    catalogue = copied / "webarena_gym" / "sites" / "catalogue.py"
+    before, last, after = catalogue.read_text(encoding="utf-8").partition('    Entry(name="homepage"')
+    catalogue.write_text(before + files.pop("entry") + last + after, encoding="utf-8")
+    for file, content in files.items():
+        path = copied / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    assert "2 of 2 tasks of 2 templates" in audited(copied, "library.author", "library.borrow")
+
+
+def options(words):
+    return {word.partition("=")[0] for word in words if re.match(r"--[a-z]", word)}
+
+
+def selectors(words):
+    """The options of a command that choose which others there are."""
+    chosen = []
+    for option, value in pairwise(words):
+        if (option == "--method" and re.fullmatch(r"\w+", value)) or (option, value) == ("--model", "pointer"):
+            chosen += [option, value]
+    return tuple(chosen)
+
+
+def options_of_the_tool(command, capsys):
+    return _known(("webarena-gym", command), lambda: cli.main([command, "--help"]), capsys)
+
+
+def options_of_a_module(module, chosen, capsys):
+    def main():
+        entry = importlib.import_module(module).main
+        arguments = [*chosen, "--help"]
+        sys.argv, before = [module, *arguments], sys.argv
+        try:
+            return entry(arguments) if inspect.signature(entry).parameters else entry()
+        finally:
+            sys.argv = before
+
+    return _known((module, *chosen), main, capsys)
+
+
+_KNOWN = {}
+
+
+def _known(key, main, capsys):
+    """The options in the help of a command, "--help" among them; nothing where there is no such command."""
+    if key not in _KNOWN:
+        capsys.readouterr()
+        with pytest.raises(SystemExit):
+            main()
+        _KNOWN[key] = set(re.findall(r"--[a-z][a-z0-9-]*", capsys.readouterr().out))
+    return _KNOWN[key]
+
+
+@cache
+def extras():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+
+
+def test_every_page_stands_in_the_menu_of_the_site():
+    menu = set(re.findall(r"^ +- .*: ([\w/-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE))
+    pages = {document.relative_to(ROOT / "docs").as_posix() for document in DOCUMENTS if document != README}
+    assert menu == pages - {"description.md"}
+
+
+MKDOCS = next(
+    (path for path in (Path(sys.executable).with_name("mkdocs"), ROOT / ".venv-docs" / "bin" / "mkdocs") if path.exists()), None
+)
+
+
+@pytest.mark.skipif(MKDOCS is None, reason="no mkdocs here: make docs")
+def test_the_site_is_built_without_warnings(tmp_path):
+    command = [str(MKDOCS), "build", "--quiet", "--strict", "--site-dir", str(tmp_path / "site")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    for page in (tmp_path / "site").rglob("*.html"):
+        loaded = re.findall(r'<(?:script|img|link)\b[^>]*\b(?:src|href)="(https?:[^"]*)"', page.read_text(encoding="utf-8"))
+        assert [address for address in loaded if "://127.0.0.1" not in address] == [], page
