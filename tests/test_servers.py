@@ -337,7 +337,7 @@ class TestDoctor:
             monkeypatch.delenv(f"WA_{site.upper()}", raising=False)
         monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path))
         assert main(["doctor", "--browser", "inprocess"]) == 0
-        assert "well  cache" in capsys.readouterr().out
+        assert "ok    cache" in capsys.readouterr().out
         with serving(portal) as gone:
             pass
         assert main(["doctor", "--browser", "inprocess", "--json", "--sites", json.dumps({"map": gone})]) == 1

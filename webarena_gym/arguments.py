@@ -1,7 +1,34 @@
 """Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from typing import Any
+
+_FEW = 12  # names that fit into a sentence
+_SHOWN = 80  # characters of a value
+
+
+def shown(value: str) -> str:
+    """Return a value as an error tells it: quoted, and cut where it is long."""
+    return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
+
+
+def suggestion(name: str, known: Collection[str], *, tell_all: bool = True) -> str:
+    """Return what was probably meant by a name that is not known; else, where `tell_all` is set, which names are known.
+
+    >>> suggestion("chromum", ["inprocess", "chromium"])
+    "did you mean 'chromium'?"
+    >>> suggestion("firefox", ["inprocess", "chromium"])
+    "expected one of 'inprocess', 'chromium'"
+    """
+    parts = [each for each in known if name and each.rpartition(".")[2] == name]
+    close = parts[:3] or get_close_matches(name[:200], [each for each in known if each != name], 3, 0.7)
+    if close:
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    if not tell_all:
+        return ""
+    told = ", ".join(map(repr, list(known)[:_FEW]))
+    return f"expected one of {told}" + (f" or {len(known) - _FEW} others" if len(known) > _FEW else "")
 
 
 def expect_one_of(name: str, value: Any, allowed: Collection[Any]) -> None:

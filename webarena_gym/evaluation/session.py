@@ -84,10 +84,6 @@ def _jobs(agent: str) -> int:
 
 def _plan(options: argparse.Namespace) -> Plan:
     """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
-    for name, least in (("worlds", 0), ("limit", 1), ("repeats", 1), ("jobs", 1), ("max_steps", 1)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise TaskError(f"--{name.replace('_', '-')} is {value}; expected {least} or more")
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     env = {name: getattr(options, name) for name in names} | _pairs(options.env, "--env")
@@ -110,7 +106,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         found: Iterable[Task] = task_suite.select(options.tasks, options.variation)
         source |= {"file": options.tasks.name}
     else:
-        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.worlds)]
+        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
         found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation)]
         source |= {"split": options.split, "worlds": worlds}
     wanted = set(options.template or ())
