@@ -1,17 +1,24 @@
-"""Settings: nested dataclasses, whose options are declared once, and the command lines that tyro makes of them.
+"""Settings: nested dataclasses, whose options are declared once, and the command lines that are made of them.
 
 The parts of a command's settings are dataclasses of their own, and go to the code that needs them. On the command line, in
 `build` and on disk the options of all parts stand side by side, so no two parts share a name.
 """
 
-from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping, Sequence
+import ast
+from argparse import SUPPRESS, Action, ArgumentParser, BooleanOptionalAction, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
+from functools import cache
+from inspect import getdoc, getsource
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from textwrap import dedent
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-import tyro
+from webarena_gym.console import Parser, decimal, whole
+from webarena_gym.sites.world import LARGEST_SEED
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -147,16 +154,117 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
     `defaults`, by name, come before the dataclasses' own; names that the settings do not have are passed over. The program ends
     with a message on a wrong option, and with the help on --help.
     """
-    known = {name: tyro.MISSING for name, is_required in _options(kind) if is_required}
-    known |= {name: value for name, value in (defaults or {}).items() if name in dict(_options(kind))}
-    settings: S = tyro.cli(
-        kind,
-        args=list(arguments),
-        default=_build(kind, known),
-        prog=f"python -m {program}",
-        config=(tyro.conf.OmitArgPrefixes,),
-    )
+    known = dict(_options(kind))
+    preset = {name: value for name, value in (defaults or {}).items() if name in known}
+    parser = make_parser(kind, preset, program=program)
+    options = parser.parse_args([_dashed(argument) for argument in arguments])
+    try:
+        settings: S = _build(kind, preset | vars(options))
+    except ValueError as error:  # options that do not go together
+        parser.error(str(error))
     return settings
+
+
+def _dashed(argument: str) -> str:
+    """Return an argument with dashes in the name of an option, which may also be written as in Python."""
+    name, is_assigned, value = argument.partition("=")
+    return name.replace("_", "-") + is_assigned + value if name.startswith("--") else argument
+
+
+def make_parser(kind: Any, defaults: Mapping[str, Any], *, program: str) -> Parser:
+    """Return the parser of the options of all parts; only what a command line names is in what it parses."""
+    parser = Parser(prog=f"python -m {program}", description=getdoc(get_origin(kind) or kind), allow_abbrev=False)
+    names = option_names(kind)
+    for item, hint, help_text in _described(kind):
+        has_default = item.name in defaults or item.default is not MISSING or item.default_factory is not MISSING
+        own = item.default if item.default_factory is MISSING else item.default_factory()
+        option = _option(item.name, hint)
+        if has_default:
+            option["help"] = _with_default(help_text, defaults.get(item.name, own))
+        else:
+            option["help"] = help_text
+        spellings = [_SPELLINGS.get(item.name, item.name), item.name] if _SPELLINGS.get(item.name) not in names else [item.name]
+        flags = dict.fromkeys(f"--{spelling.replace('_', '-')}" for spelling in spellings)
+        parser.add_argument(*flags, dest=item.name, default=SUPPRESS, required=not has_default, **option)
+    return parser
+
+
+_SPELLINGS = {"templates": "template", "worlds": "world_seed", "processes": "jobs"}
+"""What an option is called in all commands, by the name that it has here; the name itself is understood, too."""
+
+
+def _option(name: str, hint: Any) -> dict[str, Any]:
+    """Return the keywords of `add_argument` for a type: a text, number, path, flag or choice, several of them, or one or None."""
+    inner, *others = [each for each in get_args(hint) if each not in (type(None), Ellipsis)] or [hint]
+    origin = get_origin(hint)
+    if origin is Literal:
+        return {"choices": get_args(hint), "metavar": "{" + ",".join(map(str, get_args(hint))) + "}"}
+    if origin is tuple:
+        return _option(name, inner) | {"nargs": "*", "action": _Several}
+    if origin in (Union, UnionType) and not others:
+        option = _option(name, inner)
+        return option | {"type": _or_none(option["type"])}
+    if hint is bool:
+        return {"action": BooleanOptionalAction}
+    reader, metavar = _READERS[hint] if hint is not int else (_whole(name), "N")
+    return {"type": reader, "metavar": metavar}
+
+
+def _whole(name: str) -> Callable[[str], int]:
+    """Return what reads a whole number: the seed of a world may be negative, all others count something or begin at 0."""
+    return whole(-LARGEST_SEED, LARGEST_SEED) if "world" in name and not name.startswith("fresh") else whole(0)
+
+
+_READERS: Mapping[Any, tuple[Callable[[str], Any], str]] = {
+    str: (str, "TEXT"),
+    float: (decimal(), "NUMBER"),
+    Path: (Path, "PATH"),
+}
+
+
+def _or_none(read: Callable[[str], Any]) -> Callable[[str], Any]:
+    return lambda text: None if text == "None" else read(text)
+
+
+class _Several(Action):
+    """Collects values, those of an option that is repeated as well."""
+
+    def __call__(self, _: Any, namespace: Namespace, values: Any, __: str | None = None) -> None:
+        setattr(namespace, self.dest, (*getattr(namespace, self.dest, ()), *values))
+
+
+def _with_default(text: str, default: Any) -> str:
+    """Return the help of an option with its default, where that is more than nothing."""
+    if default is None or default is False or default in ((), ""):
+        return text
+    values = default if isinstance(default, tuple) else (default,)
+    shown = " ".join(f"{value:g}" if isinstance(value, float) else str(value) for value in values)
+    return f"{text} (default: {shown})".replace("%", "%%").replace("%%%%", "%%")
+
+
+def _described(kind: Any) -> Iterator[tuple[Any, Any, str]]:
+    """Yield the fields of all parts, each with its type and the text that stands below it in the source."""
+    owner = get_origin(kind) or kind
+    hints = get_type_hints(owner)
+    texts = _field_texts(owner)
+    for item, part in _parts(kind):
+        if part is None:
+            yield item, hints[item.name], texts.get(item.name, "").replace("%", "%%")
+        else:
+            yield from _described(part)
+
+
+@cache
+def _field_texts(owner: type[Any]) -> dict[str, str]:
+    """Return the texts below the fields of a dataclass and of its bases, in one line each."""
+    texts: dict[str, str] = {}
+    for base in reversed([each for each in owner.__mro__ if is_dataclass(each)]):
+        tree = ast.parse(dedent(getsource(base))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for field, below in pairwise(tree.body):
+            if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and isinstance(below, ast.Expr):
+                texts[field.target.id] = " ".join(str(ast.literal_eval(below.value)).split())
+    return texts
 
 
 def given(arguments: Sequence[str], option: str) -> str | None:

@@ -1,5 +1,7 @@
 """Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
+import os
+import sys
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
@@ -55,6 +57,16 @@ def expect_no_layout(wanted: Mapping[str, Any]) -> None:
     for name, value in wanted.items():
         if value:
             raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
+
+
+def expect_display(render_mode: str | None) -> None:
+    """Raise ValueError for a window where there is no display to show it on."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY")
+    if render_mode == "human" and sys.platform.startswith("linux") and not any(map(os.environ.get, names)):
+        raise ValueError(
+            "render_mode is 'human', which opens a window, but there is no display ($DISPLAY and $WAYLAND_DISPLAY are not set); "
+            "expected 'rgb_array' for pictures, or a virtual display, as in `xvfb-run python ...`"
+        )
 
 
 def expect_plain(addresses: Mapping[str, str]) -> None:

@@ -3,6 +3,7 @@
 A user's mistake is one line on the error output and status 2, a failure one line and status 1; neither is a traceback.
 """
 
+from webarena_gym.console.ending import BAD_INPUT as BAD_INPUT
 from webarena_gym.console.ending import complain as complain
 from webarena_gym.console.ending import run as run
 from webarena_gym.console.ending import status as status

@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.console.ending import BAD_INPUT, complain
+from webarena_gym.console.values import decimal, whole
 
 
 class Help(argparse.RawDescriptionHelpFormatter):
@@ -31,6 +32,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *, formatter_class: Any = Help, **options: Any) -> None:
         super().__init__(formatter_class=formatter_class, **options)
+        self.register("type", int, whole())
+        self.register("type", float, decimal())
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse all arguments, or complete them where the shell asks for that."""
