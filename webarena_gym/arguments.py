@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
@@ -15,6 +15,13 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
 
 
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the at most three known names that come nearest to one: those whose last part it is, else those spelled alike."""
+    others = [each for each in known if each != name]
+    parts = [each for each in others if name and each.rpartition(".")[2] == name]
+    return parts[:3] or get_close_matches(name[:200], others, 3, 0.7)
+
+
 def suggestion(name: str, known: Collection[str], *, tell_all: bool = True) -> str:
     """Return what was probably meant by a name that is not known; else, where `tell_all` is set, which names are known.
 
@@ -23,9 +30,7 @@ def suggestion(name: str, known: Collection[str], *, tell_all: bool = True) -> s
     >>> suggestion("firefox", ["inprocess", "chromium"])
     "expected one of 'inprocess', 'chromium'"
     """
-    parts = [each for each in known if name and each.rpartition(".")[2] == name]
-    close = parts[:3] or get_close_matches(name[:200], [each for each in known if each != name], 3, 0.7)
-    if close:
+    if close := nearest(name, known):
         return f"did you mean {' or '.join(map(repr, close))}?"
     if not tell_all:
         return ""

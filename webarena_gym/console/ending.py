@@ -5,10 +5,11 @@
 """
 
 import os
+import select
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 from webarena_gym.errors import BrowserError, ConformanceError, EvaluationError, WebArenaGymError, WorkerError, WorldError
 
@@ -91,11 +92,22 @@ def _has_lost_reader() -> bool:
     """Say whether what is printed goes nowhere; from then on it goes to the null device, so that the interpreter ends quietly."""
     is_lost = False
     for stream in (sys.stdout, sys.stderr):
-        try:
-            if stream is not None:
-                stream.flush()
-        except OSError:
-            is_lost = True
-            with suppress(OSError, ValueError):
-                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+        with suppress(OSError, ValueError, AttributeError):  # a stream without a file, or none
+            number = stream.fileno()
+            if _is_broken(stream, number):
+                is_lost = True
+                os.dup2(os.open(os.devnull, os.O_WRONLY), number)
     return is_lost
+
+
+def _is_broken(stream: TextIO, number: int) -> bool:
+    """Say whether nothing can be written to a stream: a flush tells it where something is left to write, the system of any pipe."""
+    try:
+        stream.flush()
+    except OSError:
+        return True
+    if not hasattr(select, "poll"):  # on Windows
+        return False
+    poll = select.poll()
+    poll.register(number, 0)
+    return any(events & select.POLLERR for _, events in poll.poll(0))

@@ -6,7 +6,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
 
-from webarena_gym.arguments import shown, suggestion
+from webarena_gym.arguments import nearest, shown
 from webarena_gym.errors import WebArenaGymError
 
 LARGEST = 2**63 - 1
@@ -75,9 +75,9 @@ def present(kind: str = "file") -> Callable[[str], Path]:
         if not is_there:
             if path.exists():
                 raise _refused(text, f"a {kind}")
-            siblings = [str(path.parent / each.name) for each in _listed(path.parent)]
-            hint = suggestion(text, siblings, tell_all=False)
-            raise ArgumentTypeError(f"is {shown(text)}, which is not there" + (f"; {hint}" if hint else ""))
+            close = nearest(path.name, [each.name for each in _listed(path.parent)])
+            hint = f"; did you mean {' or '.join(repr(str(path.parent / name)) for name in close)}?" if close else ""
+            raise ArgumentTypeError(f"is {shown(text)}, which is not there{hint}")
         return path
 
     return read
@@ -87,11 +87,10 @@ def writable(kind: str = "file") -> Callable[[str], Path]:
     """Return what reads the path of a file or folder that can be written; folders on the way may have to be made."""
 
     def read(text: str) -> Path:
-        path = Path(text)
-        if not text or (path.is_dir() if kind == "file" else path.exists() and not path.is_dir()):
-            raise _refused(text, f"the name of a {kind}")
-        place = path
+        path = place = Path(text)
         try:
+            if not text or (path.is_dir() if kind == "file" else path.exists() and not path.is_dir()):
+                raise _refused(text, f"the name of a {kind}")
             while not place.exists() and place != place.parent:
                 place = place.parent
         except OSError as error:  # such as a name that is too long
