@@ -73,10 +73,8 @@ def bad_values(action):
     if "@nonsense" not in accepted:
         yield "@nonsense"
     if "1" in accepted and "@nonsense" not in accepted:  # a number
-        yield from (
-            HUGE if action.type(2**31 if False else "1") is not None and isinstance(action.type("1"), int) else "nan",
-            "",
-        )
+        yield HUGE if isinstance(action.type("1"), int) else "nan"
+        yield ""
 
 
 CASES = [
@@ -173,10 +171,10 @@ def test_options_of_one_meaning_are_spelled_alike():
         (["mcp", "--task", "nope"], "'nope'"),
         (["evaluate", "--agent", "nope"], "'nope'"),
         (["evaluate", "--agent", "nope.py:f"], "nope.py"),
-        (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}?"),
+        (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
         (["evaluate", "--agent", "random", "--out", __file__], __file__),
         (["leaderboard", "nowhere"], "nowhere"),
-        (["doctor", "--sites", "{"], "--sites is no JSON"),
+        (["doctor", "--sites", "{"], "--sites is '{', which is no JSON"),
         (["play", "--session", str(ROOT), "start"], str(ROOT)),
     ],
 )

@@ -346,4 +346,4 @@ class TestDoctor:
         assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
         for text in ("[", "[]", '{"shop": "http://a.test"}'):
             assert main(["doctor", "--sites", text]) == 2
-            assert "webarena-gym: " in capsys.readouterr().err
+            assert "--sites" in capsys.readouterr().err
