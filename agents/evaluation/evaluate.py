@@ -103,7 +103,7 @@ def evaluate(
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
     env = _plain(env)
     envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
-    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         collector = Collector(envs, policy, seed=seed, env=env)
         trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
@@ -128,7 +128,7 @@ def evaluate_policy(
     num_envs = -(-settings.num_envs // processes)
     make_player = partial(_make_player, settings, tasks, num_envs, _plain(env))
     players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
-    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.begin(_episodes(tasks, settings.seed))
         finished: dict[int, Trajectory] = {}
         for episode, trajectory in players.play():

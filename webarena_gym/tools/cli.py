@@ -10,13 +10,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-from webarena_gym import __version__, progress
+from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.console import Parser, accepted_by, status, whole, writable
 from webarena_gym.console.ending import TRACEBACK
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
+from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import cache_folder, load_world
@@ -243,14 +244,15 @@ def _audit(options: argparse.Namespace) -> int:
     chosen = [task for seed in seeds for task in _chosen(options, seed)]
     if not chosen:
         raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
-    progress.show(0, len(chosen), "tasks audited")
+    progress = Progress(len(chosen), "tasks audited")
+    progress.show(0)
     findings = audit(
         chosen,
         variation=options.variation,
         browser=options.browser,
         jobs=options.jobs,
         side_effects=options.side_effects,
-        on_progress=lambda done: progress.show(done, len(chosen), "tasks audited"),
+        on_progress=progress.show,
     )
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
@@ -294,10 +296,9 @@ def _fuzz(options: argparse.Namespace) -> int:
         world_seeds=options.world_seed or (1000,),
         variation=options.variation,
     )
-    progress.show(0, options.states, "states compared")
-    found = compare(
-        walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states, options.states, "states compared")
-    )
+    progress = Progress(options.states, "states compared")
+    progress.show(0)
+    found = compare(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     print(
