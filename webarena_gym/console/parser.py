@@ -5,6 +5,7 @@ Where the package argcomplete is installed, options, their choices and files are
 
 import argparse
 import os
+from textwrap import fill
 from typing import Any, NoReturn
 
 from webarena_gym.arguments import shown, suggestion
@@ -14,6 +15,10 @@ from webarena_gym.console.values import decimal, whole
 
 class Help(argparse.RawDescriptionHelpFormatter):
     """Help whose options say their defaults once, and whose required ones say that they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        is_arranged = "\n" in text
+        return super()._fill_text(text, width, indent) if is_arranged else fill(text, width, initial_indent=indent)
 
     def _get_help_string(self, action: argparse.Action) -> str | None:
         text = action.help or ""

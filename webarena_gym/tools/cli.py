@@ -46,7 +46,9 @@ def make_parser() -> Parser:
     parser = Parser(
         prog="webarena-gym",
         description="Web tasks for agents, on sites that ship with the package.",
-        epilog=f"Errors are one line; with {TRACEBACK}=1 in the environment they come with their tracebacks.",
+        epilog=f"Errors are one line; with {TRACEBACK}=1 in the environment they come with their tracebacks. "
+        "The shell completes commands and options after: pip install 'webarena-gym[completion]', and "
+        'eval "$(register-python-argcomplete webarena-gym)"',
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
