@@ -5,6 +5,7 @@ Where the package argcomplete is installed, options, their choices and files are
 
 import argparse
 import os
+import sys
 from textwrap import fill
 from typing import Any, NoReturn
 
@@ -48,13 +49,23 @@ class Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse all arguments. What is unknown is refused here, where the options of a subcommand are known."""
-        namespace, rest = super().parse_known_args(args, namespace)
+        given = sys.argv[1:] if args is None else list(args)
+        if self._subparsers is None:  # a misspelled option is told of first, as it may be one that is required
+            options = given[: given.index("--")] if "--" in given else given
+            for option in (each for each in options if each.startswith("--")):
+                name = option.partition("=")[0]
+                if not any(known.startswith(name) for known in self._option_string_actions):
+                    self._refuse(option)
+        namespace, rest = super().parse_known_args(given, namespace)
         if rest:
-            known = [name for name in self._option_string_actions if name.startswith("--")]
-            name = rest[0].partition("=")[0]
-            hint = suggestion(name, known, tell_all=False) if name.startswith("-") else ""
-            self.error(f"{shown(rest[0])} is not understood" + (f"; {hint}" if hint else f"; see {self.prog} --help"))
+            self._refuse(rest[0])
         return namespace, rest
+
+    def _refuse(self, argument: str) -> NoReturn:
+        name = argument.partition("=")[0]
+        known = [each for each in self._option_string_actions if each.startswith("--")]
+        hint = suggestion(name, known, tell_all=False) if name.startswith("-") else ""
+        self.error(f"{shown(argument)} is not understood; {hint or f'see {self.prog} --help'}")
 
     def error(self, message: str) -> NoReturn:
         """End with a message in one line."""

@@ -16,10 +16,28 @@ def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
         return
     others = set(active_children())
     with ProcessPoolExecutor(count, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+
+        def deal(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
+            with _held_back():
+                return pool.map(function, *iterables)
+
         try:
-            yield pool.map
+            yield deal
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             for process in set(active_children()) - others:
                 process.terminate()
             raise
+
+
+@contextmanager
+def _held_back() -> Iterator[None]:
+    """Hold Ctrl-C back, also from processes that start meanwhile: it is for this one, which ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    usual = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, usual)
