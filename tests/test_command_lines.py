@@ -11,6 +11,8 @@ import subprocess
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -305,11 +307,11 @@ def test_a_closed_pipe_ends_a_command_quietly(arguments, unbuffered):
     assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 0 if swallowed else 141)
 
 
-def test_ctrl_c_ends_a_server_quietly():
-    with closing(socket.create_server(("127.0.0.1", 0))) as found:
-        port = found.getsockname()[1]
-    process = command("serve", "--port", str(port), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    process.stdout.readline()
+def test_ctrl_c_ends_a_server_quietly_that_has_told_where_its_sites_are():
+    process = command("serve", "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    url = urlsplit(process.stdout.readline().split()[-1].decode())
+    page = urlopen(Request(f"http://127.0.0.1:{url.port}/", headers={"Host": url.netloc}), timeout=60).read()
+    assert b"Tidewater Emporium" in page
     process.send_signal(signal.SIGINT)
     assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 130)
 

@@ -72,7 +72,7 @@ def http_application(settings: NewEpisode, limits: Limits | None = None) -> Star
 def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None]) -> None:
     """Serve players of this machine over HTTP, until interrupted; `on_open` is told the address. Raises ArenaError for a port in use."""
     with closing(listen(_HOST, (port,))) as listener:
-        on_open(f"http://{_HOST}:{port}/mcp")
+        on_open(f"http://{_HOST}:{listener.getsockname()[1]}/mcp")
         # Streams that clients keep open would hold the end back for ever.
         config = uvicorn.Config(http_application(settings), log_level="warning", timeout_graceful_shutdown=_ENDING_S)
         uvicorn.Server(config).run(sockets=[listener])

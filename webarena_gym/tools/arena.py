@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
+from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.arena import sessions
@@ -99,7 +100,7 @@ async def _serve(options: argparse.Namespace) -> None:
     sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
     async with opened(address, limits, sites) as arena:
         if options.task is None:
-            for name, url in places.items() if is_own else ():
+            for name, url in addresses(urlsplit(arena.url).port).items() if is_own else ():
                 _say(f"{name:<15} {url}")
             _say(f"{'arena':<15} {arena.url}/docs")
             if token:
@@ -119,7 +120,7 @@ def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--task", metavar="ID", help="always begin this task")
     parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
     parser.add_argument(
-        "--http", type=whole(1, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
+        "--http", type=whole(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
     )
     parser.add_argument("--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
 

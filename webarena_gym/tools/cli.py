@@ -134,7 +134,7 @@ def make_parser() -> Parser:
     serve.add_argument(
         "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
     )
-    serve.add_argument("--port", type=whole(1, 65_535), default=8000, metavar="N", help="the port")
+    serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     arena.add_serve_options(serve)
     _choose_variation(serve)
     serve.set_defaults(run=_serve)

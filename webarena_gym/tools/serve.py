@@ -68,6 +68,7 @@ def serve(world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping
     except OSError as error:
         raise ArenaError(f"cannot listen at port {port} of {_HOST}: {error.strerror}; choose another", status=503) from error
     with listener:
+        port = listener.getsockname()[1]
         front = Front(world_seed, layout)
         server = make_server(_HOST, port, front, threaded=True, request_handler=_Quiet, fd=listener.fileno())
         on_open(addresses(port))
