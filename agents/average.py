@@ -1,10 +1,10 @@
 """Write the mean of several models' weights as one model: `python -m agents.average --help`."""
 
-import sys
 from collections.abc import Sequence
 
 from agents.models.average import AverageSettings, average
 from agents.settings import parse_settings
+from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -13,4 +13,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.average", main)

@@ -5,7 +5,6 @@ evaluated on the test split's templates in worlds that no training has seen, bes
 is what happened.
 """
 
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from agents.rollouts.players import collect_rarely
 from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
@@ -126,4 +126,4 @@ def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: De
 
 if __name__ == "__main__":
     collect_rarely()
-    run(parse_settings(DemoSettings, sys.argv[1:], program="agents.demo"))
+    console.run("python -m agents.demo", lambda arguments: run(parse_settings(DemoSettings, arguments, program="agents.demo")))

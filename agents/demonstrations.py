@@ -1,12 +1,12 @@
 """Write the reference solutions of tasks as demonstrations: `python -m agents.demonstrations --help`."""
 
 import json
-import sys
 from collections.abc import Sequence
 
 from agents.data.demonstrations import DemonstrationSettings, draw_tasks, episodes, to_record
 from agents.data.prompts import system_prompt
 from agents.settings import parse_settings
+from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -27,4 +27,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.demonstrations", main)

@@ -4,13 +4,13 @@
 """
 
 import json
-import sys
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, evaluate_policy, policy_defaults, table
+from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, evaluate_policy, expect_server, policy_defaults, table
 from agents.rollouts.players import collect_rarely
 from agents.settings import given, parse_settings
+from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -19,6 +19,7 @@ def main(arguments: Sequence[str]) -> None:
     defaults = {"processes": 0, **(policy_defaults(named) if named else {})}
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
+    expect_server(settings.policy)
     evaluation = evaluate_policy(settings, tasks)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)
@@ -40,4 +41,4 @@ def main(arguments: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     collect_rarely()
-    main(sys.argv[1:])
+    console.run("python -m agents.evaluate", main)

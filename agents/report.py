@@ -1,12 +1,12 @@
 """Write one HTML file about runs and evaluations: `python -m agents.report --out report.html runs/demo`."""
 
-import sys
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import read_sources
+from webarena_gym import console
 
 _DESCRIPTION = """\
 Write one HTML file about training runs and evaluations, to be opened by a double click:
@@ -35,21 +35,20 @@ back to the very step.
 
 def main(arguments: Sequence[str]) -> None:
     """Write the report that the command line asks for."""
-    parser = ArgumentParser(
-        prog="python -m agents.report",
-        description=_DESCRIPTION,
-        epilog=_EXAMPLES,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
+    parser = console.Parser(prog="python -m agents.report", description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
-    parser.add_argument("--out", type=Path, default=Path("report.html"), help="the file to write (default: report.html)")
+    parser.add_argument(
+        "--out", type=console.writable(), default=Path("report.html"), help="the file to write (default: report.html)"
+    )
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
-    parser.add_argument("--megabytes", type=float, default=10.0, help="the file's greatest size (default: 10)")
+    parser.add_argument(
+        "--megabytes", type=console.decimal(above=0), default=10.0, help="the file's greatest size (default: 10)"
+    )
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     parser.add_argument(
         "--window",
-        type=int,
+        type=console.whole(1),
         default=12_000,
         help="the env's window in episode files of older versions, which do not say it (default: 12000)",
     )
@@ -75,4 +74,4 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.report", main)

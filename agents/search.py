@@ -1,19 +1,20 @@
 """Search at test time: `python -m agents.search --policy RUN --split validation --method tree --budget 60 --json`."""
 
 import json
-import sys
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.evaluate import policy_defaults, table
+from agents.evaluation.evaluate import expect_server, policy_defaults, table
 from agents.evaluation.search.search import SearchSettings, run
 from agents.settings import given, parse_settings
+from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Search as the command line says."""
     named = given(arguments, "--policy")
     settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {}, program="agents.search")
+    expect_server(settings.evaluation.policy)
     evaluation, record = run(settings)
     if settings.evaluation.save:
         settings.evaluation.save.parent.mkdir(parents=True, exist_ok=True)
@@ -28,4 +29,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.search", main)

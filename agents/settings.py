@@ -4,14 +4,18 @@ The parts of a command's settings are dataclasses of their own, and go to the co
 `build` and on disk the options of all parts stand side by side, so no two parts share a name.
 """
 
+import io
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stderr
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import tyro
+
+from webarena_gym.console import complain
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -149,14 +153,33 @@ def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[st
     """
     known = {name: tyro.MISSING for name, is_required in _options(kind) if is_required}
     known |= {name: value for name, value in (defaults or {}).items() if name in dict(_options(kind))}
-    settings: S = tyro.cli(
-        kind,
-        args=list(arguments),
-        default=_build(kind, known),
-        prog=f"python -m {program}",
-        config=(tyro.conf.OmitArgPrefixes,),
-    )
+    said = io.StringIO()
+    try:
+        with redirect_stderr(said):
+            settings: S = tyro.cli(
+                kind,
+                args=list(arguments),
+                default=_build(kind, known),
+                prog=f"python -m {program}",
+                config=(tyro.conf.OmitArgPrefixes,),
+            )
+    except SystemExit as end:
+        if end.code:
+            complain(f"python -m {program}", _in_one_line(said.getvalue()))
+        raise
     return settings
+
+
+def _in_one_line(box: str) -> str:
+    r"""Return what tyro says of a wrong option, without its frame and the help of the option, but with what may have been meant.
+
+    >>> _in_one_line("╭─ Error ──╮\n│ No --a   │\n│ ──────── │\n│ See help │\n╰──────────╯")
+    'No --a'
+    """
+    has_frame = "╭" in box  # else there is no Unicode, and the title is a part of its own
+    lines = [line.strip("│ ") for line in box.splitlines() if line[:1] not in ("╭", "╰")]
+    parts = " ".join(line if line.strip("─-") else "\n" * bool(line) for line in lines).split("\n")[0 if has_frame else 1 :]
+    return "; ".join(part.strip() for number, part in enumerate(parts) if not number or "you meant" in part)
 
 
 def given(arguments: Sequence[str], option: str) -> str | None:

@@ -34,6 +34,7 @@ from agents.training.distributed import Ranks
 from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.training.metrics import BAR, Metrics
 from agents.training.pointer_cloning import DEFAULTS, POINTER, PointerBCSettings, train_pointer
+from webarena_gym import console
 
 SMALL = "small"
 
@@ -362,4 +363,4 @@ def main(arguments: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     collect_rarely()
-    main(sys.argv[1:])
+    console.run("python -m agents.train_bc", main)

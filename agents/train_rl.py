@@ -45,6 +45,8 @@ from agents.training.learner import Learner, UpdateSettings
 from agents.training.metrics import BAR, Metrics
 from agents.training.samples import records, write_samples
 from agents.training.spending import Spending, describe
+from webarena_gym import console
+from webarena_gym.arguments import shown, suggestion
 from webarena_gym.tasks import Task
 
 M = TypeVar("M", bound=MethodSettings)
@@ -384,7 +386,8 @@ def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:
     """Train as the command line says; the model's own env settings and the preset's are the defaults."""
     name, preset, model = (given(arguments, option) for option in ("--method", "--preset", "--model"))
     if name is not None and name not in METHODS:
-        sys.exit(f"python -m {program}: there is no method {name!r}; expected one of {', '.join(METHODS)}")
+        console.complain(f"python -m {program}", f"there is no method {shown(name)}; {suggestion(name, METHODS)}")
+        sys.exit(console.BAD_INPUT)
     method = METHODS[name or "grpo"]
     defaults = {
         "processes": 0,
@@ -412,4 +415,4 @@ def _without(arguments: Sequence[str], option: str) -> list[str]:
 
 if __name__ == "__main__":
     collect_rarely()
-    main(sys.argv[1:])
+    console.run("python -m agents.train_rl", main)

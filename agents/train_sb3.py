@@ -1,10 +1,10 @@
 """Train PPO or masked PPO on the candidate actions of pages: `python -m agents.train_sb3 --help`. Needs the extra `baselines`."""
 
-import sys
 from collections.abc import Sequence
 
 from agents.sb3.trainer import SB3Settings, train
 from agents.settings import parse_settings
+from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -13,4 +13,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.train_sb3", main)

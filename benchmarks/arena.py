@@ -5,7 +5,6 @@
 The server is the command `webarena-gym serve`, in a process of its own; it and the clients share the cores.
 """
 
-import argparse
 import contextlib
 import io
 import json
@@ -25,6 +24,7 @@ from urllib.parse import urlsplit
 from benchmarks.arena_players import BIOGRAPHY, Client, follow_solution, read_biographies, write_biography
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.memory import held_by
+from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.browsers import Browser
 from webarena_gym.env import WebArenaLite
@@ -210,10 +210,12 @@ def speed(tasks: list[Task], replies: dict[str, list[str]]) -> dict[str, Any]:
 
 def main() -> None:
     """Measure and print one JSON object."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cores", type=int, default=2, help="cores that the server and its clients share (default: 2)")
-    parser.add_argument("--episodes", type=int, default=200, help="episodes at once (default: 200)")
-    parser.add_argument("--tasks", type=int, default=165, help="test tasks that are played (default: all)")
+    parser = console.Parser(prog="python -m benchmarks.arena", description=__doc__)
+    parser.add_argument(
+        "--cores", type=console.whole(1), default=2, help="cores that the server and its clients share (default: 2)"
+    )
+    parser.add_argument("--episodes", type=console.whole(1), default=200, help="episodes at once (default: 200)")
+    parser.add_argument("--tasks", type=console.whole(1), default=165, help="test tasks that are played (default: all)")
     parser.add_argument("--chromium", action="store_true", help="play the solutions in Chromium too: two minutes more")
     options = parser.parse_args()
     use_cores(cores()[: options.cores])
@@ -230,4 +232,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.arena", lambda _: main())

@@ -4,7 +4,6 @@ A task is covered where every action of its solution is among the choices that t
 """
 
 import json
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.models.pointer.features import Reader
 from agents.models.pointer.sessions import Session, demonstrate
 from agents.settings import ENV_ID, EnvSettings, parse_settings
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Expert, Task
 
@@ -80,4 +80,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m benchmarks.coverage", main)

@@ -6,7 +6,6 @@ installed it. WebArena is not run: its fixed sleep gives an upper bound of its s
 parts of a step, many envs in the vector env, and start-up. The last line is one JSON object.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -24,6 +23,7 @@ from benchmarks.peers.contender import PEERS_PYTHON, Contender, Measured, conten
 from benchmarks.peers.lines import Watch
 from benchmarks.recording import Recording, record, walk_only
 from benchmarks.served import Served, serving
+from webarena_gym import console
 from webarena_gym.browsers.chromium.driver import INSTALLED, find_executable
 from webarena_gym.browsers.document import read_changed, read_source
 from webarena_gym.env import WebArenaLite
@@ -54,7 +54,7 @@ QUICK = Effort(rounds=1, episodes=2, suite_rounds=1, suite_part=4, seconds=1.0, 
 
 def main() -> None:
     """Run the benchmark and print what it measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.env_speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
     parser.add_argument(
         "--only", choices=NAMES, action="append", help="measure only this one beside the others (may be repeated)"
@@ -246,4 +246,4 @@ def _middle(values: Iterable[float]) -> float | None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.env_speed", lambda _: main())

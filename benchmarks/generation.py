@@ -11,7 +11,6 @@ Contenders: `ours` is the engine with an empty prefix cache in each round, as af
 padded batch.
 """
 
-import argparse
 import json
 import statistics
 import time
@@ -25,6 +24,7 @@ from transformers import AutoModelForCausalLM, LlamaConfig, PreTrainedModel, Qwe
 from agents.data.tokens import Ids
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from benchmarks.machine import cores, origin, use_cores
+from webarena_gym import console
 
 VOCABULARY = 2048
 NEW_TOKENS = 64
@@ -112,11 +112,11 @@ def measure(model: PreTrainedModel, prompts: Sequence[Ids], rounds: int) -> dict
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.generation", description=__doc__)
     parser.add_argument("--models", nargs="+", choices=("middle", "small"), default=["middle", "small"])
     parser.add_argument("--scenes", nargs="+", choices=SCENES, default=SCENES)
-    parser.add_argument("--counts", nargs="+", type=int, default=[8, 16], help="prompts at once")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--counts", nargs="+", type=console.whole(1), default=[8, 16], help="prompts at once")
+    parser.add_argument("--rounds", type=console.whole(1), default=5)
     parser.add_argument("--quick", action="store_true", help="one round of 8 prompts")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
@@ -140,4 +140,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.generation", lambda _: main())

@@ -4,7 +4,6 @@ The same tasks are played with each step limit, by greedy decoding; the paper ha
 a score for each limit.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +16,7 @@ from agents.evaluation.intervals import wilson
 from agents.models.checkpoints import find_model
 from agents.settings import parse_settings
 from benchmarks.playing import ResultSettings, hand_over, play, rewards, side_by_side, some
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 
 
@@ -74,4 +74,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m benchmarks.interactions", main)

@@ -9,7 +9,6 @@ intervals of lifts are bootstraps over clones, seeds and templates.
 
 import json
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
@@ -33,6 +32,7 @@ from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
@@ -259,4 +259,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m benchmarks.learning", main)

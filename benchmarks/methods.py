@@ -6,7 +6,6 @@ on tasks in worlds that no training has seen, greedily and sampled. The variants
 that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
+from webarena_gym import console
 from webarena_gym.tasks import Task
 
 TEMPLATES = tuple(
@@ -303,4 +303,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m benchmarks.methods", main)

@@ -5,7 +5,6 @@ prints the number of elements that can be used on its first page, and the outcom
 rewards show that the pages give them; random actions mostly get those for a part of a task.
 """
 
-import argparse
 import json
 import sys
 import time
@@ -14,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.machine import origin
+from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.miniwob import MiniWobText, tasks
 from webarena_gym.observation import Observation
@@ -22,10 +22,10 @@ from webarena_gym.pages.reading import options
 
 def main() -> None:
     """Run the benchmark, print what it measured, and fail when a task did."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.miniwob", description=__doc__)
     parser.add_argument("tasks", nargs="*", help="names of tasks (default: all)")
-    parser.add_argument("--steps", type=int, default=4, help="random actions in each (default: 4)")
-    parser.add_argument("--seed", type=int, default=1, help="of the episodes and the actions (default: 1)")
+    parser.add_argument("--steps", type=console.whole(0), default=4, help="random actions in each (default: 4)")
+    parser.add_argument("--seed", type=console.whole(0), default=1, help="of the episodes and the actions (default: 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     arguments = parser.parse_args()
     env = MiniWobText(max_steps=arguments.steps)
@@ -105,4 +105,4 @@ def random_reply(observation: Observation, rng: Random) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.miniwob", lambda _: main())

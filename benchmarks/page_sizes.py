@@ -4,7 +4,6 @@ The command replays the reference solutions of a split and measures every page a
 vocabulary o200k_base. Without the package bpe-openai, tokens are left out. The last line is one JSON object.
 """
 
-import argparse
 import json
 import sys
 from collections import defaultdict
@@ -15,6 +14,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from benchmarks.machine import COMMIT
+from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import Variation
@@ -28,7 +28,7 @@ COLUMNS = (("pages", 6), ("chars_median", 20), ("chars_p95", 8), ("chars_max", 9
 
 def main() -> None:
     """Run the benchmark and print what it measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.page_sizes", description=__doc__)
     parser.add_argument("--split", choices=tuple(SPLITS), default="test", help="the tasks (default: test)")
     parser.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
     parser.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
@@ -108,4 +108,4 @@ def _p95(values: list[int]) -> int:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.page_sizes", lambda _: main())

@@ -1,6 +1,5 @@
 """Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. They need matplotlib."""
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,6 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from statistics import fmean
 from typing import Any
+
+from webarena_gym import console
 
 PICTURE = Path("docs/images/speed.png")
 LEARNING_PICTURE = Path("docs/images/learning.png")
@@ -25,8 +26,8 @@ OURS, OTHERS, QUIET = "#2563eb", "#94a3b8", "#475569"
 
 def main() -> None:
     """Draw the plot of a result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("result", type=Path, help="the JSON object of benchmarks.env_speed or benchmarks.learning")
+    parser = console.Parser(prog="python -m benchmarks.plots", description=__doc__)
+    parser.add_argument("result", type=console.present(), help="the JSON object of benchmarks.env_speed or benchmarks.learning")
     parser.add_argument("--picture", type=Path, help=f"where to (default: {PICTURE} or {LEARNING_PICTURE})")
     options = parser.parse_args()
     result = json.loads(options.result.read_text())
@@ -115,4 +116,4 @@ def _draw_scaling(axes: Any, scaling: list[dict[str, Any]]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.plots", lambda _: main())

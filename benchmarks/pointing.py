@@ -6,7 +6,6 @@ in turn, and counts rollouts, with playing, features and learning: a CPU second 
 update of each is left out, in which worlds are opened. The last line is one JSON object.
 """
 
-import argparse
 import json
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from agents.rollouts.pointer import PointerPolicy
 from agents.training.metrics import read_metrics
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.timing import middle, say
+from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 
 GROUPS, GROUP_SIZE, NUM_ENVS, MAX_STEPS = 16, 8, 64, 15
@@ -83,12 +83,16 @@ def train(model: str, worlds: list[int], processes: int, updates: int) -> dict[s
 
 def main() -> None:
     """Measure as the command line says."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.pointing", description=__doc__)
     parser.add_argument("--model", required=True, help="a run of agents.train_bc --model pointer")
-    parser.add_argument("--worlds", type=int, nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)")
-    parser.add_argument("--rounds", type=int, default=8, help="of playing (default: 8)")
-    parser.add_argument("--updates", type=int, default=10, help="of each training (default: 10)")
-    parser.add_argument("--processes", type=int, nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)")
+    parser.add_argument(
+        "--worlds", type=console.whole(), nargs="+", default=[41, 42, 43, 44], help="of the tasks (default: 41 to 44)"
+    )
+    parser.add_argument("--rounds", type=console.whole(1), default=8, help="of playing (default: 8)")
+    parser.add_argument("--updates", type=console.whole(1), default=10, help="of each training (default: 10)")
+    parser.add_argument(
+        "--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     collect_rarely()
@@ -114,4 +118,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.pointing", lambda _: main())

@@ -5,7 +5,6 @@ long. Both collectors play the same episodes with the same samples, in alternati
 then for all replies; the asynchronous one waits for neither. Rates are medians over the rounds, of wall time, as most of it is waiting.
 """
 
-import argparse
 import json
 import statistics
 import time
@@ -23,6 +22,7 @@ from agents.rollouts.envs import Envs
 from agents.rollouts.policies import LanguageModelPolicy, Policy, Reply, Request
 from benchmarks.machine import origin
 from benchmarks.scaling import heavy_tailed
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.vector import Result, WebArenaLiteVector
 
@@ -156,12 +156,15 @@ def play(collector: Collector, episodes: Sequence[EpisodeSpec]) -> tuple[float, 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--envs", type=int, default=16, help="how many envs, each in a process (default: 16)")
-    parser.add_argument("--episodes", type=int, default=32, help="episodes in a round (default: 32)")
-    parser.add_argument("--rounds", type=int, default=5, help="rounds (default: 5)")
+    parser = console.Parser(prog="python -m benchmarks.rollouts", description=__doc__)
+    parser.add_argument("--envs", type=console.whole(1), default=16, help="how many envs, each in a process (default: 16)")
+    parser.add_argument("--episodes", type=console.whole(1), default=32, help="episodes in a round (default: 32)")
+    parser.add_argument("--rounds", type=console.whole(1), default=5, help="rounds (default: 5)")
     parser.add_argument(
-        "--wait-ms", type=float, default=200, help="what most steps wait, and one in twenty 20 times (default: 200)"
+        "--wait-ms",
+        type=console.decimal(0),
+        default=200,
+        help="what most steps wait, and one in twenty 20 times (default: 200)",
     )
     parser.add_argument("--quick", action="store_true", help="a round of eight episodes in four envs, to see that it works")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
@@ -178,4 +181,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.rollouts", lambda _: main())

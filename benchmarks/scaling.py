@@ -4,7 +4,6 @@ The envs replay reference solutions of the test split, every third task of it, f
 of its own, on chosen cores. The last line is one JSON object.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -20,6 +19,7 @@ import gymnasium
 from benchmarks.machine import cores, use_cores
 from benchmarks.memory import held_by
 from benchmarks.recording import Recording, record
+from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.vector import WebArenaLiteVector
 
@@ -78,17 +78,21 @@ def rate(use: Sequence[int], **options: Any) -> Rate:
 
 def main() -> None:
     """Let envs play and print how fast they were."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--envs", type=int, default=64, help="how many envs (default: 64)")
-    parser.add_argument("--workers", type=int, help="processes (default: one for each core)")
-    parser.add_argument("--batch", type=int, help="how many envs are waited for; all of them is lock-step (default: a quarter)")
-    parser.add_argument("--seconds", type=float, default=5.0, help="how long (default: 5)")
-    parser.add_argument("--cores", type=int, nargs="+", default=cores(), help="on which cores (default: all)")
+    parser = console.Parser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser.add_argument("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
+    parser.add_argument("--workers", type=console.whole(1), help="processes (default: one for each core)")
     parser.add_argument(
-        "--wait-ms", type=float, default=0, help="what most steps wait, and one in twenty 20 times (default: 0)"
+        "--batch", type=console.whole(1), help="how many envs are waited for; all of them is lock-step (default: a quarter)"
+    )
+    parser.add_argument("--seconds", type=console.decimal(0), default=5.0, help="how long (default: 5)")
+    parser.add_argument("--cores", type=console.whole(0), nargs="+", default=cores(), help="on which cores (default: all)")
+    parser.add_argument(
+        "--wait-ms", type=console.decimal(0), default=0, help="what most steps wait, and one in twenty 20 times (default: 0)"
     )
     parser.add_argument("--site", help="only tasks on this site (default: all tasks)")
-    parser.add_argument("--warm-up", type=int, default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})")
+    parser.add_argument(
+        "--warm-up", type=console.whole(0), default=WARM_UP, help=f"steps for each worker before (default: {WARM_UP})"
+    )
     options = parser.parse_args()
     use_cores(options.cores)
     settings: dict[str, Any] = {"split": "test", "max_steps": 60}
@@ -149,4 +153,4 @@ class Player:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.scaling", lambda _: main())

@@ -4,7 +4,6 @@ Serves a world on the loopback interface and has Chromium take its home pages, a
 pixels each, into docs/images.
 """
 
-import argparse
 import shutil
 import subprocess
 import sys
@@ -14,9 +13,10 @@ from pathlib import Path
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
+from webarena_gym import console
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.sites.world import Databases, load_world
+from webarena_gym.sites.world import LARGEST_SEED, Databases, load_world
 from webarena_gym.tools.serve import Front, addresses
 
 PAGES = {
@@ -56,8 +56,10 @@ class _Quiet(WSGIRequestHandler):
 
 def main() -> None:
     """Take the screenshots."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000)")
+    parser = console.Parser(prog="python -m benchmarks.screenshots", description=__doc__)
+    parser.add_argument(
+        "--world-seed", type=console.whole(-LARGEST_SEED, LARGEST_SEED), default=1000, help="the world (default: 1000)"
+    )
     parser.add_argument("--variation", choices=("content", "layout"), default="content", help="how the sites are built")
     parser.add_argument("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
     parser.add_argument("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")
@@ -98,4 +100,4 @@ def take(chromium: str, url: str, file: Path) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.screenshots", lambda _: main())

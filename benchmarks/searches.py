@@ -4,7 +4,6 @@ A single greedy episode, best of N by confidence and by the most frequent answer
 the same budget. The last line is one JSON object with a row for each method and its lift over the single episode.
 """
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -15,6 +14,7 @@ from agents.evaluation.search.search import SearchSettings
 from agents.evaluation.search.search import run as search
 from agents.settings import build, parse_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
+from webarena_gym import console
 
 ROWS: dict[str, dict[str, Any]] = {
     "one episode, greedy": {"method": "greedy"},
@@ -72,4 +72,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m benchmarks.searches", main)

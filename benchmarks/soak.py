@@ -5,7 +5,6 @@ it, reference solutions are played while workers are killed at random: every epi
 every lost one must say so. The last line is one JSON object; the exit status is 1 if something is wrong.
 """
 
-import argparse
 import json
 import os
 import re
@@ -22,6 +21,7 @@ from typing import Any, NamedTuple
 from benchmarks.machine import cores, origin
 from benchmarks.memory import family, held_by
 from benchmarks.recording import record
+from webarena_gym import console
 from webarena_gym.env import WebArenaLite
 from webarena_gym.vector import WebArenaLiteVector
 
@@ -56,14 +56,18 @@ class Sample(NamedTuple):
 
 def main() -> None:
     """Run the soak test and print its result."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=60, help="how long random play goes on (default: 60)")
-    parser.add_argument("--envs", type=int, default=64, help="how many envs (default: 64)")
-    parser.add_argument("--workers", type=int, default=len(cores()), help="processes (default: one for each core)")
+    parser = console.Parser(prog="python -m benchmarks.soak", description=__doc__)
+    parser.add_argument("--minutes", type=console.decimal(0), default=60, help="how long random play goes on (default: 60)")
+    parser.add_argument("--envs", type=console.whole(1), default=64, help="how many envs (default: 64)")
+    parser.add_argument("--workers", type=console.whole(1), default=len(cores()), help="processes (default: one for each core)")
     parser.add_argument("--kill", action="store_true", help="kill workers at random while reference solutions are played")
-    parser.add_argument("--episodes", type=int, default=1000, help="with --kill: how many episodes (default: 1000)")
-    parser.add_argument("--every", type=float, default=2.0, help="with --kill: seconds between kills, on average (default: 2)")
-    parser.add_argument("--seed", type=int, default=0, help="of what is random (default: 0)")
+    parser.add_argument(
+        "--episodes", type=console.whole(1), default=1000, help="with --kill: how many episodes (default: 1000)"
+    )
+    parser.add_argument(
+        "--every", type=console.decimal(0), default=2.0, help="with --kill: seconds between kills, on average (default: 2)"
+    )
+    parser.add_argument("--seed", type=console.whole(0), default=0, help="of what is random (default: 0)")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line (as always)")
     parser.add_argument("--out", type=Path, help="also write the object to a file of this name in benchmarks/results")
     options = parser.parse_args()
@@ -216,4 +220,4 @@ def _growth(samples: Sequence[Sample], tally: Tally) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.soak", lambda _: main())

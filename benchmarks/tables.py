@@ -3,7 +3,6 @@
 A table stands between `<!-- begin NAME -->` and `<!-- end NAME -->` in one of the DOCUMENTS, and is not edited by hand.
 """
 
-import argparse
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.playing import RESULTS
+from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
 
@@ -26,7 +26,7 @@ Row = Sequence[object]
 
 def main() -> None:
     """Write the tables into the documents."""
-    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
+    console.Parser(prog="python -m benchmarks.tables", description=__doc__).parse_args()
     for path in DOCUMENTS:
         path.write_text(written(path.read_text(encoding="utf-8")), encoding="utf-8")
 
@@ -304,4 +304,4 @@ def _after(row: dict[str, Any], way: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.tables", lambda _: main())

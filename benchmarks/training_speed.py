@@ -12,7 +12,6 @@ lock-step ones (`benchmarks.rollouts`, in wall time on all cores). The last line
 "max_rel_grad_error" are those of the widest model that trains on all episodes.
 """
 
-import argparse
 import json
 import subprocess
 import tempfile
@@ -37,6 +36,7 @@ from benchmarks import generation, rollouts
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.sharing import MODEL, TOKENS_PER_PASS, episodes
 from benchmarks.timing import Took, middle, say, timed
+from webarena_gym import console
 
 TRL_PYTHON = Path(".venv-trl/bin/python")
 PROMPT_TOKENS, NEW_TOKENS, GROUP_SIZE = 512, 64, 8
@@ -57,7 +57,7 @@ QUICK = Effort(rounds=1, widths=(128,), groups=1, group_size=4)
 
 def main() -> None:
     """Run the benchmark and print what it measured."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = console.Parser(prog="python -m benchmarks.training_speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small run, to see that everything works: its figures are rough")
     parser.add_argument("--only", choices=PARTS, help="measure only one of the parts")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
@@ -205,4 +205,4 @@ PARTS = {"update": updates, "episodes": shared, "engine": engines, "rollouts": c
 
 
 if __name__ == "__main__":
-    main()
+    console.run("python -m benchmarks.training_speed", lambda _: main())

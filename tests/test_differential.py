@@ -89,4 +89,4 @@ def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
     assert json.loads(out.splitlines()[-1])["differences"] > 0
     assert "there is no earlier page" in out
     assert main(["fuzz", "--states", "0"]) == 2
-    assert "--states is 0; expected a positive number" in capsys.readouterr().err
+    assert "--states is '0'; expected a whole number of 1 or more" in capsys.readouterr().err

@@ -337,7 +337,7 @@ class TestDoctor:
             monkeypatch.delenv(f"WA_{site.upper()}", raising=False)
         monkeypatch.setenv("WEBARENA_GYM_CACHE", str(tmp_path))
         assert main(["doctor", "--browser", "inprocess"]) == 0
-        assert "well  cache" in capsys.readouterr().out
+        assert "ok    cache" in capsys.readouterr().out
         with serving(portal) as gone:
             pass
         assert main(["doctor", "--browser", "inprocess", "--json", "--sites", json.dumps({"map": gone})]) == 1
@@ -346,4 +346,4 @@ class TestDoctor:
         assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
         for text in ("[", "[]", '{"shop": "http://a.test"}'):
             assert main(["doctor", "--sites", text]) == 2
-            assert "webarena-gym: " in capsys.readouterr().err
+            assert "--sites" in capsys.readouterr().err

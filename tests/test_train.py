@@ -323,7 +323,7 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     [
         (["--method", "awr", "--clip-low", "0.9"], "clip-low"),
         (["--method", "awr", "--preset", "dapo"], "preset"),
-        (["--method", "nope"], "there is no method 'nope'; expected one of grpo"),
+        (["--method", "nope"], "there is no method 'nope'; expected one of 'grpo'"),
         (["--advantages", "forks", "--no-scale-advantages"], "scale_advantages is False, but does nothing"),
         (["--discount", "0.9", "--advantages", "trajectory"], "discount is 0.9, but does nothing with advantages='trajectory'"),
         (["--constant-steps", "9"], "it belongs to weighting='constant'"),

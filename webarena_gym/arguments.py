@@ -1,7 +1,41 @@
 """Checks of users' arguments; each raises a ValueError that names the argument, its value and what was expected."""
 
-from collections.abc import Collection, Mapping
+import os
+import sys
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
+
+_FEW = 12  # names that fit into a sentence
+_SHOWN = 80  # characters of a value
+
+
+def shown(value: str) -> str:
+    """Return a value as an error tells it: quoted, and cut where it is long."""
+    return repr(value if len(value) <= _SHOWN else f"{value[:_SHOWN]}...")
+
+
+def nearest(name: str, known: Iterable[str]) -> list[str]:
+    """Return the at most three known names that come nearest to one: those whose last part it is, else those spelled alike."""
+    others = [each for each in known if each != name]
+    parts = [each for each in others if name and each.rpartition(".")[2] == name]
+    return parts[:3] or get_close_matches(name[:200], others, 3, 0.7)
+
+
+def suggestion(name: str, known: Collection[str], *, tell_all: bool = True) -> str:
+    """Return what was probably meant by a name that is not known; else, where `tell_all` is set, which names are known.
+
+    >>> suggestion("chromum", ["inprocess", "chromium"])
+    "did you mean 'chromium'?"
+    >>> suggestion("firefox", ["inprocess", "chromium"])
+    "expected one of 'inprocess', 'chromium'"
+    """
+    if close := nearest(name, known):
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    if not tell_all:
+        return ""
+    told = ", ".join(map(repr, list(known)[:_FEW]))
+    return f"expected one of {told}" + (f" or {len(known) - _FEW} others" if len(known) > _FEW else "")
 
 
 def expect_one_of(name: str, value: Any, allowed: Collection[Any]) -> None:
@@ -28,6 +62,16 @@ def expect_no_layout(wanted: Mapping[str, Any]) -> None:
     for name, value in wanted.items():
         if value:
             raise ValueError(f"{name} needs a browser with scripts and layout: browser='chromium'")
+
+
+def expect_display(render_mode: str | None) -> None:
+    """Raise ValueError for a window where there is no display to show it on."""
+    names = ("DISPLAY", "WAYLAND_DISPLAY")
+    if render_mode == "human" and sys.platform.startswith("linux") and not any(map(os.environ.get, names)):
+        raise ValueError(
+            "render_mode is 'human', which opens a window, but there is no display ($DISPLAY and $WAYLAND_DISPLAY are not set); "
+            "expected 'rgb_array' for pictures, or a virtual display, as in `xvfb-run python ...`"
+        )
 
 
 def expect_plain(addresses: Mapping[str, str]) -> None:

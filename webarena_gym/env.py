@@ -12,7 +12,7 @@ import numpy
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, tools
-from webarena_gym.arguments import expect_no_layout, expect_one_of, expect_plain, expect_positive
+from webarena_gym.arguments import expect_display, expect_no_layout, expect_one_of, expect_plain, expect_positive
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.changes import Change
 from webarena_gym.episode.episode import Episode
@@ -162,6 +162,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 raise RenderModeError(
                     f"render_mode={render_mode!r} needs a browser with layout: browser='chromium', or render_mode='ansi'"
                 )
+        expect_display(render_mode)
         if tasks is None:
             chosen = task_suite.load(split, world_seed, variation)
         else:

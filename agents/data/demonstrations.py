@@ -96,7 +96,7 @@ def episodes(
     `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording.
     """
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
-    for task in tqdm(tasks, desc="demonstrating", unit="task"):
+    for task in tqdm(tasks, desc="demonstrating", unit="task", disable=None):
         _, info = env.reset(seed=0, options={"task": task})
         goal, expert = info["goal"], Expert(task, env.dialect)
         pages: list[str] = []

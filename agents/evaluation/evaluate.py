@@ -29,9 +29,12 @@ from agents.settings import EnvSettings
 from agents.training.distributed import Ranks
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.arguments import shown, suggestion
+from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 
 _SCRIPTED = ("expert", "random")
+_ANSWER_S = 5.0  # until a silent server counts as dead
 _CHAT = "chat:"  # goes before the name of a model behind the chat protocol
 
 
@@ -103,7 +106,7 @@ def evaluate(
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
     env = _plain(env)
     envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
-    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+    with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         collector = Collector(envs, policy, seed=seed, env=env)
         trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
@@ -128,7 +131,7 @@ def evaluate_policy(
     num_envs = -(-settings.num_envs // processes)
     make_player = partial(_make_player, settings, tasks, num_envs, _plain(env))
     players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
-    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet) as bar:
+    with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.begin(_episodes(tasks, settings.seed))
         finished: dict[int, Trajectory] = {}
         for episode, trajectory in players.play():
@@ -214,8 +217,24 @@ def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
     return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0)
 
 
+def expect_policy(policy: str) -> None:
+    """Raise ValueError for a name that is no policy here, and was probably meant to be one, so that nobody asks the Hub for it."""
+    if policy in _SCRIPTED or policy.startswith(_CHAT) or "/" in policy or Path(policy).exists():
+        return
+    hint = suggestion(policy, [*_SCRIPTED, *(str(path) for path in Path("runs").glob("*"))], tell_all=False)
+    if hint:
+        raise ValueError(f"policy is {shown(policy)}, which is not there; {hint}")
+
+
+def expect_server(policy: str) -> None:
+    """Raise ServerError for a chat model whose server does not answer within seconds, before any episode waits for it."""
+    if policy.startswith(_CHAT):
+        ChatModel(policy.removeprefix(_CHAT)).models(_ANSWER_S)
+
+
 def policy_defaults(policy: str) -> dict[str, Any]:
     """Return the default settings of a policy: those of its training, or for a chat model longer replies."""
+    expect_policy(policy)
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
@@ -229,6 +248,7 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
 
     Raises ValueError where there is none.
     """
+    task_suite.named(settings.templates)  # an unknown one is an error, also beside others
     tasks = [
         task
         for task in task_suite.load(settings.split, settings.world_seed, settings.variation)

@@ -8,7 +8,6 @@ It has not been run on GPUs; the tests use stand-ins for verl's classes and its 
 
 import asyncio
 import json
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ import gymnasium
 from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.tokens import Ids
 from agents.settings import ENV_ID, EnvSettings, parse_settings
+from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.errors import ServerError
 from webarena_gym.tasks import Task
@@ -171,4 +171,4 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    console.run("python -m agents.integrations.verl", main)

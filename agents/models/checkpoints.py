@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +24,7 @@ _MODELS = ("config.json", "adapter_config.json", _POINTER)  # of models, of adap
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
-class CheckpointError(Exception):
+class CheckpointError(ValueError):
     """A checkpoint cannot be written or read. Earlier checkpoints are unchanged."""
 
 
@@ -171,8 +172,15 @@ def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     source = find_model(source)
     if (Path(source) / _POINTER).is_file():
         raise CheckpointError(f"{source} holds a pointing network; expected a language model")
-    tokenizer = AutoTokenizer.from_pretrained(source)
-    model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
+    if not Path(source).exists():
+        print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(source)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
+    except OSError as error:  # whatever keeps a model from being read, here or from the Hub
+        raise CheckpointError(
+            f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
+        ) from error
     _check_head(model)
     return model, tokenizer
 

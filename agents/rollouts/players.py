@@ -7,6 +7,7 @@ For a small model several threads cost more than they gain. Several processes, e
 import gc
 import multiprocessing
 import queue
+import signal
 import threading
 import time
 import traceback
@@ -204,6 +205,7 @@ def _end_of(process: _Process) -> str:
 
 def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     """Play the episodes that come over the connection until it is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the connection
     torch.set_num_threads(1)
     collect_rarely()
     messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()

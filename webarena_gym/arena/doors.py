@@ -45,12 +45,15 @@ def listen(host: str, ports: Iterable[int]) -> socket.socket:
     """Return a socket that listens at the first of these ports that is free. Raises ArenaError when none is."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     problem: OSError | None = None
-    for port in ports:
+    tried = list(ports)
+    for port in tried:
         try:
             return socket.create_server((host, port), family=family, backlog=256)
         except OSError as error:
             problem = error
-    raise ArenaError(f"no port is free on {host}: {problem}", status=503) from problem
+    which = f"port {tried[0]}" if len(tried) == 1 else "no port of the range"
+    why = problem.strerror if problem is not None else "the range is empty"
+    raise ArenaError(f"cannot listen at {which} of {host}: {why}; choose another", status=503) from problem
 
 
 class Door:

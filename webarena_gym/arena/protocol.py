@@ -1,5 +1,8 @@
 """The toolbox over the Model Context Protocol: on stdin and stdout, or over HTTP. The only module that imports its SDK."""
 
+from collections.abc import Callable
+from contextlib import closing
+
 import anyio
 import uvicorn
 from anyio import to_thread
@@ -11,11 +14,13 @@ from mcp.types import Tool as ToolMessage
 from starlette.applications import Starlette
 
 from webarena_gym import __version__
+from webarena_gym.arena.doors import listen
 from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import Limits, NewEpisode
 from webarena_gym.arena.toolbox import INSTRUCTIONS, Toolbox
 
 _ENDING_S = 3
+_HOST = "127.0.0.1"
 
 
 def server(toolbox: Toolbox) -> "Server[object]":
@@ -64,8 +69,10 @@ def http_application(settings: NewEpisode, limits: Limits | None = None) -> Star
     )
 
 
-def serve_http(settings: NewEpisode, port: int) -> None:
-    """Serve players of this machine over HTTP, until interrupted."""
-    application = http_application(settings)
-    # Streams that clients keep open would hold the end back for ever.
-    uvicorn.run(application, host="127.0.0.1", port=port, log_level="warning", timeout_graceful_shutdown=_ENDING_S)
+def serve_http(settings: NewEpisode, port: int, on_open: Callable[[str], None]) -> None:
+    """Serve players of this machine over HTTP, until interrupted; `on_open` is told the address. Raises ArenaError for a port in use."""
+    with closing(listen(_HOST, (port,))) as listener:
+        on_open(f"http://{_HOST}:{listener.getsockname()[1]}/mcp")
+        # Streams that clients keep open would hold the end back for ever.
+        config = uvicorn.Config(http_application(settings), log_level="warning", timeout_graceful_shutdown=_ENDING_S)
+        uvicorn.Server(config).run(sockets=[listener])

@@ -89,6 +89,7 @@ def write(session: Session, path: Path) -> None:
     content = {"format": _FORMAT, **asdict(session)}
     draft = path.with_name(f"{path.name}.draft")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="replace")
         draft.replace(path)
     except OSError as error:

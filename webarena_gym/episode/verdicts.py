@@ -11,6 +11,8 @@ _TOLD: Mapping[str, tuple[str, str]] = {
     "side_effects": ("Nothing else was changed", "Something was changed that the task does not ask for"),
 }
 
+_EXPECTED_FIRST = ("string_match", "url_match")  # of what is compared, in the reasons of these checks
+
 
 def in_words(info: Mapping[str, Any]) -> list[str]:
     """Return the result of an episode as sentences, the outcome first; `info` is that of the last step.
@@ -33,4 +35,20 @@ def _distinct(verdicts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 def _sentence(verdict: Mapping[str, Any]) -> str:
     kind = verdict["check"].partition("/")[0].partition(" ")[0]
     right, wrong = _TOLD.get(kind, (f"The check {kind} has passed", f"The check {kind} has failed"))
-    return f"{right}." if verdict["passed"] else f"{wrong}: {verdict['reason']}."
+    return f"{right}." if verdict["passed"] else f"{wrong}: {_plain(kind, str(verdict['reason']))}."
+
+
+def _plain(kind: str, reason: str) -> str:
+    """Return a reason of the form "this against that" as what was expected and what was found."""
+    first, is_of_both, second = reason.partition(" against ")
+    if not is_of_both or kind not in _TOLD:
+        return reason
+    expected, found = (first, second) if kind in _EXPECTED_FIRST else (second, first)
+    return f"expected {_without_brackets(expected)}, found {_without_brackets(found)}"
+
+
+def _without_brackets(text: str) -> str:
+    """Return a list without its brackets, in words where it is empty."""
+    if text.startswith("[") and text.endswith("]"):
+        return text[1:-1] or "nothing"
+    return text

@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
 from webarena_gym.actions import reply_of
+from webarena_gym.arguments import shown, suggestion
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, WebArenaGymError
 from webarena_gym.evaluation.plan import Trial
@@ -197,8 +198,10 @@ def load(name: str) -> Callable[[], Agent]:
     """
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
+        hint = suggestion(name, ("random", "expert"), tell_all=False)
         raise AgentError(
-            f"the agent is {name!r}; expected module:callable, file.py:callable, random, expert, {CHAT}MODEL or {COMMAND}..."
+            f"the agent is {shown(name)}; "
+            + (hint or f"expected module:callable, file.py:callable, random, expert, {CHAT}MODEL or {COMMAND}...")
         )
     value: Any = _import(place, name)
     for part in attribute.split("."):

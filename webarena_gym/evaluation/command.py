@@ -1,13 +1,44 @@
 """The commands `webarena-gym evaluate` and `webarena-gym leaderboard`."""
 
 import argparse
-from pathlib import Path
 from typing import Any, get_args
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.console import accepted_by, decimal, present, whole, writable
 from webarena_gym.episode.history import History
 from webarena_gym.sites.layout import Variation
+from webarena_gym.sites.world import LARGEST_SEED
+
+world_seed = whole(-LARGEST_SEED, LARGEST_SEED)
+"""Reads the seed of a world."""
+
+
+def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
+    """Add the option that names templates."""
+    parser.add_argument(
+        "--template",
+        "--templates",
+        dest="template",
+        type=accepted_by(lambda name: task_suite.named([name])),
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help=meaning,
+    )
+
+
+def add_fresh_worlds(parser: argparse.ArgumentParser, deed: str) -> None:
+    """Add the option that says in how many further worlds something is done; `--worlds` is what it was called."""
+    parser.add_argument(
+        "--fresh-worlds",
+        "--worlds",
+        type=whole(0, 1000),
+        default=0,
+        metavar="K",
+        dest="fresh_worlds",
+        help=f"{deed} in K fresh worlds too",
+    )
 
 
 def add_commands(commands: Any) -> None:
@@ -24,36 +55,40 @@ def add_commands(commands: Any) -> None:
         help="module:callable or file.py:callable (observation and info in, reply out); random; expert; "
         "chat:MODEL behind any server of OpenAI's chat protocol; or command:PROGRAM ARGUMENTS, which talks to the episode server",
     )
-    evaluate.add_argument("--split", choices=tuple(task_suite.SPLITS), default="test", help="the tasks (default: test)")
-    evaluate.add_argument("--world-seed", type=int, metavar="SEED", help="draw the split's templates in this world instead")
-    evaluate.add_argument("--worlds", type=int, default=0, metavar="K", help="play in K fresh worlds too")
+    evaluate.add_argument("--split", choices=tuple(task_suite.SPLITS), default="test", help="the tasks")
     evaluate.add_argument(
-        "--tasks", type=Path, metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split"
+        "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
-    evaluate.add_argument("--template", action="append", metavar="NAME", help="only these templates (may be repeated)")
-    evaluate.add_argument("--limit", type=int, metavar="N", help="play N of the tasks only, chosen by the seed")
+    add_fresh_worlds(evaluate, "play")
     evaluate.add_argument(
-        "--repeats", type=int, default=1, metavar="K", help="episodes of each task, for pass@k and pass^k (default: 1)"
+        "--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split"
     )
-    evaluate.add_argument("--seed", type=int, default=0, help="of all that is random (default: 0)")
+    add_templates(evaluate, "only tasks of these templates")
+    evaluate.add_argument("--limit", type=whole(1), metavar="N", help="play N of the tasks only, chosen by the seed")
+    evaluate.add_argument(
+        "--repeats", type=whole(1, 10_000), default=1, metavar="K", help="episodes of each task, for pass@k and pass^k"
+    )
+    evaluate.add_argument("--seed", type=whole(0), default=0, metavar="N", help="of all that is random")
     evaluate.add_argument(
         "--jobs",
-        type=int,
+        type=whole(1, 1000),
         metavar="N",
         help="episodes at a time (default: 8 of a chat model, 4 of a program, else 1)",
     )
-    evaluate.add_argument("--out", type=Path, metavar="FOLDER", help="where both files go (default: runs/evaluate/AGENT-SPLIT)")
+    evaluate.add_argument(
+        "--out", type=writable("folder"), metavar="FOLDER", help="where both files go (default: runs/evaluate/AGENT-SPLIT)"
+    )
     evaluate.add_argument("--fresh", action="store_true", help="play all episodes anew, also those that are in the folder")
     evaluate.add_argument("--json", action="store_true", help="end with the figures as one JSON object on the last line")
     env = evaluate.add_argument_group("what the agent is shown")
     env.add_argument(
-        "--max-steps", type=int, default=30, metavar="N", help="steps of an episode (default: 30, as in the paper)"
+        "--max-steps", type=whole(1), default=30, metavar="N", help="steps of an episode (default: 30, as in the paper)"
     )
-    env.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written (default: html)")
-    env.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written (default: webrl)")
-    env.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
+    env.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    env.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
+    env.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
     env.add_argument("--history", choices=get_args(History), default="compressed", help="what becomes of earlier pages")
-    env.add_argument("--browser", choices=("inprocess", "chromium"), default="inprocess", help="(default: inprocess)")
+    env.add_argument("--browser", choices=("inprocess", "chromium"), default="inprocess", help="what runs the pages")
     env.add_argument("--variation", choices=get_args(Variation), default="content", help="what differs from world to world")
     env.add_argument(
         "--env", action="append", default=[], metavar="NAME=JSON", help="another keyword of the env (may be repeated)"
@@ -65,11 +100,17 @@ def add_commands(commands: Any) -> None:
         "--option", action="append", default=[], metavar="NAME=JSON", help="a field of the requests, as temperature=0.5"
     )
     chat.add_argument(
-        "--timeout", type=float, default=300.0, metavar="S", help="of one request, and of a program (default: 300)"
+        "--timeout", type=decimal(above=0), default=300.0, metavar="S", help="of one request, and of a program (default: 300)"
     )
-    chat.add_argument("--deadline", type=float, default=900.0, metavar="S", help="of one reply, with all tries (default: 900)")
     chat.add_argument(
-        "--connect-timeout", type=float, default=5.0, metavar="S", help="until a silent server counts as dead (default: 5)"
+        "--deadline", type=decimal(above=0), default=900.0, metavar="S", help="of one reply, with all tries (default: 900)"
+    )
+    chat.add_argument(
+        "--connect-timeout",
+        type=decimal(above=0),
+        default=5.0,
+        metavar="S",
+        help="until a silent server counts as dead (default: 5)",
     )
     program = evaluate.add_argument_group(
         "programs", "--base-url is then that of an episode server; one is begun where none is given."
@@ -78,7 +119,7 @@ def add_commands(commands: Any) -> None:
         "--mode",
         choices=("browse", "step"),
         default="browse",
-        help="play by a browser of its own, or by actions (default: browse)",
+        help="play by a browser of its own, or by actions",
     )
     evaluate.set_defaults(run=_evaluate)
 
@@ -88,7 +129,7 @@ def add_commands(commands: Any) -> None:
         description="Checks that figures follow from episodes, that these are all of the suite, and that their replies earn the same "
         "rewards when they are played again. Ends with status 1 when a row is not right.",
     )
-    board.add_argument("folder", type=Path, help="a folder of rows, or one row")
+    board.add_argument("folder", type=present("folder"), metavar="FOLDER", help="a folder of rows, or one row")
     board.add_argument("--no-replay", dest="replay", action="store_false", help="do not play the episodes again")
     board.set_defaults(run=_leaderboard)
 

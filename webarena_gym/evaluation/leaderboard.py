@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from webarena_gym import __version__, progress
+from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, ResultError, TaskError
@@ -19,6 +19,7 @@ from webarena_gym.evaluation.agents import COMMAND, Reply
 from webarena_gym.evaluation.plan import Trial, suite_digest
 from webarena_gym.evaluation.results import EPISODES, RESULT, Record, read_episodes, read_result, summarise
 from webarena_gym.evaluation.runner import EnvSeat
+from webarena_gym.progress import Progress
 from webarena_gym.tasks import Task
 
 ROW = "row.json"
@@ -107,6 +108,7 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
     tasks = {task.task_id: task for task in tasks_of(header)}
     faults = []
     player = _Repeater()
+    progress = Progress(len(records), "episodes played again")
     with closing(EnvSeat(player, env)) as seat:
         for count, record in enumerate(records, 1):
             if record.ending == "too_long" or not record.steps:
@@ -118,7 +120,7 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
                 faults.append(
                     f"{record.task_id}, repeat {record.repeat}: {record.ending} with the reward {record.reward}; played again, {what}"
                 )
-            progress.show(count, len(records), "episodes played again")
+            progress.show(count)
     progress.clear()
     return faults
 

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from webarena_gym import progress
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import AgentError, TaskError
@@ -19,6 +18,7 @@ from webarena_gym.evaluation.programs import ProgramSeat, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
 from webarena_gym.evaluation.served import TOKEN, ServedArena
+from webarena_gym.progress import Progress
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 
@@ -47,11 +47,13 @@ def evaluate(options: argparse.Namespace) -> int:
             f"{total - len(trials)} of {total} episodes are in {folder} already; --fresh would play them anew", file=sys.stderr
         )
     why = ""
+    progress = Progress(total, "episodes played")
+    progress.show(total - len(trials))
     try:
         jobs = options.jobs or _jobs(options.agent)
         for count, record in enumerate(run(trials, make_seat, jobs, on_stop=stop), total - len(trials) + 1):
             episodes.add(record)
-            progress.show(count, total, "episodes played")
+            progress.show(count)
     except GivenUpError as error:
         why = str(error)
     except KeyboardInterrupt:
@@ -84,10 +86,6 @@ def _jobs(agent: str) -> int:
 
 def _plan(options: argparse.Namespace) -> Plan:
     """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
-    for name, least in (("worlds", 0), ("limit", 1), ("repeats", 1), ("jobs", 1), ("max_steps", 1)):
-        value = getattr(options, name)
-        if value is not None and value < least:
-            raise TaskError(f"--{name.replace('_', '-')} is {value}; expected {least} or more")
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     env = {name: getattr(options, name) for name in names} | _pairs(options.env, "--env")
@@ -110,7 +108,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         found: Iterable[Task] = task_suite.select(options.tasks, options.variation)
         source |= {"file": options.tasks.name}
     else:
-        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.worlds)]
+        worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
         found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation)]
         source |= {"split": options.split, "worlds": worlds}
     wanted = set(options.template or ())

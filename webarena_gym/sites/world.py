@@ -20,10 +20,10 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-from webarena_gym import progress
 from webarena_gym.changes import Change
 from webarena_gym.errors import WorldError
 from webarena_gym.pages.network import Network, WSGIApplication
+from webarena_gym.progress import Progress
 from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes
@@ -222,7 +222,8 @@ def _load(name: str, seed: int) -> bytes:
     with _alone(path):
         content = _read(path)  # another process may have built it meanwhile
         if not content:
-            progress.show(DATABASES.index(name), len(DATABASES), f"building world {seed}: {name}")
+            progress = Progress(len(DATABASES), f"building world {seed}: {name}")
+            progress.show(DATABASES.index(name))
             content = build(name, seed)
             progress.clear()
             _store(path, hashlib.sha256(content).digest() + content)

@@ -16,6 +16,7 @@ from pkgutil import iter_modules
 from random import Random
 from typing import NamedTuple
 
+from webarena_gym.arguments import shown, suggestion
 from webarena_gym.errors import TaskError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.layout import Variation, layout_of
@@ -104,7 +105,7 @@ def named(names: Iterable[str] | None) -> list[Template]:
     wanted = list(known) if names is None else list(names)
     for name in wanted:
         if name not in known:
-            raise TaskError(f"there is no template {name!r}; expected one of {', '.join(known)}")
+            raise TaskError(f"there is no template {shown(name)}; {suggestion(name, known)}")
     return [known[name] for name in wanted]
 
 
@@ -115,7 +116,7 @@ def load(split: str, world_seed: int | None = None, variation: Variation = "cont
     then built.
     """
     if split not in SPLITS:
-        raise TaskError(f"there is no split {split!r}; expected one of {', '.join(SPLITS)}")
+        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
     if world_seed is None:
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
     return tuple(_drawn(split, world_seed, variation))
@@ -172,8 +173,12 @@ def find(task_id: str, variation: Variation = "content") -> Task:
         with _Sampling(world_seed, variation) as sampling:
             return sampling.one(templates()[name], index)
     except (KeyError, ValueError, NothingToDraw) as error:
+        name, _, rest = task_id.partition("/")
+        like = [] if name in templates() else [f"{known}/{rest or '1000/0'}" for known in templates()]
+        meant = suggestion(f"{name}/{rest or '1000/0'}", like, tell_all=False)
+        such = "" if meant else f", such as {next(iter(templates()))}/1000/0"
         raise TaskError(
-            f"there is no task {task_id!r}; expected <template>/<world seed>/<draw>, such as {next(iter(templates()))}/1000/0"
+            f"there is no task {shown(task_id)}; expected <template>/<world seed>/<draw>{such}{meant and f'; {meant}'}"
         ) from error
 
 

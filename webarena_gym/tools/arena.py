@@ -9,12 +9,17 @@ from dataclasses import fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
+from urllib.parse import urlsplit
 
+from webarena_gym import tasks as task_suite
 from webarena_gym.arena import sessions
 from webarena_gym.arena.schema import Limits, NewEpisode, Split
+from webarena_gym.arguments import shown
+from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.network import Network
 from webarena_gym.sites.layout import layout_of
+from webarena_gym.tools.play import play_in_terminal
 from webarena_gym.tools.serve import Front, addresses
 
 _SESSION_STEPS = 100
@@ -28,30 +33,34 @@ def add_serve_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task", metavar="ID", help="play this task yourself: a bar above the sites has the goal and a box to answer"
     )
-    parser.add_argument("--host", default=LOOPBACK, help="the address to listen on; 0.0.0.0 is all (default: 127.0.0.1)")
+    parser.add_argument("--host", default=LOOPBACK, help="the address to listen on; 0.0.0.0 is all")
     parser.add_argument(
         "--name", action="append", default=[], help="a host name under which clients reach the arena (may be repeated)"
     )
-    parser.add_argument("--ports", metavar="FIRST-LAST", help="the ports of the episodes' sites (default: any that are free)")
+    parser.add_argument(
+        "--ports",
+        type=_ports,
+        default=(),
+        metavar="FIRST-LAST",
+        help="the ports of the episodes' sites (default: any that are free)",
+    )
     parser.add_argument(
         "--token", help=f"what clients must send; needed, and drawn if not given, with other hosts (default: ${_TOKEN})"
     )
-    parser.add_argument(
-        "--episodes", type=int, default=limits.episodes, metavar="N", help=f"open at once (default: {limits.episodes})"
-    )
+    parser.add_argument("--episodes", type=whole(1), default=limits.episodes, metavar="N", help="open at once")
     parser.add_argument(
         "--idle",
-        type=float,
+        type=decimal(above=0),
         default=limits.idle_s,
         metavar="S",
-        help=f"seconds until one is closed (default: {limits.idle_s:g})",
+        help="seconds until one is closed",
     )
     parser.add_argument(
         "--memory",
-        type=float,
+        type=decimal(above=0),
         default=limits.memory_mb,
         metavar="MB",
-        help=f"of the process, beyond which none is begun (default: {limits.memory_mb:g})",
+        help="of the process, beyond which none is begun",
     )
 
 
@@ -81,7 +90,7 @@ async def _serve(options: argparse.Namespace) -> None:
 
     is_own = is_loopback(options.host)
     token = options.token or os.environ.get(_TOKEN, "") or ("" if is_own else secrets.token_urlsafe(16))
-    address = Address(options.host, options.port, tuple(options.name), _ports(options.ports), token)
+    address = Address(options.host, options.port, tuple(options.name), options.ports, token)
     try:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
@@ -91,7 +100,7 @@ async def _serve(options: argparse.Namespace) -> None:
     sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
     async with opened(address, limits, sites) as arena:
         if options.task is None:
-            for name, url in places.items() if is_own else ():
+            for name, url in addresses(urlsplit(arena.url).port).items() if is_own else ():
                 _say(f"{name:<15} {url}")
             _say(f"{'arena':<15} {arena.url}/docs")
             if token:
@@ -109,9 +118,11 @@ async def _serve(options: argparse.Namespace) -> None:
 def add_mcp_options(parser: argparse.ArgumentParser) -> None:
     """Add what `mcp` can be told."""
     parser.add_argument("--task", metavar="ID", help="always begin this task")
-    parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from (default: test)")
-    parser.add_argument("--http", type=int, metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout")
-    parser.add_argument("--max-steps", type=int, default=_SESSION_STEPS, metavar="N", help="of an episode (default: 100)")
+    parser.add_argument("--split", choices=get_args(Split), default="test", help="the split to draw from")
+    parser.add_argument(
+        "--http", type=whole(0, 65_535), metavar="PORT", help="serve over HTTP at 127.0.0.1 instead of stdin and stdout"
+    )
+    parser.add_argument("--max-steps", type=whole(1), default=_SESSION_STEPS, metavar="N", help="of an episode")
 
 
 def mcp(options: argparse.Namespace) -> int:
@@ -121,16 +132,19 @@ def mcp(options: argparse.Namespace) -> int:
     from webarena_gym.arena.protocol import serve_http, serve_stdio  # noqa: PLC0415 - needs an extra
 
     settings = _settings(options)
+    if options.task is not None:
+        task_suite.find(options.task, options.variation)  # its error is for whoever starts the server, not for its first client
     if options.http is None:
         serve_stdio(settings)
     else:
-        _say(f"http://127.0.0.1:{options.http}/mcp", to_errors=True)
-        serve_http(settings, options.http)
+        serve_http(settings, options.http, lambda url: _say(url, to_errors=True))
     return 0
 
 
 def play(options: argparse.Namespace) -> int:
-    """Do one command of a session: start, act, observe or submit."""
+    """Play in the terminal or, with --session, do one command: start, act, observe or submit."""
+    if options.session is None:
+        return play_in_terminal(options)
     command, *words = options.words or ["observe"]
     path: Path = options.session
     most = {"start": 1, "act": 1, "observe": 0, "submit": 1}
@@ -163,18 +177,13 @@ def _settings(options: argparse.Namespace, task: str | None = None) -> NewEpisod
         raise ArenaError(str(error), status=422) from error
 
 
-def _ports(text: str | None) -> tuple[int, ...]:
-    """Return the ports of a range. Raises ArenaError for what is none."""
-    if text is None:
-        return ()
+def _ports(text: str) -> tuple[int, ...]:
+    """Return the ports of a range."""
     first, dash, last = text.partition("-")
-    try:
-        ports = tuple(range(int(first), int(last) + 1))
-    except ValueError:
-        ports = ()
-    if not dash or not ports or not 0 < ports[0] <= ports[-1] < 65_536:
-        raise ArenaError(f"--ports is {text!r}; expected FIRST-LAST, such as 20000-20999", status=400)
-    return ports
+    ports = range(int(first), int(last) + 1) if dash and first.isdecimal() and last.isdecimal() else range(0)
+    if not ports or not 0 < ports[0] <= ports[-1] < 65_536:
+        raise argparse.ArgumentTypeError(f"is {shown(text)}; expected FIRST-LAST, such as 20000-20999")
+    return tuple(ports)
 
 
 def _say(text: str, *, to_errors: bool = False) -> None:

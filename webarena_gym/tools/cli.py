@@ -6,44 +6,49 @@ import json
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import get_args
 
-import gymnasium
-
-from webarena_gym import __version__, progress
+from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
-from webarena_gym.episode.verdicts import in_words
-from webarena_gym.errors import TaskError, WebArenaGymError
-from webarena_gym.evaluation.command import add_commands
+from webarena_gym.console import Parser, accepted_by, status, whole, writable
+from webarena_gym.console.ending import TRACEBACK
+from webarena_gym.errors import TaskError
+from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
+from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.census import tables
 from webarena_gym.tools import arena
+from webarena_gym.tools.play import PLAYING
 
 _FRESH_WORLD = 900_000  # the first of the worlds that an audit adds
+_MOST_DRAWN = 100_000  # tasks of one world
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0 when all is well, 1 for findings, 2 for bad input."""
+    """Run the command and return its exit status: 0 when all is well, 1 for findings and failures, 2 for bad input."""
     given = sys.argv[1:] if arguments is None else list(arguments)
-    options = _parser().parse_args(given, argparse.Namespace(given=given))
-    try:
-        return int(options.run(options))
-    except WebArenaGymError as error:
-        print(f"webarena-gym: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    return status("webarena-gym", lambda: _run(given))
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="webarena-gym", description="Web tasks for agents, on sites that ship with the package."
+def _run(given: Sequence[str]) -> int:
+    options = make_parser().parse_args(given, argparse.Namespace(given=given))
+    return int(options.run(options))
+
+
+def make_parser() -> Parser:
+    """Return the parser of the command and all its subcommands."""
+    parser = Parser(
+        prog="webarena-gym",
+        description="Web tasks for agents, on sites that ship with the package.",
+        epilog=f"Errors are one line; with {TRACEBACK}=1 in the environment they come with their tracebacks. "
+        "The shell completes commands and options after: pip install 'webarena-gym[completion]', and "
+        'eval "$(register-python-argcomplete webarena-gym)"',
     )
     parser.add_argument("--version", action="version", version=__version__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -51,7 +56,7 @@ def _parser() -> argparse.ArgumentParser:
     tasks = commands.add_parser("tasks", help="list, count, draw and export tasks")
     _choose_tasks(tasks)
     tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
-    tasks.add_argument("--export", type=Path, metavar="FILE", help="write the tasks in WebArena's JSON schema")
+    tasks.add_argument("--export", type=writable(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument("--write-suite", action="store_true", help="draw the splits anew into the package's data files")
     tasks.set_defaults(run=_tasks)
 
@@ -61,12 +66,12 @@ def _parser() -> argparse.ArgumentParser:
         description="Replays every reference solution and tries to earn each reward without the work.",
     )
     _choose_tasks(audit)
-    audit.add_argument("--worlds", type=int, default=0, metavar="K", help="audit in K fresh worlds too")
+    add_fresh_worlds(audit, "audit")
     audit.add_argument(
         "--browser",
         choices=("inprocess", "chromium"),
         default="inprocess",
-        help="chromium: replay the solutions on both browsers, which must show the same (default: inprocess)",
+        help="chromium: replay the solutions on both browsers, which must show the same",
     )
     audit.add_argument(
         "--no-side-effects",
@@ -74,7 +79,9 @@ def _parser() -> argparse.ArgumentParser:
         action="store_false",
         help="do not try solutions with something else done before or after them, nor with detours, which takes a ninth of the time",
     )
-    audit.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
+    audit.add_argument(
+        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+    )
     audit.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     audit.set_defaults(run=_audit)
 
@@ -84,18 +91,20 @@ def _parser() -> argparse.ArgumentParser:
         description="Takes random walks on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
         "differs is told with the fewest replies that lead to it.",
     )
-    fuzz.add_argument("--states", type=int, default=10_000, metavar="N", help="states to compare (default: 10000)")
-    fuzz.add_argument("--seed", type=int, default=0, help="the seed of what is done (default: 0)")
+    fuzz.add_argument("--states", type=whole(1), default=10_000, metavar="N", help="states to compare")
+    fuzz.add_argument("--seed", type=whole(0), default=0, metavar="N", help="the seed of what is done")
     fuzz.add_argument("--site", action="append", choices=tuple(HOSTS), help="begin on this site (may be repeated)")
     fuzz.add_argument(
-        "--world-seed", type=int, action="append", metavar="SEED", help="a world (may be repeated; default: 1000)"
+        "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
     _choose_variation(fuzz)
-    fuzz.add_argument("--jobs", type=int, default=os.cpu_count(), metavar="N", help="processes (default: all cores)")
+    fuzz.add_argument(
+        "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
+    )
     fuzz.add_argument("--json", action="store_true", help="end with one JSON object on the last line")
     fuzz.set_defaults(run=_fuzz)
 
-    play = commands.add_parser("play", help="do a task yourself in the terminal")
+    play = commands.add_parser("play", help="do a task yourself in the terminal", description=PLAYING)
     play.add_argument(
         "words",
         nargs="*",
@@ -103,24 +112,29 @@ def _parser() -> argparse.ArgumentParser:
         help="a task id; one is drawn without it. With --session: start [TASK], act ACTION, observe or submit [ANSWER]",
     )
     play.add_argument(
-        "--session", type=Path, metavar="FILE", help="for programs: one command a step, and the state of the episode in a file"
+        "--session",
+        type=writable(),
+        metavar="FILE",
+        help="for programs: one command a step, and the state of the episode in a file",
     )
-    play.add_argument("--max-steps", type=int, default=100, metavar="N", help="steps until it is over (default: 100)")
-    play.add_argument("--split", default="train", help="the split to draw from (default: train)")
-    play.add_argument("--seed", type=int, help="the seed of the draw")
+    play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="steps until it is over")
+    play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
+    play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
     play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
     play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
     play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
     _choose_variation(play)
-    play.set_defaults(run=_play)
+    play.set_defaults(run=arena.play)
 
     serve = commands.add_parser(
         "serve",
         help="browse the sites in your own browser, and open an arena for agents in any language",
         description="Serves the sites of a world, and an arena: episodes over HTTP (needs the extra serve).",
     )
-    serve.add_argument("--world-seed", type=int, default=1000, help="the world (default: 1000, the test split's)")
-    serve.add_argument("--port", type=int, default=8000, help="the port (default: 8000)")
+    serve.add_argument(
+        "--world-seed", type=world_seed, default=1000, metavar="SEED", help="the world (default: 1000, the test split's)"
+    )
+    serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     arena.add_serve_options(serve)
     _choose_variation(serve)
     serve.set_defaults(run=_serve)
@@ -138,14 +152,17 @@ def _parser() -> argparse.ArgumentParser:
     mcp.set_defaults(run=arena.mcp)
 
     world = commands.add_parser("world", help="build worlds and say what is in them")
-    world.add_argument("seeds", type=int, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
+    world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
     world.set_defaults(run=_world)
 
     add_commands(commands)
 
     doctor = commands.add_parser("doctor", help="check this machine's browser, and real servers and their logins")
     doctor.add_argument(
-        "--sites", metavar="JSON", help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)'
+        "--sites",
+        type=accepted_by(_read_servers),
+        metavar="JSON",
+        help='servers, as {"shopping": "http://...", ...} (default: WebArena\'s own variables)',
     )
     doctor.add_argument("--browser", choices=("chromium", "inprocess"), default="chromium", help="which you mean to use")
     doctor.add_argument("--json", action="store_true", help="print one JSON object instead of lines")
@@ -153,21 +170,24 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _read_servers(text: str) -> dict[str, str]:
+    from webarena_gym.tools.doctor import named_servers  # noqa: PLC0415 - needs what the other commands do not
+
+    return named_servers(text)
+
+
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks (default: test)")
-    parser.add_argument("--world-seed", type=int, metavar="SEED", help="draw the split's templates in this world instead")
+    parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks")
+    parser.add_argument(
+        "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
+    )
     parser.add_argument(
         "--draw",
-        type=int,
+        type=whole(1, _MOST_DRAWN),
         metavar="N",
         help="draw N tasks in all, whatever the split, evenly from the templates of --template, or all; needs --world-seed",
     )
-    parser.add_argument(
-        "--template",
-        action="append",
-        metavar="NAME",
-        help="only these templates (may be repeated); with --world-seed of any split",
-    )
+    add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     _choose_variation(parser)
 
 
@@ -176,7 +196,7 @@ def _choose_variation(parser: argparse.ArgumentParser) -> None:
         "--variation",
         choices=get_args(Variation),
         default="content",
-        help="what differs from world to world: the content, or the layout of the sites too (default: content)",
+        help="what differs from world to world: the content, or the layout of the sites too",
     )
 
 
@@ -222,18 +242,19 @@ def _audit(options: argparse.Namespace) -> int:
     from webarena_gym.tools.audit import audit  # noqa: PLC0415 - keeps the other commands quick to start
 
     start = time.perf_counter()
-    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.worlds)]
+    seeds: list[int | None] = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
     chosen = [task for seed in seeds for task in _chosen(options, seed)]
     if not chosen:
         raise TaskError("no task was chosen; give --world-seed to draw from templates that the split has not")
-    progress.show(0, len(chosen), "tasks audited")
+    progress = Progress(len(chosen), "tasks audited")
+    progress.show(0)
     findings = audit(
         chosen,
         variation=options.variation,
         browser=options.browser,
         jobs=options.jobs,
         side_effects=options.side_effects,
-        on_progress=lambda done: progress.show(done, len(chosen), "tasks audited"),
+        on_progress=progress.show,
     )
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
@@ -269,8 +290,6 @@ def _audit(options: argparse.Namespace) -> int:
 def _fuzz(options: argparse.Namespace) -> int:
     from webarena_gym.tools.differential import compare, plan  # noqa: PLC0415 - keeps the other commands quick to start
 
-    if options.states < 1:
-        raise TaskError(f"--states is {options.states}; expected a positive number")
     start = time.perf_counter()
     walks = plan(
         options.states,
@@ -279,10 +298,9 @@ def _fuzz(options: argparse.Namespace) -> int:
         world_seeds=options.world_seed or (1000,),
         variation=options.variation,
     )
-    progress.show(0, options.states, "states compared")
-    found = compare(
-        walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states, options.states, "states compared")
-    )
+    progress = Progress(options.states, "states compared")
+    progress.show(0)
+    found = compare(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
     print(
@@ -297,42 +315,16 @@ def _fuzz(options: argparse.Namespace) -> int:
     return 1 if found.differences else 0
 
 
-def _play(options: argparse.Namespace) -> int:
-    if options.session is not None:
-        return arena.play(options)
-    if len(options.words) > 1:
-        raise TaskError(f"play got {' '.join(options.words)!r}; expected one task id, or --session FILE with a command")
-    env = gymnasium.make(
-        "WebArenaLite-v0",
-        split=options.split,
-        elements=options.elements,
-        observation=options.observation,
-        dialect=options.dialect,
-        variation=options.variation,
-        max_steps=options.max_steps,
-    )
-    _, info = env.reset(seed=options.seed, options={"task": options.words[0]} if options.words else None)
-    print(f"{DIALECTS[options.dialect].grammar()}\n\nTask {info['task_id']}: {info['goal']}\n(leave with Ctrl-D)")
-    while True:
-        print(f"\n{info['page']}")
-        try:
-            reply = input("> ")
-        except EOFError:
-            return 0
-        _, reward, terminated, truncated, info = env.step(reply)
-        if terminated or truncated:
-            print("\n".join((f"reward {reward:g}", *in_words(info))))
-            return 0
-
-
 def _serve(options: argparse.Namespace) -> int:
     if arena.is_wanted(options):
         return arena.serve(options)
-    from webarena_gym.tools.serve import addresses, serve  # noqa: PLC0415 - needs a server that the other commands do not
+    from webarena_gym.tools.serve import serve  # noqa: PLC0415 - needs a server that the other commands do not
 
-    for name, url in addresses(options.port).items():
-        print(f"{name:<15} {url}", flush=True)
-    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation))
+    def tell(urls: Mapping[str, str]) -> None:
+        for name, url in urls.items():
+            print(f"{name:<15} {url}", flush=True)
+
+    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation), tell)
     return 0
 
 
@@ -361,7 +353,7 @@ def _doctor(options: argparse.Namespace) -> int:
     for finding in examine(named_servers(options.sites), browser=options.browser):
         findings.append(finding)
         if not options.json:
-            print(f"{'well' if finding.is_well else 'ILL '}  {finding.what:<20} {finding.seen}", flush=True)
+            print(f"{'ok' if finding.is_well else 'FAIL':<4}  {finding.what:<20} {finding.seen}", flush=True)
             if not finding.is_well:
                 print(f"      {'':<20} {finding.advice}", flush=True)
     is_well = all(finding.is_well for finding in findings)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from webarena_gym.arguments import shown
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import BrowserError, ServerError
 from webarena_gym.pages.network import Network
@@ -38,7 +39,7 @@ def named_servers(text: str | None) -> dict[str, str]:
     try:
         given = json.loads(text)
     except ValueError as error:
-        raise ServerError(f"--sites is no JSON: {error}") from error
+        raise ServerError(f"--sites is {shown(text)}, which is no JSON: {error}") from error
     if not isinstance(given, dict):
         raise ServerError(f'--sites is {text}; expected an object such as {{"shopping": "http://..."}}')
     return read_addresses(given)

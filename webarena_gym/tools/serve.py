@@ -1,15 +1,19 @@
 """The sites of one world over HTTP, for a person's own browser."""
 
+import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from werkzeug.serving import run_simple
+from werkzeug.serving import WSGIRequestHandler, make_server
 
+from webarena_gym.errors import ArenaError
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.world import load_site, load_world
+
+_HOST = "127.0.0.1"
 
 
 class Front:
@@ -47,9 +51,28 @@ def addresses(port: int | None) -> dict[str, str]:
     return {name: f"http://{_label(host)}.localhost" + (f":{port}" if port else "") + "/" for name, host in HOSTS.items()}
 
 
-def serve(world_seed: int, port: int, layout: Layout = PLAIN) -> None:
-    """Serve a world's sites on the loopback interface until interrupted. Changes last as long as the server."""
-    run_simple("127.0.0.1", port, Front(world_seed, layout), threaded=True)
+class _Quiet(WSGIRequestHandler):
+    """Logs no request."""
+
+    def log_request(self, code: int | str = "-", size: int | str = "-") -> None:
+        """Say nothing."""
+
+
+def serve(world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping[str, str]], None]) -> None:
+    """Serve a world's sites on the loopback interface until interrupted. Changes last as long as the server.
+
+    `on_open` is told the addresses once it listens. Raises ArenaError for a port in use.
+    """
+    try:
+        listener = socket.create_server((_HOST, port))
+    except OSError as error:
+        raise ArenaError(f"cannot listen at port {port} of {_HOST}: {error.strerror}; choose another", status=503) from error
+    with listener:
+        port = listener.getsockname()[1]
+        front = Front(world_seed, layout)
+        server = make_server(_HOST, port, front, threaded=True, request_handler=_Quiet, fd=listener.fileno())
+        on_open(addresses(port))
+        server.serve_forever()
 
 
 def _label(host: str) -> str:

@@ -95,7 +95,11 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     sampled = replace(evaluated, temperature=0.0) if settings.method == "greedy" else evaluated
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.evaluation.env_arguments())
     envs = InProcessEnvs(make_env, min(settings.evaluation.num_envs, len(tasks)))
-    with closing(envs), closing(create_policy(sampled)) as policy, tqdm(total=len(tasks), desc="searching", unit="task") as bar:
+    with (
+        closing(envs),
+        closing(create_policy(sampled)) as policy,
+        tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
+    ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
         found = play(local, policy, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
     env = EnvSettings(**settings.evaluation.env_arguments())

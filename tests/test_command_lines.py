@@ -1,0 +1,459 @@
+"""Every command and every option of it: bad values end in one line with status 2, closed pipes and Ctrl-C quietly."""
+
+import argparse
+import importlib
+import os
+import pty
+import re
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import closing, suppress
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import pytest
+
+from agents.data.demonstrations import DemonstrationSettings
+from agents.demo import DemoSettings
+from agents.evaluation.evaluate import EvaluationSettings
+from agents.evaluation.search.search import SearchSettings
+from agents.integrations.verl import RowSettings
+from agents.methods import METHODS
+from agents.models.average import AverageSettings
+from agents.sb3.trainer import SB3Settings
+from agents.settings import option_names, parse_settings
+from agents.train_bc import BCSettings
+from agents.train_rl import RLSettings
+from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from benchmarks.coverage import CoverageSettings
+from benchmarks.interactions import InteractionsSettings
+from benchmarks.learning import LearningSettings
+from benchmarks.methods import MethodsSettings
+from benchmarks.searches import SearchesSettings
+from webarena_gym import console
+from webarena_gym.actions import DIALECTS
+from webarena_gym.arguments import suggestion
+from webarena_gym.errors import AgentError, ArenaError, TaskError, WorldError
+from webarena_gym.tasks import templates
+from webarena_gym.tools.cli import main, make_parser
+from webarena_gym.tools.play import spelled_out
+
+ROOT = Path(__file__).parent.parent
+HUGE = str(10**30)
+KINDS = {
+    "agents.average": AverageSettings,
+    "agents.demo": DemoSettings,
+    "agents.demonstrations": DemonstrationSettings,
+    "agents.evaluate": EvaluationSettings,
+    "agents.search": SearchSettings,
+    "agents.train_bc": BCSettings,
+    "agents.train_bc pointer": PointerBCSettings,
+    "agents.train_sb3": SB3Settings,
+    "agents.integrations.verl": RowSettings,
+    "benchmarks.coverage": CoverageSettings,
+    "benchmarks.interactions": InteractionsSettings,
+    "benchmarks.learning": LearningSettings,
+    "benchmarks.methods": MethodsSettings,
+    "benchmarks.searches": SearchesSettings,
+    **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
+}
+
+
+class CaughtError(Exception):
+    """Carries a parser out of a command before it parses anything."""
+
+
+def caught(name):
+    """The parser of a command that makes it when it is run."""
+
+    def catch(parser, *_):
+        raise CaughtError(parser)
+
+    command = importlib.import_module(name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(console.Parser, "parse_args", catch)
+        with pytest.raises(CaughtError) as found:
+            command.main([]) if name == "agents.report" else command.main()
+    return found.value.args[0]
+
+
+BENCHMARKS = (
+    "arena", "env_speed", "generation", "miniwob", "page_sizes", "plots", "pointing", "rollouts", "scaling", "screenshots", "soak", "tables",
+    "training_speed",
+)  # fmt: skip
+
+
+def parsers():
+    """All parsers by the name of their command."""
+    yield from ((name, caught(name)) for name in ("agents.report", *(f"benchmarks.{name}" for name in BENCHMARKS)))
+    (commands,) = (action for action in make_parser()._actions if isinstance(action, argparse._SubParsersAction))
+    yield from ((f"webarena-gym {name}", parser) for name, parser in commands.choices.items())
+
+
+PARSERS = dict(parsers())
+
+
+def bad_values(action):
+    """Values that an option must refuse, found out from what it accepts."""
+    if action.nargs == 0 or isinstance(action, argparse.BooleanOptionalAction):
+        return
+    if action.choices is not None:
+        yield from ("@nonsense", str(next(iter(action.choices))) + "x")
+        return
+    accepted = set()
+    for sample in ("@nonsense", "1", "20000-20001", next(iter(templates())), "{}", str(ROOT), __file__):
+        with suppress(argparse.ArgumentTypeError, ValueError, TypeError):
+            (action.type or str)(sample)
+            accepted.add(sample)
+    if "@nonsense" not in accepted:
+        yield "@nonsense"
+    if "1" in accepted and "@nonsense" not in accepted:  # a number
+        yield HUGE if isinstance(action.type("1"), int) else "nan"
+        yield ""
+
+
+CASES = [
+    (name, action, value)
+    for name, parser in PARSERS.items()
+    for action in parser._actions
+    if action.option_strings or action.type is not None
+    for value in bad_values(action)
+]
+
+
+def test_most_options_have_bad_values():
+    tried = {(name, action.dest) for name, action, _ in CASES}
+    assert len(tried) > 100
+    assert {"webarena-gym serve", "webarena-gym evaluate", "agents.report"} <= {name for name, _ in tried}
+    assert {
+        f"webarena-gym {name}" for name in ("tasks", "audit", "fuzz", "play", "serve", "mcp", "world", "leaderboard", "doctor")
+    } <= {name for name, _ in tried}
+
+
+def test_every_command_is_tried_and_ends_at_the_edge():
+    tried = {name.partition(" ")[0] for name in (*PARSERS, *KINDS)} | {"agents.train_grpo"}
+    for path in sorted([*ROOT.glob("agents/**/*.py"), *ROOT.glob("benchmarks/*.py")]):
+        text = path.read_text(encoding="utf-8")
+        if '__name__ == "__main__"' in text:
+            name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+            assert re.search(rf'console\.run\(\s*"python -m {re.escape(name)}"', text)
+            assert name in tried or f"{name} grpo" in KINDS
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_bad_values_are_named_in_one_line(name, capsys):
+    for command, action, value in CASES:
+        if command != name:
+            continue
+        given = [f"{action.option_strings[0]}={value}"] if action.option_strings else [value]
+        with pytest.raises(SystemExit) as ended:
+            PARSERS[name].parse_args(given)
+        output = capsys.readouterr()
+        what = action.option_strings[0] if action.option_strings else action.metavar or action.dest
+        assert (ended.value.code, output.out, output.err.count("\n")) == (2, "", 1), given
+        assert what in output.err, (given, output.err)
+        assert value in output.err, (given, output.err)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_mistakes_in_settings_are_told_in_one_line(name, capsys):
+    program, options = name.partition(" ")[0], option_names(KINDS[name])
+    refused = 0
+    for option in options if name == "agents.train_rl grpo" else options[:6]:
+        spelled = option.replace("_", "-")
+        for wrong in (f"--{spelled}=@nonsense", f"--{spelled}x=1"):
+            with suppress(SystemExit):
+                parse_settings(KINDS[name], [wrong], DEFAULTS if name.endswith("pointer") else {}, program=program)
+            said = capsys.readouterr().err
+            if spelled not in said:
+                continue  # a text, or another option is missing
+            refused += 1
+            assert said.count("\n") == 1, said
+            assert said.startswith(f"python -m {program}: ")
+            assert "─" not in said
+    assert refused
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_misspelled_options_are_named_with_what_was_meant(name, capsys):
+    options = [option for option in PARSERS[name]._option_string_actions if len(option) > 6]
+    for option in options:
+        with pytest.raises(SystemExit) as ended:
+            PARSERS[name].parse_args([option[:4] + "~" + option[5:]])
+        said = capsys.readouterr().err
+        assert (ended.value.code, said.count("\n")) == (2, 1)
+        assert "did you mean" in said, said
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_help_has_real_options_and_no_empty_defaults(name, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        PARSERS[name].parse_args(["--help"])
+    text = capsys.readouterr().out
+    usage = text.partition("\n\n")[0]
+    assert "OPTIONS" not in usage
+    assert all(action.option_strings[0] in usage for action in PARSERS[name]._actions if action.option_strings)
+    assert not re.search(r"\(default: (None|False|\[\]|\(\)|)\)", text)
+
+
+def test_options_of_one_meaning_are_spelled_alike():
+    for name, parser in PARSERS.items():
+        known = parser._option_string_actions
+        for old, new in (("--templates", "--template"),):
+            if old in known or new in known:
+                assert new in known[new].option_strings[0], name
+        if "--template" in known:
+            assert known["--template"] is known["--templates"], name
+
+
+@pytest.mark.parametrize(
+    ("arguments", "value"),
+    [
+        (["taks"], "taks"),
+        (["tasks", "--template", "shopping.product_pric"], "did you mean 'shopping.product_price'"),
+        (["tasks", "--template", "product_price"], "did you mean 'shopping.product_price'"),
+        (["play", "shopping.product_pric/1000/0"], "did you mean 'shopping.product_price/1000/0'"),
+        (["play", "nope"], "'nope'"),
+        (["play", "--split", "tset"], "'tset'; did you mean 'test'?"),
+        (["play", "--seed", "-1"], "-1"),
+        (["play", "--max-steps", "0"], "'0'"),
+        (["world", HUGE], HUGE),
+        (["tasks", "--export", "/"], "'/'"),
+        (["tasks", "--export", f"{__file__}/x.json"], "test_command_lines.py"),
+        (["tasks", "--export", "x" * 5000 + "/y"], "xxx"),
+        (["audit", "--jobs", "0"], "'0'"),
+        (["audit", "--worlds", "-1"], "-1"),
+        (["serve", "--port", "99999"], "99999"),
+        (["mcp", "--http", "99999"], "99999"),
+        (["mcp", "--task", "nope"], "'nope'"),
+        (["evaluate", "--agent", "nope"], "'nope'"),
+        (["evaluate", "--agent", "nope.py:f"], "nope.py"),
+        (["evaluate", "--agent", "random", "--tasks", f"{__file__}x"], f"did you mean {__file__!r}"),
+        (["evaluate", "--agent", "random", "--out", __file__], __file__),
+        (["leaderboard", "nowhere"], "nowhere"),
+        (["doctor", "--sites", "{"], "--sites is '{', which is no JSON"),
+        (["play", "--session", str(ROOT), "start"], str(ROOT)),
+    ],
+)
+def test_mistakes_end_with_status_2_and_one_line(capsys, arguments, value):
+    assert main(arguments) == 2
+    output = capsys.readouterr()
+    assert (output.out, output.err.count("\n")) == ("", 1)
+    assert value in output.err
+
+
+def test_a_port_in_use_is_told_and_no_address_is(capsys):
+    with closing(socket.create_server(("127.0.0.1", 0))) as taken:
+        port = str(taken.getsockname()[1])
+        for arguments in (["serve", "--port", port], ["mcp", "--http", port]):
+            assert main(arguments) == 2
+            output = capsys.readouterr()
+            assert (output.out, output.err.count("\n")) == ("", 1)
+            assert f"port {port}" in output.err
+
+
+def test_folders_on_the_way_to_a_file_are_made(tmp_path, capsys):
+    path = tmp_path / "a" / "b" / "tasks.json"
+    assert main(["tasks", "--template", "shopping.product_price", "--export", str(path)]) == 0
+    assert path.is_file()
+    assert main(["play", "--session", str(tmp_path / "c" / "d.json"), "start", "shopping.product_price/1000/0"]) == 0
+    capsys.readouterr()
+
+
+def raising(error):
+    def work():
+        raise error
+
+    return work
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (TaskError("x"), 2), (AgentError("x"), 2), (ArenaError("x", status=500), 2), (ValueError("x"), 2), (WorldError("x"), 1),
+        (OSError(28, "x", "file"), 1), (BrokenPipeError("x"), 1), (ModuleNotFoundError("x", name="x"), 1), (KeyboardInterrupt(), 130),
+        (SystemExit(2), 2), (SystemExit("x"), 1), (SystemExit(), 0),
+    ],
+    ids=repr,
+)  # fmt: skip
+def test_errors_have_a_status_and_a_line(capsys, monkeypatch, error, code):
+    monkeypatch.setattr("webarena_gym.console.ending._OURS", ("tests", "webarena_gym"))
+    assert console.status("prog", raising(error)) == code
+    said = capsys.readouterr().err
+    assert said.count("\n") == (1 if "x" in str(error) else 0)
+    assert said == "" or said.startswith("prog: ")
+
+
+@pytest.mark.parametrize("work", [lambda: {}["x"], lambda: [].index("x")])
+def test_faults_keep_their_tracebacks(work):
+    with pytest.raises((KeyError, ValueError)):
+        console.status("prog", work)
+
+
+def test_a_variable_shows_tracebacks(monkeypatch):
+    monkeypatch.setenv("WEBARENA_GYM_TRACEBACK", "1")
+    with pytest.raises(TaskError):
+        console.status("prog", raising(TaskError("x")))
+
+
+def test_what_was_meant():
+    assert suggestion("chromum", ["inprocess", "chromium"]) == "did you mean 'chromium'?"
+    assert suggestion("x", ["a", "b"], tell_all=False) == ""
+    assert len(suggestion("@" * 10**6, list(templates()))) < 600
+
+
+def command(*arguments, **options):
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": options.pop("unbuffered", "")}
+    return subprocess.Popen([sys.executable, "-m", "webarena_gym", *arguments], env=environment, cwd=ROOT, **options)
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    "arguments", ["tasks", "tasks --stats", "--help", "evaluate --help", "world", "doctor --browser inprocess", "play"], ids=str
+)
+def test_a_closed_pipe_ends_a_command_quietly(arguments, unbuffered):
+    reader, writer = os.pipe()
+    os.close(reader)
+    streams = {"stdin": subprocess.DEVNULL, "stdout": writer, "stderr": subprocess.PIPE}
+    process = command(*arguments.split(), unbuffered=unbuffered, **streams)
+    os.close(writer)
+    swallowed = unbuffered and "--help" in arguments  # by argparse, which prints at once
+    assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 0 if swallowed else 141)
+
+
+def test_ctrl_c_ends_a_server_quietly_that_has_told_where_its_sites_are():
+    process = command("serve", "--port", "0", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    url = urlsplit(process.stdout.readline().split()[-1].decode())
+    page = urlopen(Request(f"http://127.0.0.1:{url.port}/", headers={"Host": url.netloc}), timeout=60).read()
+    assert b"Tidewater Emporium" in page
+    process.send_signal(signal.SIGINT)
+    assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 130)
+
+
+def test_ctrl_c_ends_worker_processes_quietly(tmp_path):
+    code = (
+        "import time\nfrom pathlib import Path\nfrom webarena_gym import console\nfrom webarena_gym.tools.processes import workers\n"
+        "def work():\n"
+        " with workers(2) as several:\n"
+        f"  list(several(Path.touch, [Path({str(tmp_path)!r}) / str(number) for number in range(8)]))\n"
+        "  busy = several(time.sleep, [1000] * 4)\n"
+        "  print('busy', flush=True)\n"
+        "  list(busy)\n"
+        "if __name__ == '__main__':\n raise SystemExit(console.status('prog', work))\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(code)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([sys.executable, script], env=environment, start_new_session=True, **streams)
+    assert process.stdout.readline() == b"busy\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert (process.communicate(timeout=120)[1], process.returncode) == (b"", 130)
+
+
+def test_settings_are_read_however_they_are_spelled():
+    def read(*arguments):
+        return parse_settings(EvaluationSettings, ["--policy", "random", *arguments], program="agents.evaluate")
+
+    assert read("--max_steps=3") == read("--max-steps", "3") != read()
+    assert read("--world-seed", "-3").world_seed == -3
+    assert (read("--limit", "None").limit, read("--temperature", "None").temperature) == (None, None)
+    assert (read("--thoughts").thoughts, read("--thoughts", "--no-thoughts").thoughts) == (True, False)
+    with pytest.raises(SystemExit, match="2"):
+        parse_settings(EvaluationSettings, [], program="agents.evaluate")
+
+
+def test_a_module_without_its_packages_says_so(capsys):
+    assert console.status("prog", lambda: importlib.import_module("no_such_package")) == 1
+    assert "no_such_package is not installed" in capsys.readouterr().err
+
+
+class TestPlay:
+    @pytest.mark.parametrize(
+        ("line", "reply"),
+        [
+            ("click 6", 'do(action="Click", element="6")'),
+            ("type 5 red shoes", 'do(action="Type", argument="red shoes", element="5")'),
+            ('click "Add to Cart"', 'do(action="Click", element="Add to Cart")'),
+            ("exit 3 of them", 'exit(message="3 of them")'),
+            ("exit", 'exit(message="")'),
+            ("down", 'do(action="Scroll Down")'),
+            ("enter", 'do(action="Press Enter")'),
+            ("back", "go_backward()"),
+            ('exit(message="x")', 'exit(message="x")'),
+            ("hello", "hello"),
+        ],
+    )
+    def test_short_forms(self, line, reply):
+        assert spelled_out(line, DIALECTS["webrl"]) == reply
+
+    @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=str)
+    def test_short_forms_are_read_in_every_dialect(self, dialect):
+        for line in ("click 6", "hover 6", "type 5 red shoes", "down", "up", "back", "forward", "tab 1", "exit x"):
+            assert dialect.parse(spelled_out(line, dialect))
+        for form in dialect.forms:
+            assert spelled_out(dialect.example(form), dialect) == dialect.example(form)
+
+    @pytest.mark.parametrize("line", ["click", "type 5", "select 3", "tab", "click 6 7", "down 3"])
+    def test_incomplete_ones_cost_no_step(self, line):
+        with pytest.raises(ValueError, match="`"):
+            spelled_out(line, DIALECTS["webrl"])
+
+    def play(self, capsys, monkeypatch, *lines):
+        replies = iter(lines)
+        prompts = []
+
+        def answer(prompt):
+            prompts.append(prompt)
+            try:
+                return next(replies)
+            except StopIteration:
+                raise EOFError from None
+
+        monkeypatch.setattr("builtins.input", answer)
+        assert main(["play", "shopping.product_price/1000/0", "--max-steps", "3"]) == 0
+        return capsys.readouterr().out, prompts
+
+    def test_steps_are_counted_and_errors_come_last(self, capsys, monkeypatch):
+        out, prompts = self.play(capsys, monkeypatch, "", "help", "click", "hello", "down")
+        assert prompts == ["step 1 of 3> "] * 4 + ["step 2 of 3> ", "step 3 of 3> "]
+        assert out.count("Action error: the reply holds no action") == 1
+        assert out.index("Action error") > out.rindex("http://shop.test", 0, out.index("Action error"))
+        assert "\033" not in out
+
+    def test_verdicts_are_in_plain_words(self, capsys, monkeypatch):
+        out, _ = self.play(capsys, monkeypatch, "exit wrong")
+        assert re.search(r"Not solved\. \(reward 0\)\nThe answer is not right: expected '.+', found 'wrong'", out)
+        assert " against " not in out
+
+    @pytest.mark.parametrize(("more", "has_colour"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
+    def test_colours_are_for_terminals(self, more, has_colour):
+        master, slave = pty.openpty()
+        environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
+        environment |= {"TERM": "xterm", "PYTHONPATH": str(ROOT), **more}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "webarena_gym", "play", "shopping.product_price/1000/0"],
+            stdin=subprocess.DEVNULL, stdout=slave, stderr=slave, env=environment, cwd=ROOT,
+        )  # fmt: skip
+        os.close(slave)
+        said = b""
+        with suppress(OSError):  # the other end is closed
+            while part := os.read(master, 65_536):
+                said += part
+        os.close(master)
+        assert process.wait(timeout=60) == 0
+        assert b"Task shopping.product_price/1000/0" in said
+        assert (b"\033[1m" in said) is has_colour
+
+
+def test_a_window_needs_a_display(monkeypatch):
+    from webarena_gym.env import WebArenaLite  # noqa: PLC0415
+
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    with pytest.raises(ValueError, match=r"render_mode is 'human'.*no display.*xvfb-run"):
+        WebArenaLite(browser="chromium", render_mode="human")
