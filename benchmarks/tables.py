@@ -21,6 +21,12 @@ _PAPER_MAIN = {"bc": "20.0 %", "mgrpo": "33.9 %"}  # Qwen2.5-3B
 _PAPER_METHODS = {"filtered_bc": "23.0", "awr": "28.5", "digirl": "30.3", "webrl": "42.4"}  # Llama-3.1-8B, from 20.6 of BC
 _PAPER_VARIANTS = {"zero": "6.1 to 4.8", "plain": "20.0 to 33.9", "long": "24.5 to 30.3"}  # Qwen2.5-3B
 
+_HEADS = ("", "greedy", "sampled", "the paper, Qwen2.5-3B, on WebArena-Lite")
+_INTERVALS = (
+    "Intervals are of 95 %: of success as if every episode were a sample of its own, of lifts a bootstrap over clones, their seeds and "
+    "templates."
+)
+
 Row = Sequence[object]
 
 
@@ -42,24 +48,46 @@ def written(document: str) -> str:
 
 
 def learning() -> str:
-    """Return the table of M-GRPO against cloning, on the whole suite."""
+    """Return the table of M-GRPO against cloning of pointing networks, on the whole suite."""
     result = _read("learning")
-    cloned, reinforced = ([_score(result[f"{name}{suffix}_pooled"]) for suffix in ("", "_sampled")] for name in ("bc", "mgrpo"))
-    lifts = [_lift(result[f"lift{suffix}"], *result[f"lift{suffix}_ci95"]) for suffix in ("", "_sampled")]
+    count = result["demonstrations"]
+    clone = f"pointing network, behaviour cloning of {_counted(count, 'demonstration')} a template"
+    trained = [
+        (f"then M-GRPO, {mark['cpu_minutes']:g} CPU minutes", _percent(mark["greedy"]), _percent(mark["sampled"]), "")
+        for mark in result["by_minutes"][:-1]
+    ]
+    last = result["by_minutes"][-1]
     rows: list[Row] = [
         ("random", _percent(result["random"]), "", ""),
-        ("behaviour cloning", *cloned, _PAPER_MAIN["bc"]),
-        ("then M-GRPO", *reinforced, _PAPER_MAIN["mgrpo"]),
-        ("lift", *lifts, "+13.9"),
+        (clone, *_both(result, "bc"), _PAPER_MAIN["bc"]),
+        ("the same, converged", *_both(result, "clone_converged"), ""),
+        *trained,
+        (f"then M-GRPO, {last['cpu_minutes']:g} CPU minutes", *_both(result, "mgrpo"), _PAPER_MAIN["mgrpo"]),
+        ("lift over the clone", *_lifts(result, "lift"), "+13.9"),
+        ("lift over the converged clone", *_lifts(result, "lift_over_converged"), ""),
         ("expert", _percent(result["expert"]), "", ""),
     ]
-    heads = ("", "greedy", "sampled", "the paper, Qwen2.5-3B, on WebArena-Lite")
+    note = (
+        f"n = {result['n']} tasks (the test split, and its templates in a fresh world); {_counted(result['clones'], 'clone')}, "
+        f"{_counted(result['seeds'], 'seed')} of M-GRPO for each, {last['cpu_minutes']:g} CPU minutes a seed. {_INTERVALS}"
+    )
+    return _table(_HEADS, rows) + _origin(note, result)
+
+
+def language_model() -> str:
+    """Return the table of M-GRPO against cloning of a small language model, on the whole suite."""
+    result = _read("language_model")
+    rows: list[Row] = [
+        ("language model of 1.7 million parameters, behaviour cloning", *_both(result, "bc"), _PAPER_MAIN["bc"]),
+        ("then M-GRPO", *_both(result, "mgrpo"), _PAPER_MAIN["mgrpo"]),
+        ("lift", *_lifts(result, "lift"), "+13.9"),
+    ]
     note = (
         f"Greedy on {result['n']} tasks (the test split, and its templates in a fresh world), sampled on the first "
         f"{result['n_sampled']}; {result['seeds']} seeds of M-GRPO. "
         "Intervals are of 95 %: of success as if every episode were a sample of its own, of the lift a bootstrap over tasks and seeds."
     )
-    return _table(heads, rows) + _origin(note, result)
+    return _table(_HEADS, rows) + _origin(note, result)
 
 
 def methods() -> str:
@@ -179,15 +207,16 @@ def leaderboard() -> str:
     """Return a row for every measured agent, best first in each set of tasks, and the commands of the rows."""
     rows: list[tuple[str, float, Row]] = []
     commands: list[str] = []
-    for name in ("learning", "methods", "baselines", "variants"):
+    agents = {"learning": "pointing network", "language_model": "small language model"}
+    for name in (*agents, "methods", "baselines", "variants"):
         result = _read(name)
         commands.append(f"`{result['command']}`")
         command, commit = len(commands), result["commit"]
-        if name == "learning":
+        if name in agents:
             tasks = f"test split and a fresh world, n = {result['n']}"
-            for key, title in (("bc", "small model, BC"), ("mgrpo", "small model, BC, then M-GRPO")):
-                success = result[key]
-                rows.append((tasks, success, (title, _score(result[f"{key}_pooled"]), command, commit)))
+            for key, title in (("bc", "BC"), ("mgrpo", "BC, then M-GRPO")):
+                score = _score(result[f"{key}_pooled"])
+                rows.append((tasks, result[key], (f"{agents[name]}, {title}", score, command, commit)))
             rows.append((tasks, result["random"], ("random", _percent(result["random"]), command, commit)))
         else:
             tasks = f"{result['templates']} kinds of shop tasks, n = {result['n']}"
@@ -256,10 +285,23 @@ def _example(kind: Kind, dialect: Dialect) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
-        *(learning, methods, baselines, variants, ablations, interactions, searches, leaderboard),
+        *(learning, language_model, methods, baselines, variants, ablations, interactions, searches, leaderboard),
         *(actions, webrl, webarena, browsergym),
     )
 }
+
+
+def _both(result: dict[str, Any], name: str) -> list[str]:
+    return [_score(result[f"{name}{suffix}_pooled"]) for suffix in ("", "_sampled")]
+
+
+def _lifts(result: dict[str, Any], name: str) -> list[str]:
+    return [_lift(result[f"{name}{suffix}"], *result[f"{name}{suffix}_ci95"]) for suffix in ("", "_sampled")]
+
+
+def _counted(count: int, noun: str) -> str:
+    words = {1: "one", 2: "two", 3: "three", 4: "four"}
+    return f"{words.get(count, count)} {noun}{'' if count == 1 else 's'}"
 
 
 def _seeds(result: dict[str, Any]) -> str:

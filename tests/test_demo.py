@@ -12,7 +12,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.settings import parse_settings
 
-STARTER = Path(demo.__file__).parent / "checkpoints" / "language-model-1.7m"
+CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, given, name):
     (tmp_path / "demo" / "grpo" / "update_0000001").mkdir(parents=True)
     (tmp_path / "demo" / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
     (tmp_path / "demo" / "notes.txt").write_text("mine")
-    demo.run(settings(tmp_path, *(["--model", str(STARTER)] if given else [])))
+    demo.run(settings(tmp_path, *(["--model", str(CHECKPOINTS / "cloned-1")] if given else [])))
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     said = capsys.readouterr().out
     for policy in ("random", "expert", name, f"{name}, then M-GRPO"):
@@ -44,14 +44,20 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, given, name):
     assert "worlds that no training has seen" in report
 
 
-def test_the_agent_that_ships_knows_how_it_is_used():
-    agent = train_rl.agent_record(STARTER)
-    assert (agent["window"], agent["elements"], agent["max_new_tokens"]) == (3000, "label", 64)
-    assert sum(file.stat().st_size for file in STARTER.iterdir()) < 10_000_000
+@pytest.mark.parametrize(
+    ("name", "elements", "window"),
+    [("starter", "id", 20_000), ("cloned-1", "id", 20_000), ("language-model-1.7m", "label", 3000)],
+)
+def test_agents_that_ship_know_how_they_are_used(name, elements, window):
+    agent = train_rl.agent_record(CHECKPOINTS / name)
+    assert (agent["elements"], agent["window"]) == (elements, window)
+    assert sum(file.stat().st_size for file in (CHECKPOINTS / name).iterdir()) < 10_000_000
 
 
-def test_the_agent_that_ships_solves_what_it_has_learned():
+@pytest.mark.parametrize("name", ["starter", "cloned-1", "language-model-1.7m"])
+def test_agents_that_ship_solve_what_they_have_learned(name):
     tasks = draw_tasks([1001], 3, templates=["shopping.product_place", "shopping.reviews_place", "shopping.wish_list_add"])
-    settings = EvaluationSettings(**policy_defaults(str(STARTER)), policy=str(STARTER))
+    folder = str(CHECKPOINTS / name)
+    settings = EvaluationSettings(**policy_defaults(folder), policy=folder)
     with closing(create_policy(settings)) as policy:
         assert evaluate(policy, tasks, settings).total.success > 0.6
