@@ -87,7 +87,7 @@ def language_model() -> str:
         f"{result['n_sampled']}; {result['seeds']} seeds of M-GRPO. "
         "Intervals are of 95 %: of success as if every episode were a sample of its own, of the lift a bootstrap over tasks and seeds."
     )
-    return _table(_HEADS, rows) + _origin(note, result)
+    return _table(_HEADS, rows) + _origin(note, result | {"command": _of_then(result)})
 
 
 def methods() -> str:
@@ -210,7 +210,7 @@ def leaderboard() -> str:
     agents = {"learning": "pointing network", "language_model": "small language model"}
     for name in (*agents, "methods", "baselines", "variants"):
         result = _read(name)
-        commands.append(f"`{result['command']}`")
+        commands.append(f"`{_of_then(result) if name == 'language_model' else result['command']}`")
         command, commit = len(commands), result["commit"]
         if name in agents:
             tasks = f"test split and a fresh world, n = {result['n']}"
@@ -302,6 +302,12 @@ def _lifts(result: dict[str, Any], name: str) -> list[str]:
 def _counted(count: int, noun: str) -> str:
     words = {1: "one", 2: "two", 3: "three", 4: "four"}
     return f"{words.get(count, count)} {noun}{'' if count == 1 else 's'}"
+
+
+def _of_then(result: dict[str, Any]) -> str:
+    """Return a command whose options were others when it was run, as no command of today."""
+    command: str = result["command"]
+    return command.removeprefix("python -m ")
 
 
 def _seeds(result: dict[str, Any]) -> str:

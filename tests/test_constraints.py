@@ -504,7 +504,7 @@ def test_thoughts_are_refused():
 
 
 STARTER = Path(agents.__file__).parent / "checkpoints" / "language-model-1.7m"
-TEMPLATES = ("shopping.product_price", "shopping.order_total", "reddit.upvote_post", "gitlab.issue_create")
+TEMPLATES = ("shopping.product_price", "shopping.order_total", "reddit.subscription", "gitlab.star_count")
 
 
 def test_the_experts_solutions_are_allowed():

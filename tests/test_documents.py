@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from contextlib import suppress
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -250,7 +251,7 @@ def _known(key, main, capsys):
     """The options in the help of a command, "--help" among them; nothing where there is no such command."""
     if key not in _KNOWN:
         capsys.readouterr()
-        with pytest.raises(SystemExit):
+        with suppress(SystemExit):
             main()
         _KNOWN[key] = set(re.findall(r"--[a-z][a-z0-9-]*", capsys.readouterr().out))
     return _KNOWN[key]

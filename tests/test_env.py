@@ -362,7 +362,7 @@ def test_bad_keywords_are_refused_with_what_was_expected(options, error, said):
 
 
 def test_an_unknown_split_or_option_is_refused(env):
-    with pytest.raises(TaskError, match="expected one of train"):
+    with pytest.raises(TaskError, match="expected one of 'train'"):
         WebArenaLite(split="exam")
     with pytest.raises(TaskError, match="no option 'url'"):
         env.reset(options={"url": "x"})

@@ -196,7 +196,7 @@ def test_workers_can_be_started_in_either_way(context):
         ({"context": "fork"}, ValueError, "context is 'fork'; expected one of"),
         ({"step_timeout_s": 0}, ValueError, "step_timeout_s is 0; expected a positive number"),
         ({"autoreset_mode": "Later"}, ValueError, "Later"),
-        ({"split": "everything", "tasks": None}, TaskError, "expected one of train, validation, test"),
+        ({"split": "everything", "tasks": None}, TaskError, "expected one of 'train', 'validation', 'test'"),
         ({"colour": "red"}, TypeError, "colour"),
     ],
 )
