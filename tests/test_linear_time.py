@@ -242,7 +242,11 @@ def slow(pattern, methods):
 def test_patterns_take_linear_time(path, node, flags, methods, where):
     if where in EXEMPT:
         pytest.skip(EXEMPT[where])
-    pattern = _value(path, node)
+    try:
+        pattern = _value(path, node)
+    except ModuleNotFoundError as error:  # of a package that agents need
+        assert path.is_relative_to(ROOT / "agents")
+        pytest.skip(f"{error.name} is not installed")
     if not isinstance(pattern, re.Pattern):
         pattern = re.compile(pattern, sum(_value(path, flag) for flag in flags))
     assert next(slow(pattern, methods), "") == ""
