@@ -109,7 +109,7 @@ def test_nothing_depends_on_order_padding_or_packing(found, max_tokens, rng):
             assert len(batch.samples) == 1 or batch.input_ids.numel() <= max_tokens
             spread = batch.spread([advantages[index] for index in shuffled])
             (batch_logprobs(model, batch) * spread.double()).sum().backward()
-        torch.testing.assert_close(gradient(model), expected, atol=1e-6, rtol=1e-6)
+        torch.testing.assert_close(gradient(model), expected, atol=1e-5, rtol=1e-5)
 
 
 def test_what_is_shared_stands_once():
