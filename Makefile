@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
-demo: install  ## clone an agent, reinforce it, evaluate, report: at most ten minutes on two cores
+demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report
 	$(BIN)/python -m agents.demo
 
 test: install  ## all tests, on all cores

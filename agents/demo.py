@@ -1,4 +1,4 @@
-"""From nothing to a web agent and a report, in at most ten minutes on two cores: `make demo`.
+"""From nothing to a web agent and a report: `make demo`.
 
 A pointing network is cloned from one demonstration of each training template, reinforced by multi-turn GRPO on its own rollouts, and
 evaluated on the test split's templates in worlds that no training has seen, beside the random policy and the expert. What it prints
@@ -32,7 +32,7 @@ _STEPS = 15  # of a rollout that is trained on
 
 @dataclass(frozen=True, kw_only=True)
 class DemoSettings:
-    """Clone, reinforce, evaluate and report, within a time that two CPU cores can keep."""
+    """Clone, reinforce, evaluate and report."""
 
     out: Path = Path("runs/demo")
     """folder of the demo; what an earlier demo left there is replaced"""

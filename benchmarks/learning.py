@@ -84,7 +84,7 @@ class LearningSettings(ResultSettings):
     """steps of an episode in an evaluation"""
     training_steps: int = 15
     """steps of an episode in reinforcement"""
-    grpo_updates: tuple[int, ...] = (50, 100, 200)
+    grpo_updates: tuple[int, ...] = (50, 100, 200, 400)
     """updates of M-GRPO after which the model is evaluated; it ends after the last"""
     jobs: int = 1
     """runs at the same time"""
@@ -219,16 +219,26 @@ def train_and_measure(settings: LearningSettings, clone: int, seed: int) -> Run:
     common: dict[str, Any] = {name: getattr(settings, name) for name in ("worlds", "per_template", "templates", "threads")}
     common |= {"max_steps": settings.training_steps, "seed": seed}
     lasting_options = {name: value for part in parts for name, value in lasting(part).items()}
-    begun_at = claim(folder, cloned=cloned, updates=settings.grpo_updates, **common, **lasting_options)
+    begun_at = claim(folder, cloned=cloned, **common, **lasting_options)
     options = agent_record(cloned) | common | own | {"model": str(cloned), "out": folder / "run"}
     marks = []
     for updates in settings.grpo_updates:
         episodes = folder / f"episodes_{updates}"
         if not episodes.exists():
-            reinforce(make_settings("grpo", updates=updates, **options))
+            _reinforce(updates, options)
         spent = next(record["cpu_minutes"] for record in read_metrics(folder / "run") if record["update"] == updates)
         marks.append(_measure(settings, folder / "run", episodes) | {"cpu_minutes": spent})
     return {"marks": marks, "metrics": read_metrics(folder / "run"), "begun_at": begun_at}
+
+
+def _reinforce(updates: int, options: Mapping[str, Any]) -> None:
+    """Train on to that many updates. Raises ValueError if more were made, since models of fewer are not kept."""
+    settings = make_settings("grpo", updates=updates, **options)
+    if (made := len(read_metrics(settings.run.out))) > updates:
+        raise ValueError(
+            f"{settings.run.out} has made {made} updates and cannot be measured after {updates}; choose another --out"
+        )
+    reinforce(settings)
 
 
 def held_out(settings: LearningSettings) -> list[Task]:

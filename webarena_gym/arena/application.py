@@ -144,13 +144,16 @@ OPERATIONS = (
     Operation("DELETE", "/episodes/{id}", "Close an episode and free its world.", _NO_BODY, Summary, 200, _delete),
 )
 
+_TYPES = (Problem, *(kind for operation in OPERATIONS for kind in (operation.body, operation.result)))
+_ADAPTERS = {kind: TypeAdapter(kind) for kind in _TYPES}
+"""Made on import: pydantic parses source here, which Python 3.11 cannot do in two threads at once (python/cpython#106905)."""
+
 
 class Application:
     """Answers requests to the arena's own port."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._readers = {operation.body: TypeAdapter(operation.body) for operation in OPERATIONS}
 
     async def __call__(self, asked: Asked) -> Answer:
         """Return the answer of a request; what is wrong with it is told as a `Problem`."""
@@ -175,7 +178,7 @@ class Application:
 
     def _read(self, operation: Operation, query: Mapping[str, str] | None, asked: Asked | None) -> Any:
         """Return what was sent, as the operation's type. Raises ArenaError for what does not fit."""
-        reader, where = self._readers[operation.body], "query" if asked is None else "body"
+        reader, where = _ADAPTERS[operation.body], "query" if asked is None else "body"
         if operation.body is _NO_BODY:
             return None
         try:
@@ -237,7 +240,7 @@ def openapi() -> dict[str, Any]:
     schemas: dict[str, Any] = {}
 
     def schema_of(kind: Any, mode: Any = "serialization") -> dict[str, Any]:
-        schema = TypeAdapter(kind).json_schema(ref_template="#/components/schemas/{model}", mode=mode)
+        schema = _ADAPTERS[kind].json_schema(ref_template="#/components/schemas/{model}", mode=mode)
         schemas.update(schema.pop("$defs", {}))
         if "title" in schema and schema.get("type") == "object" and "properties" in schema:
             schemas[schema["title"]] = schema
@@ -294,7 +297,7 @@ def _page() -> str:
     for operation in OPERATIONS:
         rows = ""
         if operation.body is not _NO_BODY:
-            schema = TypeAdapter(operation.body).json_schema()
+            schema = _ADAPTERS[operation.body].json_schema()
             rows = "".join(_row(name, field) for name, field in schema["properties"].items())
             rows = f"<table><tr><th>field<th>type<th>default<th>meaning</tr>{rows}</table>"
         result = getattr(operation.result, "__name__", str(operation.result))

@@ -64,7 +64,7 @@ class Door:
         self._answer = answer
         self._most = connections
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[None]] = set()
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
 
     @property
     def port(self) -> int:
@@ -80,22 +80,24 @@ class Door:
         if self._server is not None:
             self._server.close()
         self._listener.close()
-        for task in self._connections:
+        for task, writer in self._connections.items():
             task.cancel()
+            writer.transport.abort()  # a task that has not begun closes nothing, and what is not sent is not waited for
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._connections) >= self._most:
             writer.close()
             return
-        self._connections.add(task)
+        task = asyncio.create_task(self._attend(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
+
+    async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             await self._converse(reader, writer)
         except (OSError, TimeoutError, asyncio.CancelledError):
             pass  # the browser went away or is not heard any more, or the door is closed
         finally:
-            self._connections.discard(task)
             writer.close()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -48,7 +48,8 @@ async def opened(
     _check(address)
     _allow_many_files()
     service = Service(Arena(limits), host=address.host, names=address.names, ports=address.ports, token=address.token)
-    door = Door(listen(address.host, (address.port,)), _beside(Application(service), service, sites), _CLIENTS)
+    answer = _beside(Application(service), service, sites)
+    door = Door(listen(address.host, (address.port,)), answer, _CLIENTS)
     await door.open()
     sweeping = asyncio.create_task(service.sweep())
     try:

@@ -55,7 +55,7 @@ def regex(language: Language) -> str:
     It has O(n log^2 n) characters for texts of n words in all.
 
     >>> regex(("go ", Choice((("up",), ("down",))), Spans(("a b.",))))
-    'go (up|down)((a|(b|\\.|b\\.))|a (b|b\\.))'
+    'go (up|down)(((a|((b|\\.)|b\\.))|a (b|b\\.)))'
     """
     return "".join(map(_node, language))
 
