@@ -18,7 +18,7 @@ LONGER = 16  # times: a text of the largest size that `grows_too_fast` tries
 _LITTLE_S = 0.0005
 _STEP = 4  # from one size to the next
 _MOST = 8  # times the CPU time of one size that the next may take: four times is linear, sixteen times quadratic
-_TRIES = 3
+_TRIES = 12
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
