@@ -7,7 +7,7 @@ methods, look at equal `env_steps` or `cpu_minutes` of their metrics.
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -28,6 +28,7 @@ from agents.methods import METHODS
 from agents.methods.method import Method, MethodSettings, Resources
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
+from agents.models.critics import LanguageModelCritics, PointerCritics
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.rollouts.collector import Collector
 from agents.rollouts.engines import Engine
@@ -52,7 +53,6 @@ from webarena_gym.tasks import Task
 M = TypeVar("M", bound=MethodSettings)
 
 _POINTER = "pointer"  # the preset of pointing networks
-_OF_POINTERS = ("grpo", "filtered_bc")  # the methods that train the policy alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,8 +61,23 @@ class RLRunSettings(RunSettings):
 
     model: str
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
+    cpu_minutes: MayChange[float] = 0.0
+    """train for so much CPU time of this process and of its players; 0: for `minutes` or `updates`"""
     save_samples: MayChange[bool] = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.cpu_minutes < 0 or (self.cpu_minutes and self.minutes):
+            raise ValueError(
+                f"cpu_minutes={self.cpu_minutes}, minutes={self.minutes}; expected at least 0, and one of them at most"
+            )
+
+    def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
+        """Return the part of the training that is done, as `progress` does, by what was spent as well."""
+        if self.cpu_minutes:
+            return spent.get("cpu_minutes", 0.0) / self.cpu_minutes
+        return self.progress(update, elapsed_s)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +177,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     last = begin(settings, run.out)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     elapsed_s: float = record["elapsed_s"]
-    if last and run.progress(update, elapsed_s) >= 1:
+    if last and run.trained(update, elapsed_s, record["spent"]) >= 1:
         return last.path
 
     # The learner, in each rank.
@@ -236,7 +251,10 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             envs=envs,
             policy=policy,
             model=learner.model,
-            initial_model=lambda: _load(run.model)[0].to(ranks.device),
+            family=family,
+            critics=PointerCritics(run.seed)
+            if encoder is None
+            else LanguageModelCritics(lambda: _load(run.model)[0].to(ranks.device), encoder, settings.update.tokens_per_pass),
             encoder=encoder,
             temperature=settings.sampling.temperature,
             tokens_per_pass=settings.update.tokens_per_pass,
@@ -261,7 +279,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
         Metrics(run.out, update) as metrics,
         tqdm(total=100, unit="%", desc=settings.method.title, bar_format=BAR) as bar,
     ):
-        while (progress := run.progress(update, elapsed_s)) < 1:
+        while (progress := run.trained(update, elapsed_s, spending.totals())) < 1:
             started_s = time.perf_counter()
             rollouts = stream.batch(update)
             rollout_s = time.perf_counter() - started_s
@@ -276,7 +294,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             spent_s = time.perf_counter() - started_s
             update, elapsed_s = update + 1, elapsed_s + spent_s
             metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
-            progress = run.progress(update, elapsed_s)
+            progress = run.trained(update, elapsed_s, spending.totals())
             speed = f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
             bar.set_postfix_str(speed, refresh=False)
             bar.update(min(100.0, 100 * progress) - bar.n)
@@ -315,10 +333,6 @@ def _check_constrained(settings: RLSettings[Any], ranks: int) -> None:
 
 def _check_pointing(settings: RLSettings[Any]) -> None:
     """Raise ValueError for settings that do not go with a pointing network, which is trained and played on CPUs of one machine."""
-    if settings.method.name not in _OF_POINTERS:
-        raise ValueError(
-            f"method is {settings.method.name!r}; expected one of {', '.join(_OF_POINTERS)} with a pointing network"
-        )
     if settings.env.elements != "id":
         raise ValueError(f"elements is {settings.env.elements!r}; expected 'id' with a pointing network")
     others = {

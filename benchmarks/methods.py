@@ -1,7 +1,7 @@
 """All training methods compared at an equal budget: `python -m benchmarks.methods [--quick] --json`.
 
-Each method reinforces the same clone for the same number of minutes, on the same tasks of training worlds, and is then evaluated
-on tasks in worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
+Each method reinforces the same clones for the same time, on the same tasks of training worlds, and is then evaluated on tasks in
+worlds that no training has seen, greedily and sampled. The variants of the paper that begin with a clone of their own
 (Zero, thoughts) train that one first, for the cloning minutes, and the agents of Stable-Baselines3 begin untrained. The cost of a run is given in env steps, tokens and CPU minutes. A run
 that was stopped is resumed. The last line is one JSON object with a row for each method, its seeds pooled.
 """
@@ -26,6 +26,7 @@ from agents.train_rl import train as train_rl
 from agents.training.metrics import read_metrics
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym import console
+from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
 
 TEMPLATES = tuple(
@@ -59,11 +60,22 @@ class Recipe(NamedTuple):
     trainer: str = "grpo"  # a method of agents.train_rl, or sb3
 
 
-_CLAIMED = ("minutes", "learning_rate", "tasks_per_update", "group_size", "templates", "worlds", "per_template")
+_CLAIMED = (
+    "minutes",
+    "cpu_minutes",
+    "training_steps",
+    "learning_rate",
+    "tasks_per_update",
+    "group_size",
+    "templates",
+    "worlds",
+    "per_template",
+)
 _UNTRAINED = {"updates": 0, "minutes": 0.0}
 _PAPER = {"advantages": "trajectory", "weighting": "paper"}
 RECIPES: dict[str, Recipe] = {
     "mgrpo": Recipe("M-GRPO, advantages of steps by equal state, every token alike"),
+    "no_replay": Recipe("M-GRPO, the same without replayed successes", {"replayed": 0}),
     "rollouts": Recipe("M-GRPO, advantages of rollouts, every token alike", {"advantages": "trajectory"}),
     "paper": Recipe("M-GRPO, advantages of rollouts, 1/|tau|, as in the paper's equation", _PAPER),
     "constant": Recipe("M-GRPO, advantages of rollouts, a constant 1/k", {**_PAPER, "weighting": "constant"}),
@@ -112,12 +124,12 @@ class MethodsSettings(ResultSettings):
     """folder of all runs"""
     methods: tuple[str, ...] = tuple(RECIPES)
     """which methods"""
-    cloned: Path | None = None
-    """the clone that methods reinforce; by default one is trained for the cloning minutes"""
+    cloned: tuple[Path, ...] = ()
+    """the clones that methods reinforce, seed after seed in turn; by default one is trained for the cloning minutes"""
     seeds: tuple[int, ...] = (0,)
     """a run of each method for each"""
     templates: tuple[str, ...] = TEMPLATES
-    """templates to train and evaluate on"""
+    """templates to train and evaluate on; none: train on the training split's, evaluate on the test split and on its templates in the test worlds"""
     worlds: tuple[int, ...] = tuple(range(11, 59))
     """seeds of the worlds to train in"""
     per_template: int = 1
@@ -130,10 +142,14 @@ class MethodsSettings(ResultSettings):
     """evaluate on so many tasks only"""
     max_steps: int = MAX_STEPS
     """steps of an episode in an evaluation"""
+    training_steps: int | None = None
+    """steps of an episode in training; by default as the clone was used"""
     cloning_minutes: float = 3.0
     """time for each clone"""
     minutes: float = 4.0
     """time for each method"""
+    cpu_minutes: float = 0.0
+    """CPU time for each method, in place of minutes, so that other work on the machine does not matter; not for Stable-Baselines3"""
     tasks_per_update: int = 16
     """groups in an update of M-GRPO; other methods play as many episodes"""
     group_size: int = 8
@@ -153,13 +169,16 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     unknown = sorted(set(settings.methods) - set(RECIPES))
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
+    if settings.cpu_minutes and (timed := [name for name in settings.methods if RECIPES[name].trainer == "sb3"]):
+        raise ValueError(f"cpu_minutes is {settings.cpu_minutes}; expected 0 with {timed[0]}, whose trainer counts minutes")
     if any(RECIPES[name].cloning is None for name in settings.methods):
-        cloned, episodes = _common_clone(settings)
-        own = None if settings.cloned else {"minutes": settings.cloning_minutes, "seed": settings.seeds[0]}
-        claim(settings.out / "clone", cloned=settings.cloned or own)
-        if settings.cloned is None:
-            train_bc(_cloning(settings, cloned, settings.seeds[0], {}))
-        measure(cloned, held_out(settings), episodes, settings.max_steps)  # once, before many runs ask for it
+        for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before many runs ask for it
+            folder, cloned = _common_clone(settings, seed)
+            own = {"minutes": settings.cloning_minutes, "seed": seed}
+            claim(folder, cloned=cloned if settings.cloned else own)
+            if not settings.cloned:
+                train_bc(_cloning(settings, cloned, seed, {}))
+            measure(cloned, held_out(settings), folder / "episodes", settings.max_steps)
     calls = [(settings, name, seed) for name in settings.methods for seed in settings.seeds]
     runs = side_by_side(train_and_measure, calls, settings.jobs)
     of_method = {name: [found for found in runs if found["method"] == name] for name in settings.methods}
@@ -173,6 +192,8 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         "minutes": settings.minutes,
         "cloning_minutes": settings.cloning_minutes,
         "learning_rate": settings.learning_rate,
+        "cpu_minutes": settings.cpu_minutes,
+        "clones": len(settings.cloned),
         "templates": len(settings.templates),
         "max_steps": settings.max_steps,
     }
@@ -189,14 +210,15 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     own = recipe.cloning is not None
     begun_at = claim(
         folder,
-        cloned=None if own else settings.cloned,
+        cloned=_common_clone(settings, seed)[1] if settings.cloned and not own else None,
         options=recipe.options,
         cloning=recipe.cloning,
-        cloning_minutes=settings.cloning_minutes if own or settings.cloned is None else None,
+        cloning_minutes=settings.cloning_minutes if own or not settings.cloned else None,
         **{key: getattr(settings, key) for key in _CLAIMED},
     )
     if recipe.cloning is None:
-        cloned, episodes = _common_clone(settings)
+        common, cloned = _common_clone(settings, seed)
+        episodes = common / "episodes"
     else:
         cloned, episodes = folder / "clone", folder / "clone_episodes"
         if recipe.trainer == "sb3":
@@ -210,6 +232,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
     tasks = held_out(settings)
     return {
         "method": name,
+        "clone": str(cloned),
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
         "last": read_metrics(folder / "run")[-1],
@@ -223,6 +246,7 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
     `kinds` are the templates of the tasks.
     """
     row: dict[str, Any] = {}
+    clones = [found["clone"] for found in runs]
     for way in ("greedy", "sampled"):
         before, after, others = (
             [found[part][way] for found in each] for each, part in ((runs, "before"), (runs, "after"), (first, "after"))
@@ -230,10 +254,10 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
         row[way] = {
             "clone": pooled(before)._asdict(),
             "after": pooled(after)._asdict(),
-            "lift": paired_lift(before, after)._asdict(),
+            "lift": paired_lift(before, after, templates=kinds, clones=clones)._asdict(),
             "without_best": without_best(kinds, before, after),
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
-            "above_first": paired_lift(others, after)._asdict(),
+            "above_first": paired_lift(others, after, templates=kinds, clones=clones)._asdict(),
         }
     return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
 
@@ -257,13 +281,19 @@ def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after:
 
 def held_out(settings: MethodsSettings) -> list[Task]:
     """Return the tasks to evaluate on."""
-    tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
+    if settings.templates:
+        tasks = draw_tasks(settings.test_worlds, settings.per_test_template, templates=settings.templates)
+    else:
+        tasks = [*task_suite.load("test"), *(task for world in settings.test_worlds for task in task_suite.load("test", world))]
     return some(tasks, settings.limit)
 
 
-def _common_clone(settings: MethodsSettings) -> tuple[Path, Path]:
-    """Return the clone that most methods begin with, and where its episodes go."""
-    return settings.cloned or settings.out / "clone" / "run", settings.out / "clone" / "episodes"
+def _common_clone(settings: MethodsSettings, seed: int) -> tuple[Path, Path]:
+    """Return the folder and the model of the clone that most methods begin with, with this seed."""
+    if not settings.cloned:
+        return settings.out / "clone", settings.out / "clone" / "run"
+    number = settings.seeds.index(seed) % len(settings.cloned)
+    return settings.out / (f"clone_{number}" if number else "clone"), settings.cloned[number]
 
 
 def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> BCSettings:
@@ -273,9 +303,13 @@ def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[s
 
 def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int) -> None:
     """Reinforce the clone as the recipe says."""
-    names = ("worlds", "per_template", "templates", "minutes", "learning_rate", "threads")
+    names = ("worlds", "per_template", "templates", "minutes", "cpu_minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
+    if settings.cpu_minutes:
+        options["minutes"] = 0.0
     options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
+    if settings.training_steps is not None:
+        options["max_steps"] = settings.training_steps
     sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
     if recipe.trainer != "grpo":
         sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}

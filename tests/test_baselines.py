@@ -11,7 +11,7 @@ from agents.data.trajectories import Step, Trajectory
 from agents.methods.awr import exponential_weights
 from agents.methods.digirl import doubly_robust_advantages, highest
 from agents.methods.filtered_bc import FilteredBC
-from agents.methods.method import Resources, batch_of_steps, played, split_by_trajectory, step_prompts, step_rewards
+from agents.methods.method import Resources, batch_of_steps, played, split_by_trajectory, step_rewards
 from agents.methods.replay import Replay, ReplaySettings, Successes, is_worth_replaying, perplexity, response_logprobs
 from agents.methods.webrl import (
     WebRL,
@@ -20,17 +20,19 @@ from agents.methods.webrl import (
     near,
     next_and_final_advantages,
     regress,
-    whole_episode,
 )
 from agents.models.checkpoints import checkpoints
+from agents.models.critics import LanguageModelCritics
 from agents.rollouts.groups import Group, RolloutBatch
 from agents.settings import EnvSettings
 from agents.train_rl import make_settings
+from agents.training.families import LanguageModels
 from agents.training.metrics import read_metrics
 from agents.training.objectives import Tokens, imitation
 from tests import tiny
 from tests.test_train import assert_same_weights, grpo, interrupted, success, unsure_clone
 
+CRITICS = LanguageModelCritics(None, None, 0)
 BASELINES = ["filtered_bc", "awr", "digirl", "webrl"]
 
 
@@ -79,7 +81,8 @@ def resources(model, tokenizer, tasks):
         envs=None,
         policy=None,
         model=model,
-        initial_model=lambda: model,
+        family=LanguageModels(),
+        critics=LanguageModelCritics(lambda: model, PromptEncoder(tokenizer), 16_384),
         encoder=PromptEncoder(tokenizer),
         temperature=1.0,
         tokens_per_pass=16_384,
@@ -144,7 +147,7 @@ def test_what_only_m_grpo_can_do_is_refused(tmp_path, clone):
 
 def test_a_training_batch_holds_the_steps_that_have_an_advantage():
     items = [trajectory([-1.0], [-2.0, -3.0], reward=1), trajectory([-4.0], reward=0, group=7)]
-    assert step_prompts(items) == [(10, 11), (10, 12), (10, 11)]
+    assert CRITICS.steps(items) == [(10, 11), (10, 12), (10, 11)]
     assert step_rewards(items) == [1, 1, 0]
     assert split_by_trajectory([1, 2, 3], items) == [[1, 2], [3]]
     trained = batch_of_steps(items, [[None, 0.5], [-1.0]])
@@ -241,7 +244,9 @@ def test_steps_known_by_heart_and_strange_ones_are_not_replayed():
 def test_responses_are_scored_by_the_policy_as_it_is():
     model, _ = tiny.tiny_model()
     samples = [Sample((5, 6, 7), (8, 9)), Sample((5, 6), (10,)), Sample((11, 12, 13, 14), (15, 16, 17))]
-    found = response_logprobs(model, samples, temperature=0.7, tokens_per_pass=6)
+    steps = [Step("", "", "", prompt, response, (0.0,) * len(response)) for prompt, response in samples]
+    batch_of_all = batch_of_steps([Trajectory("t", "g", tuple(steps), 1.0, "exited", 0)], [[0.0] * 3])
+    found = response_logprobs(LanguageModels(), model, batch_of_all, temperature=0.7, tokens_per_pass=6)
     for (prompt, response), own in zip(samples, found, strict=True):
         logits = model(torch.tensor([prompt + response])).logits[0, len(prompt) - 1 : -1] / 0.7
         expected = logits.log_softmax(-1)[range(len(response)), list(response)]
@@ -347,4 +352,4 @@ def test_the_reward_model_says_what_became_of_new_tasks(webrl):
 
 
 def test_the_reward_model_reads_the_last_prompt_and_the_last_action():
-    assert whole_episode(trajectory([-1.0], [-1.0, -1.0])) == (10, 12, 20, 21)
+    assert CRITICS.episodes([trajectory([-1.0], [-1.0, -1.0])]) == [(10, 12, 20, 21)]

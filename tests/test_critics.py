@@ -3,7 +3,15 @@ import random
 import pytest
 import torch
 
-from agents.models.critics import Critic, CriticSettings, accuracy
+from agents.models.critics import (
+    Critic,
+    CriticSettings,
+    LanguageValueNetwork,
+    PointerCritics,
+    WordsSeen,
+    WordsValueNetwork,
+    accuracy,
+)
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -30,7 +38,7 @@ def texts(count, seed):
 
 
 def test_a_new_critic_says_one_half_of_everything(model):
-    critic = Critic(model, SETTINGS)
+    critic = Critic(LanguageValueNetwork(model), SETTINGS)
     assert critic.values([(1, 2, 3), (4,)]) == [0.5, 0.5]
     assert critic.values([]) == []
     assert critic.fit([], [], random.Random(0)) == 0
@@ -38,7 +46,7 @@ def test_a_new_critic_says_one_half_of_everything(model):
 
 def test_a_critic_learns_which_texts_succeed_and_leaves_the_policy_alone(model):
     before = [parameter.clone() for parameter in model.parameters()]
-    critic, rng = Critic(model, SETTINGS), random.Random(0)
+    critic, rng = Critic(LanguageValueNetwork(model), SETTINGS), random.Random(0)
     losses = [critic.fit(*texts(32, seed), rng) for seed in range(30)]
     assert losses[0] > 0.5
     assert losses[-1] < 0.2
@@ -48,14 +56,14 @@ def test_a_critic_learns_which_texts_succeed_and_leaves_the_policy_alone(model):
 
 
 def test_the_loss_is_the_cross_entropy_before_the_first_update(model):
-    critic = Critic(model, CriticSettings(critic_minibatch=100, critic_epochs=3))
+    critic = Critic(LanguageValueNetwork(model), CriticSettings(critic_minibatch=100, critic_epochs=3))
     assert critic.fit(*texts(10, seed=0), random.Random(0)) == pytest.approx(0.6931, abs=1e-4)
 
 
 @pytest.mark.parametrize("tokens_per_pass", [1, 40, 10_000])
 def test_values_do_not_depend_on_how_texts_are_packed(model, tokens_per_pass):
     read, outcomes = texts(24, seed=1)
-    critics = [Critic(model, SETTINGS, tokens_per_pass=size) for size in (10_000, tokens_per_pass)]
+    critics = [Critic(LanguageValueNetwork(model, tokens_per_pass=size), SETTINGS) for size in (10_000, tokens_per_pass)]
     for critic in critics:
         critic.fit(read, outcomes, random.Random(3))
     whole, parts = (critic.values(read + read[:3]) for critic in critics)
@@ -64,11 +72,44 @@ def test_values_do_not_depend_on_how_texts_are_packed(model, tokens_per_pass):
     assert len({round(value, 5) for value in parts[:24]}) > 12
 
 
+def seen(count, seed):
+    """States of a pointing network's episodes, and whether the page holds the goal's last word."""
+    rng = random.Random(seed)
+    found, outcomes = [], []
+    for number in range(count):
+        word = rng.choice(["kettle", "lamp", "rope", "mug", "tent", "spoon"])
+        there = rng.random() < 0.5
+        page = " ".join(rng.choices(["shop", "price", "cart", "stars", "help"], k=rng.randint(1, 30)))
+        found.append(WordsSeen(f"Find the {word}", f"{page} {word if there else ''}", ("do(action='Wait')",) * (number % 3)))
+        outcomes.append(float(there))
+    return found, outcomes
+
+
+def test_a_critic_of_words_learns_whether_the_page_holds_what_the_goal_asks_for():
+    critic, rng = Critic(WordsValueNetwork(0), SETTINGS), random.Random(0)
+    assert critic.values([WordsSeen("a goal"), WordsSeen("", "", ("",))]) == [0.5, 0.5]
+    losses = [critic.fit(*seen(64, seed), rng) for seed in range(30)]
+    assert losses[0] > 0.5
+    assert losses[-1] < 0.2
+    unseen, outcomes = seen(400, seed=99)
+    values = critic.values(unseen)
+    assert accuracy(values, outcomes) > 0.95
+    assert critic.values(unseen[:7]) == pytest.approx(values[:7], abs=1e-5)
+
+
+def test_critics_of_words_begin_alike_for_a_seed():
+    one, other, third = (PointerCritics(seed).create(SETTINGS) for seed in (1, 1, 2))
+    for critic in (one, other, third):
+        critic.fit(*seen(64, seed=3), random.Random(0))
+    read = seen(16, seed=4)[0]
+    assert one.values(read) == other.values(read) != third.values(read)
+
+
 def test_a_critic_that_goes_on_from_its_state_goes_on_exactly(model):
-    whole, first = Critic(model, SETTINGS), Critic(model, SETTINGS)
+    whole, first = Critic(LanguageValueNetwork(model), SETTINGS), Critic(LanguageValueNetwork(model), SETTINGS)
     for critic in (whole, first):
         critic.fit(*texts(16, seed=1), random.Random(1))
-    second = Critic(model, SETTINGS)
+    second = Critic(LanguageValueNetwork(model), SETTINGS)
     second.load_state_dict(first.state_dict())
     for critic in (whole, second):
         critic.fit(*texts(16, seed=2), random.Random(2))

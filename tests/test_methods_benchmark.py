@@ -1,6 +1,7 @@
 """The benchmark of methods: a row for each, from one clone or from its own."""
 
 import json
+import shutil
 from functools import partial
 
 import pytest
@@ -52,6 +53,21 @@ def test_baselines_begin_with_the_same_clone_and_play_as_many_episodes(arguments
     rows = result(capsys)["rows"]
     assert [row["method"] for row in rows] == names
     assert len({json.dumps(row["greedy"]["clone"]) for row in rows}) == 1
+
+
+def test_each_seed_has_its_clone_on_the_whole_suite(arguments, capsys, tmp_path):
+    shutil.copytree(tmp_path / "clone", tmp_path / "other")
+    several = ["--cloned", str(tmp_path / "clone"), str(tmp_path / "other"), "--seeds", "0", "1", "--templates"]
+    methods.main(
+        [*arguments, *several, "--minutes", "0", "--cpu-minutes", "0.001", "--training-steps", "1", "--methods", "filtered_bc"]
+    )
+    found = result(capsys)
+    assert (found["clones"], found["n"], found["cpu_minutes"]) == (2, 2, 0.001)
+    for seed, folder in enumerate(("clone", "other")):
+        begun = json.loads((tmp_path / "runs" / f"filtered_bc_{seed}" / "begun_with.json").read_text())
+        assert (begun["cloned"], begun["training_steps"]) == (str(tmp_path / folder), 1)
+    with pytest.raises(ValueError, match=r"cpu_minutes is 1\.0; expected 0 with ppo"):
+        methods.main([*arguments, "--cpu-minutes", "1", "--methods", "ppo"])
 
 
 def test_thoughts_and_zero_clone_for_themselves(arguments, capsys, monkeypatch):

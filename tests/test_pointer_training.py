@@ -182,18 +182,33 @@ def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path
     assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < sum(distance.values())
 
 
-def test_filtered_cloning_learns_from_replayed_trajectories(tmp_path, run):
-    options = {"replay": 8, "tasks_per_update": 8, "group_size": 1, "minibatches": 1, "updates": 2}
-    train_rl.train(rl_settings(run, tmp_path, "filtered_bc", **options))
+BASELINES = {"filtered_bc": {}, "awr": {}, "digirl": {"digirl_top": 0.5}, "webrl": {"judged_after": 8}}
+
+
+@pytest.mark.parametrize(("method", "options"), BASELINES.items())
+def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
+    sizes = {"replay": 96, "tasks_per_update": 48, "group_size": 1, "updates": 6, "per_template": 4}
+    train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
     rows = read_metrics(tmp_path)
-    assert rows[-1]["imitated"] > 0
-    assert rows[-1]["loss"] > 0
+    assert rows[-1]["success"] > rows[0]["success"] + 0.2
+    assert sum(row["trained_steps"] for row in rows) > 0
+    if method == "webrl":
+        assert sum(row["new_tasks"] for row in rows) > 0
+
+
+@pytest.mark.parametrize("method", ["awr", "webrl"])
+def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch, method):
+    sizes = {"replay": 16, "tasks_per_update": 8, "group_size": 1, **BASELINES[method]}
+    one, other = tmp_path / "one", tmp_path / "other"
+    train_rl.train(rl_settings(unsure, one, method, **sizes))
+    killed_after(monkeypatch, 2, train_rl.train, rl_settings(unsure, other, method, **sizes))
+    train_rl.train(rl_settings(unsure, other, method, **sizes))
+    assert_equal_parameters(parameters(one), parameters(other))
 
 
 @pytest.mark.parametrize(
     ("method", "changes", "message"),
     [
-        ("awr", {}, "method is 'awr'; expected one of grpo, filtered_bc"),
         ("grpo", {"lora_rank": 2}, "lora_rank is 2, which is for language models"),
         ("grpo", {"advantages": "forks"}, "advantages is 'forks'"),
         ("grpo", {"elements": "label"}, "elements is 'label'; expected 'id'"),

@@ -22,7 +22,7 @@ from agents.evaluation.search import (
     tree_search,
 )
 from agents.models.checkpoints import CheckpointError, save_checkpoint
-from agents.models.critics import Critic, CriticSettings
+from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Reply, Request, ScriptedPolicy
 from tests import tiny
 from tests.odd_policies import Same
@@ -368,8 +368,8 @@ def test_the_critic_of_a_run_is_read_from_its_checkpoint(tmp_path, parts):
     model, tokenizer = tiny.tiny_model()
     critics = {}
     for number, part in enumerate(parts):
-        critics[part] = Critic(model, CriticSettings())
-        torch.nn.init.normal_(critics[part]._head.weight, generator=torch.Generator().manual_seed(number))
+        critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
+        torch.nn.init.normal_(critics[part].state_dict()["head"]["weight"], generator=torch.Generator().manual_seed(number))
     trainer = TrainerOf(**{part: critic.state_dict() for part, critic in critics.items()})
     save_checkpoint(tmp_path, 1, model, tokenizer, trainer, {}, {"system": "none", "elements": "label"})
     page = State(0, None, [{"role": "user", "content": "Open lamp"}], "", ())

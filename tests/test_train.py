@@ -11,6 +11,7 @@ from agents.methods import METHODS
 from agents.methods.estimators import ESTIMATORS, AdvantageSettings
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, checkpoints, load_model
+from agents.models.critics import CriticSettings
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
@@ -281,7 +282,11 @@ def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, change
 @pytest.mark.parametrize("name", PRESETS)
 def test_presets_are_settings(tmp_path, name):
     options = flatten(make_settings("grpo", model="m", out=tmp_path, preset=name))
-    assert {key: options[key] for key in PRESETS[name]} == PRESETS[name]
+    of_critics = {field.name for field in dataclasses.fields(CriticSettings)}
+    assert set(PRESETS[name]) <= set(options) | of_critics
+    assert {key: options[key] for key in PRESETS[name] if key not in of_critics} == {
+        key: value for key, value in PRESETS[name].items() if key not in of_critics
+    }
 
 
 def options_of(help_text):
@@ -364,3 +369,15 @@ def test_settings_are_small_parts_whose_options_have_names_of_their_own(command)
     assert set(lasting(settings)) < set(flatten(settings))
     assert {"minutes", "out", "threads"}.isdisjoint(lasting(settings))
     assert {"learning_rate", "max_steps", "seed"} <= set(lasting(settings))
+
+
+def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):
+    settings = grpo(tmp_path, clone, updates=1000, cpu_minutes=0.01)
+    train_rl.train(settings, tiny.tasks(8))
+    rows = read_metrics(tmp_path)
+    assert rows[-1]["cpu_minutes"] > 0.009  # noted a little before the budget is looked at
+    assert len(rows) < 1000
+    train_rl.train(settings, tiny.tasks(8))
+    assert read_metrics(tmp_path) == rows
+    with pytest.raises(ValueError, match="expected at least 0, and one of them at most"):
+        grpo(tmp_path, clone, cpu_minutes=1.0, minutes=1.0)

@@ -36,7 +36,7 @@ def paired_lift(
     after_ST: Sequence[Sequence[float]],
     *,
     templates: Sequence[str] | None = None,
-    clones: Sequence[int] | None = None,
+    clones: Sequence[Hashable] | None = None,
     resamples: int = 10_000,
     seed: int = 0,
 ) -> Lift:
@@ -44,7 +44,7 @@ def paired_lift(
 
     Training runs and tasks are both a sample of what could have been, so both are drawn anew, with replacement, for each
     resample of the bootstrap (percentile interval; Owen 2007, "The pigeonhole bootstrap"). With `templates`, a name for each task,
-    the tasks of a template are drawn together, since they succeed and fail together; with `clones`, a number for each seed, the
+    the tasks of a template are drawn together, since they succeed and fail together; with `clones`, a name or number for each seed, the
     clones are drawn first, and then seeds of each. With few seeds such an interval is still too narrow: report the lift of each
     seed beside it.
     Raises ValueError unless both have the same shape with at least one seed and one task, and a name and number for each.

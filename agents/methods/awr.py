@@ -18,11 +18,10 @@ from agents.methods.method import (
     batch_of_steps,
     played,
     split_by_trajectory,
-    step_prompts,
     step_rewards,
 )
 from agents.methods.replay import Replay, ReplaySettings
-from agents.models.critics import Critic, CriticSettings
+from agents.models.critics import CriticSettings
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.groups import RolloutBatch
 from agents.training.batch import TrainingBatch
@@ -60,7 +59,8 @@ class AWR:
     def __init__(self, settings: AWRSettings, resources: Resources) -> None:
         self._settings = settings
         self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        self._critic = Critic(resources.initial_model(), settings, tokens_per_pass=resources.tokens_per_pass)
+        self._critics = resources.critics
+        self._critic = resources.critics.create(settings)
         self._replay = Replay(settings.replay)
 
     def draw_task(self, number: int) -> Task:
@@ -72,10 +72,10 @@ class AWR:
         new = played(rollouts)
         self._replay.add(new)
         drawn = self._replay.draw(len(new), rng)
-        prompts, returns = step_prompts(drawn), step_rewards(drawn)
-        loss = self._critic.fit(prompts, returns, rng)
+        states, returns = self._critics.steps(drawn), step_rewards(drawn)
+        loss = self._critic.fit(states, returns, rng)
         weights = exponential_weights(
-            returns, self._critic.values(prompts), temperature=self._settings.awr_temperature, cap=self._settings.awr_cap
+            returns, self._critic.values(states), temperature=self._settings.awr_temperature, cap=self._settings.awr_cap
         )
         metrics = {"critic_loss": loss, "mean_weight": sum(weights) / max(len(weights), 1)}
         return batch_of_steps(drawn, split_by_trajectory(weights, drawn)), metrics

@@ -23,10 +23,8 @@ from agents.methods.method import (
     BASELINE_DEFAULTS,
     Resources,
     batch_of_steps,
-    goal_prompts,
     played,
     split_by_trajectory,
-    step_prompts,
     step_rewards,
 )
 from agents.methods.replay import Replay, ReplaySettings
@@ -68,10 +66,9 @@ class DigiRL:
     def __init__(self, settings: DigiRLSettings, resources: Resources) -> None:
         self._settings = settings
         self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        self._encoder = resources.encoder
-        model = resources.initial_model()
-        self._goal_critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
-        self._step_critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._critics = resources.critics
+        self._goal_critic = resources.critics.create(settings)
+        self._step_critic = resources.critics.create(settings)
         self._threshold = 1 / resources.env.max_steps
         self._replay = Replay(settings.replay)
 
@@ -85,14 +82,14 @@ class DigiRL:
         self._replay.add(new)
         drawn = self._replay.draw(len(new), rng)
         rewards = [item.reward for item in drawn]
-        goal_loss = self._goal_critic.fit(goal_prompts([item.goal for item in drawn], self._encoder), rewards, rng)
-        step_loss = self._step_critic.fit(step_prompts(drawn), step_rewards(drawn), rng)
+        goal_loss = self._goal_critic.fit(self._critics.goals([item.goal for item in drawn]), rewards, rng)
+        step_loss = self._step_critic.fit(self._critics.steps(drawn), step_rewards(drawn), rng)
 
         kept = self._replay.trajectories
-        goals = self._goal_critic.values(goal_prompts([item.goal for item in kept], self._encoder))
+        goals = self._goal_critic.values(self._critics.goals([item.goal for item in kept]))
         surprises = [item.reward - value for item, value in zip(kept, goals, strict=True)]
         chosen = [kept[index] for index in highest(surprises, self._settings.digirl_top)]
-        values = split_by_trajectory(self._step_critic.values(step_prompts(chosen)), chosen)
+        values = split_by_trajectory(self._step_critic.values(self._critics.steps(chosen)), chosen)
         advantages = [
             doubly_robust_advantages(own, item.reward, decay=self._settings.digirl_lambda)
             for item, own in zip(chosen, values, strict=True)

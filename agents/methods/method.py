@@ -1,19 +1,20 @@
 """Methods: what turns rollouts into a training batch. The two Protocols, and what several methods have in common."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar, Protocol
 
-from agents.data.prompts import PromptEncoder
-from agents.data.tokens import Ids, Sample
+from agents.data.tokens import Sample
 from agents.data.trajectories import Trajectory
 from agents.methods.advantages import Weighting, token_weights
+from agents.models.critics import Critics
 from agents.rollouts.envs import Envs
 from agents.rollouts.groups import RolloutBatch
 from agents.rollouts.policies import Policy
 from agents.settings import EnvSettings
 from agents.training.batch import Origin, TrainingBatch
+from agents.training.families import ModelFamily
 from agents.training.objectives import Objective
 from webarena_gym.tasks import Task
 
@@ -27,7 +28,8 @@ class Resources:
     envs: Envs
     policy: Policy
     model: Any  # that is trained, with its present parameters
-    initial_model: Callable[[], Any]  # loads the model that training began with, on the device of the learner
+    family: ModelFamily
+    critics: Critics
     encoder: Any  # the PromptEncoder of a language model; None of a pointing network
     temperature: float
     tokens_per_pass: int
@@ -91,11 +93,6 @@ def played(rollouts: RolloutBatch) -> list[Trajectory]:
     return [item for group in rollouts.played for item in group.valid if item.steps]
 
 
-def step_prompts(trajectories: Sequence[Trajectory]) -> list[Ids]:
-    """Return the prompts of all steps, trajectory after trajectory."""
-    return [step.prompt_ids for item in trajectories for step in item.steps]
-
-
 def step_rewards(trajectories: Sequence[Trajectory]) -> list[float]:
     """Return for every step the reward of its trajectory: the return, as a reward comes at the end and nothing is discounted."""
     return [item.reward for item in trajectories for _ in item.steps]
@@ -105,11 +102,6 @@ def split_by_trajectory(values_S: Sequence[float], trajectories: Sequence[Trajec
     """Return the values of all steps in one list for each trajectory."""
     rest = iter(values_S)
     return [[next(rest) for _ in item.steps] for item in trajectories]
-
-
-def goal_prompts(goals: Sequence[str], encoder: PromptEncoder) -> list[Ids]:
-    """Return each goal as a prompt of its own, without a page."""
-    return encoder.encode_all([[{"role": "user", "content": goal}] for goal in goals])
 
 
 def batch_of_steps(

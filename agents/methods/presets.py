@@ -52,7 +52,6 @@ PRESETS: dict[str, dict[str, Any]] = {
     "pointer": {
         "advantages": "state",
         "weighting": "token_mean",
-        "group_size": 8,
         "epochs": 2,
         "minibatches": 4,
         "learning_rate": 5e-4,
@@ -63,5 +62,6 @@ PRESETS: dict[str, dict[str, Any]] = {
         "groups_remembered": 5,
         "replayed": 48,
         "old_logprobs": "recomputed",
+        "critic_learning_rate": 2e-3,
     },
 }

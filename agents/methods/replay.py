@@ -8,11 +8,10 @@ from statistics import fmean
 from typing import Any
 
 import torch
-from transformers import PreTrainedModel
 
-from agents.data.tokens import Sample
 from agents.data.trajectories import Trajectory, from_record
-from agents.models.batches import batch_logprobs, pack
+from agents.training.batch import TrainingBatch
+from agents.training.families import ModelFamily
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +91,13 @@ class Successes:
 
 @torch.no_grad()
 def response_logprobs(
-    model: PreTrainedModel, samples: Sequence[Sample], *, temperature: float, tokens_per_pass: int
+    family: ModelFamily, model: Any, batch: TrainingBatch, *, temperature: float, tokens_per_pass: int
 ) -> list[tuple[float, ...]]:
-    """Return the log-probability that the model gives each token of each response."""
-    found: list[tuple[float, ...]] = [()] * len(samples)
-    for batch in pack(samples, tokens_per_pass, pad_id=model.config.pad_token_id or 0, model=model):
-        logprobs = batch_logprobs(model, batch, temperature=temperature)
-        for index, own in zip(batch.samples, logprobs.split(batch.lengths), strict=True):
+    """Return the log-probability that a model of the family gives each token of each response of a training batch."""
+    found: list[tuple[float, ...]] = [()] * len(batch.samples)
+    for packed in family.pack(model, batch, range(len(batch.samples)), tokens_per_pass, "auto"):
+        logprobs = family.logprobs(model, packed, temperature=temperature)
+        for index, own in zip(packed.samples, logprobs.split(packed.lengths), strict=True):
             found[index] = tuple(own.tolist())
     return found
 

@@ -25,16 +25,13 @@ from functools import partial
 from random import Random
 from typing import Any, ClassVar, Literal
 
-from agents.data.tokens import Ids
 from agents.data.trajectories import Trajectory
 from agents.methods.method import (
     BASELINE_DEFAULTS,
     Resources,
     batch_of_steps,
-    goal_prompts,
     played,
     split_by_trajectory,
-    step_prompts,
     step_rewards,
 )
 from agents.methods.replay import Replay, ReplaySettings, is_worth_replaying, response_logprobs
@@ -86,9 +83,9 @@ class WebRL:
         self._settings = settings
         self._resources = resources
         self._curriculum = Curriculum(resources.tasks, seek_mixed=False, seed=resources.seed)
-        model = resources.initial_model()
-        self._critic = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
-        self._reward_model = Critic(model, settings, tokens_per_pass=resources.tokens_per_pass)
+        self._critics = resources.critics
+        self._critic = resources.critics.create(settings)
+        self._reward_model = resources.critics.create(settings)
         self._tasks = {task.task_id: task for task in resources.tasks}
         self._successes = Replay(settings.replay, one_per_task=True)
         self._new_tasks: list[Task] = []
@@ -112,7 +109,7 @@ class WebRL:
 
         items = new + replayed
         metrics["critic_loss"] = self._fit_critic(items, rng)
-        values = split_by_trajectory(self._critic.values(step_prompts(items)), items)
+        values = split_by_trajectory(self._critic.values(self._critics.steps(items)), items)
         advantages: list[list[float | None]] = [
             [*next_and_final_advantages(own, item.reward, mix=self._settings.webrl_lambda)]
             for item, own in zip(items, values, strict=True)
@@ -145,14 +142,14 @@ class WebRL:
     def _judge(self, rollouts: RolloutBatch, rng: Random) -> tuple[list[Trajectory], dict[str, float]]:
         """Return the rollouts with their outcomes, those of new tasks as the reward model sees them, which then learns the others."""
         items = played(rollouts)
-        values = self._reward_model.values([whole_episode(item) for item in items])
+        values = self._reward_model.values(self._critics.episodes(items))
         metrics = {
             "reward_model_accuracy": accuracy(values, [item.reward for item in items]),
             "reward_model_success": sum(value >= 0.5 for value in values) / max(len(values), 1),
         }
         known = [item for item in items if item.group not in self._new_groups]
         metrics["reward_model_loss"] = self._reward_model.fit(
-            [whole_episode(item) for item in known], [item.reward for item in known], rng
+            self._critics.episodes(known), [item.reward for item in known], rng
         )
         self._judged += len(known)
         judged = [
@@ -164,20 +161,23 @@ class WebRL:
 
     def _rescore(self, items: Sequence[Trajectory]) -> list[Trajectory]:
         """Return kept trajectories with the log-probabilities of the policy as it is."""
+        batch = batch_of_steps(items, [[0.0] * len(item.steps) for item in items])
+        resources = self._resources
         logprobs = iter(
             response_logprobs(
-                self._resources.model,
-                [step.sample for item in items for step in item.steps],
-                temperature=self._resources.temperature,
-                tokens_per_pass=self._resources.tokens_per_pass,
+                resources.family,
+                resources.model,
+                batch,
+                temperature=resources.temperature,
+                tokens_per_pass=resources.tokens_per_pass,
             )
         )
         return [replace(item, steps=tuple(replace(step, logprobs=next(logprobs)) for step in item.steps)) for item in items]
 
     def _fit_critic(self, items: Sequence[Trajectory], rng: Random) -> float:
         """Train the critic on all steps, and on the goals alone, as which new tasks are rated; return its loss."""
-        texts = step_prompts(items) + goal_prompts([item.goal for item in items], self._resources.encoder)
-        return self._critic.fit(texts, step_rewards(items) + [item.reward for item in items], rng)
+        states = self._critics.steps(items) + self._critics.goals([item.goal for item in items])
+        return self._critic.fit(states, step_rewards(items) + [item.reward for item in items], rng)
 
     def _choose_tasks(self, new: Sequence[Trajectory], rng: Random) -> None:
         """Make the new tasks of the next update from those that failed in this one."""
@@ -185,14 +185,8 @@ class WebRL:
             return
         failed = [self._tasks[task_id] for task_id in dict.fromkeys(item.task_id for item in new if item.reward < 1)]
         candidates = near(failed, list(self._tasks.values()), self._settings.new_tasks, rng)
-        values = self._critic.values(goal_prompts([task.intent for task in candidates], self._resources.encoder))
+        values = self._critic.values(self._critics.goals([task.intent for task in candidates]))
         self._new_tasks = [task for task, value in zip(candidates, values, strict=True) if is_within_reach(value)]
-
-
-def whole_episode(item: Trajectory) -> Ids:
-    """Return what the reward model reads: the goal, all actions and the last page, which the last step's tokens hold."""
-    last = item.steps[-1]
-    return last.prompt_ids + last.response_ids
 
 
 def next_and_final_advantages(values_T: Sequence[float], reward: float, *, mix: float) -> list[float]:

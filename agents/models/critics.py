@@ -1,22 +1,32 @@
-"""Critics: value models that estimate from a prompt the probability that the episode succeeds.
+"""Critics: value models that estimate from what a policy has seen the probability that the episode succeeds.
 
-A critic is a copy of the first policy with a linear head on the hidden state of the last token. It is trained with the binary
-cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv 2411.02337). The papers use other
-models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small network as the head.
+A critic is trained with the binary cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv
+2411.02337). What it computes is a value network, one for each kind of policy:
+
+- of language models a copy of the first policy with a linear head on the hidden state of the last token. The papers use other
+  models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small network as the head;
+- of pointing networks, which score candidates and no states, a bag of words of its own.
+
+`Critics` makes both, and says what they read of steps, goals and episodes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple, Protocol
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
+from agents.data.trajectories import Trajectory
 from agents.models.batches import PackedBatch, batch_hidden, pack
+from agents.models.pointer.goals import words_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,62 +38,80 @@ class CriticSettings:
     critic_epochs: int = 1
     """passes of a critic over what it is given for an update"""
     critic_minibatch: int = 64
-    """texts in one update of a critic"""
+    """states in one update of a critic"""
+
+
+class Pass(Protocol):
+    """States for one forward pass."""
+
+    @property
+    def samples(self) -> tuple[int, ...]:
+        """The indices of the states among those that were packed."""
+
+
+class ValueNetwork(Protocol):
+    """What a critic computes; a module with parts that are trained and saved by name."""
+
+    parts: dict[str, nn.Module]
+
+    def pack(self, states: Sequence[Any]) -> Sequence[Pass]:
+        """Return passes that hold all states."""
+        ...
+
+    def logits(self, batch: Any) -> Tensor:
+        """Return the logit of success of each state of a pass, shape (S,)."""
+        ...
 
 
 class Critic:
-    """Estimates the probability of success from token ids. Before training it is one half for every text."""
+    """Estimates the probability of success of states. Before training it is one half for every state."""
 
-    def __init__(self, model: PreTrainedModel, settings: CriticSettings, *, tokens_per_pass: int = 16_384) -> None:
+    def __init__(self, network: ValueNetwork, settings: CriticSettings) -> None:
         self._settings = settings
-        self._tokens_per_pass = tokens_per_pass
-        self._model = deepcopy(model)
-        self._head = nn.Linear(model.config.get_text_config().hidden_size, 1, device=model.device)
-        nn.init.zeros_(self._head.weight)
-        nn.init.zeros_(self._head.bias)
-        self._parameters = [*self._model.base_model.parameters(), *self._head.parameters()]
+        self._network = network
+        self._parameters = [parameter for part in network.parts.values() for parameter in part.parameters()]
         for parameter in self._parameters:
             parameter.requires_grad = True
         self._optimizer = torch.optim.AdamW(self._parameters, settings.critic_learning_rate, weight_decay=0.0)
 
     @torch.no_grad()
-    def values(self, texts: Sequence[Ids]) -> list[float]:
-        """Return the probability of success of each text, in order."""
-        values = [0.0] * len(texts)
-        for batch in self._pack(texts):
-            for index, value in zip(batch.samples, self._logits(batch).sigmoid().tolist(), strict=True):
+    def values(self, states: Sequence[Any]) -> list[float]:
+        """Return the probability of success of each state, in order."""
+        values = [0.0] * len(states)
+        for batch in self._network.pack(states):
+            for index, value in zip(batch.samples, self._network.logits(batch).sigmoid().tolist(), strict=True):
                 values[index] = value
         return values
 
-    def fit(self, texts: Sequence[Ids], outcomes: Sequence[float], rng: Random) -> float:
-        """Train on texts and their outcomes (0 to 1), and return the mean cross-entropy of the texts before their updates."""
+    def fit(self, states: Sequence[Any], outcomes: Sequence[float], rng: Random) -> float:
+        """Train on states and their outcomes (0 to 1), and return the mean cross-entropy of the states before their updates."""
         total = 0.0
         for epoch in range(self._settings.critic_epochs):
-            order = rng.sample(range(len(texts)), len(texts))
+            order = rng.sample(range(len(states)), len(states))
             for start in range(0, len(order), self._settings.critic_minibatch):
                 indices = order[start : start + self._settings.critic_minibatch]
-                loss = self._update([texts[index] for index in indices], [outcomes[index] for index in indices])
+                loss = self._update([states[index] for index in indices], [outcomes[index] for index in indices])
                 total += loss * len(indices) * (epoch == 0)
-        return total / max(len(texts), 1)
+        return total / max(len(states), 1)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the parameters and the optimizer's state."""
-        body, head = self._model.base_model.state_dict(), self._head.state_dict()
-        return {"body": body, "head": head, "optimizer": self._optimizer.state_dict()}
+        parts = {name: part.state_dict() for name, part in self._network.parts.items()}
+        return {**parts, "optimizer": self._optimizer.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Resume from a value of `state_dict`."""
-        self._model.base_model.load_state_dict(state_dict["body"])
-        self._head.load_state_dict(state_dict["head"])
+        for name, part in self._network.parts.items():
+            part.load_state_dict(state_dict[name])
         self._optimizer.load_state_dict(state_dict["optimizer"])
 
-    def _update(self, texts: Sequence[Ids], outcomes: Sequence[float]) -> float:
+    def _update(self, states: Sequence[Any], outcomes: Sequence[float]) -> float:
         """Take one update and return the loss before it."""
         total = 0.0
-        for batch in self._pack(texts):
-            logits_S = self._logits(batch)
+        for batch in self._network.pack(states):
+            logits_S = self._network.logits(batch)
             targets_S = torch.tensor([outcomes[index] for index in batch.samples], device=logits_S.device)
-            loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(texts)
+            loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(states)
             loss.backward()
             total += loss.item()
         nn.utils.clip_grad_norm_(self._parameters, 1.0)
@@ -91,18 +119,177 @@ class Critic:
         self._optimizer.zero_grad()
         return total
 
-    def _pack(self, texts: Sequence[Ids]) -> list[PackedBatch]:
+
+class LanguageValueNetwork:
+    """A copy of a language model with a linear head. States are token ids."""
+
+    def __init__(self, model: PreTrainedModel, *, tokens_per_pass: int = 16_384) -> None:
+        self._tokens_per_pass = tokens_per_pass
+        self._model = deepcopy(model)
+        self._head = _new_head(model.config.get_text_config().hidden_size).to(model.device)
+        self.parts = {"body": self._model.base_model, "head": self._head}
+
+    def pack(self, states: Sequence[Ids]) -> Sequence[PackedBatch]:
+        """Return packed batches of at most `tokens_per_pass` tokens, or of one state."""
         # The first response token is predicted from the last prompt token, whose hidden state the head reads.
-        samples = [Sample(text, (0,)) for text in texts]
+        samples = [Sample(state, (0,)) for state in states]
         return pack(samples, self._tokens_per_pass, pad_id=self._model.config.pad_token_id or 0, model=self._model)
 
-    def _logits(self, batch: PackedBatch) -> Tensor:
-        """Return the logit of success of each sample, shape (S,)."""
+    def logits(self, batch: PackedBatch) -> Tensor:
+        """Return the logit of success of each state, shape (S,)."""
         hidden = batch_hidden(self._model, batch)
         device = hidden.device
         states = hidden[batch.rows.to(device), batch.columns.to(device)][batch.predictors.to(device)]
         logits: Tensor = self._head(states)[:, 0]
         return logits
+
+
+class WordsSeen(NamedTuple):
+    """What the critic of a pointing network reads: a goal, and, under way, the page and the replies so far."""
+
+    goal: str
+    page: str = ""
+    replies: tuple[str, ...] = ()
+
+
+class _Bags(NamedTuple):
+    """States as bags of hashed words, of each state five bags one after another, and how far each episode is."""
+
+    samples: tuple[int, ...]
+    words: Tensor
+    offsets: Tensor
+    progress: Tensor
+
+
+class WordsValueNetwork:
+    """A small network over hashed words of the goal, the page, those that both have, the last reply and all replies."""
+
+    def __init__(self, seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self._words = nn.EmbeddingBag(_BUCKETS, _WIDTH, mode="sum")
+            nn.init.normal_(self._words.weight, std=0.5)
+            self._body = nn.Sequential(
+                nn.Linear(_BAGS * _WIDTH + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU()
+            )
+            self._head = _new_head(_HIDDEN)
+        self.parts = {"words": self._words, "body": self._body, "head": self._head}
+
+    def pack(self, states: Sequence[WordsSeen]) -> Sequence[_Bags]:
+        """Return passes of at most 256 states."""
+        return [_bags(states, range(start, min(start + 256, len(states)))) for start in range(0, len(states), 256)]
+
+    def logits(self, batch: _Bags) -> Tensor:
+        """Return the logit of success of each state, shape (S,)."""
+        counts = torch.diff(batch.offsets, append=torch.tensor([len(batch.words)]))
+        bags = self._words(batch.words, batch.offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
+        read = torch.cat([bags.view(len(batch.samples), -1), batch.progress[:, None]], 1)
+        logits: Tensor = self._head(self._body(read))[:, 0]
+        return logits
+
+
+_BUCKETS = 2**15
+_WIDTH, _HIDDEN, _BAGS = 32, 64, 5
+_LONG = 10.0  # steps
+
+
+def _new_head(width: int) -> nn.Linear:
+    head = nn.Linear(width, 1)
+    nn.init.zeros_(head.weight)
+    nn.init.zeros_(head.bias)
+    return head
+
+
+@lru_cache(maxsize=4_096)
+def _hashed(text: str) -> tuple[int, ...]:
+    """Return the buckets of the distinct words of a text, in order."""
+    return tuple(sorted({crc32(word.encode()) % _BUCKETS for word in words_of(text)}))
+
+
+def _bags(states: Sequence[WordsSeen], samples: range) -> _Bags:
+    bags: list[tuple[int, ...]] = []
+    for index in samples:
+        goal, page = _hashed(states[index].goal), _hashed(states[index].page)
+        replies = [_hashed(reply) for reply in states[index].replies]
+        common = set(page).intersection(goal)
+        before = sorted({word for reply in replies for word in reply})
+        bags += [goal, page, tuple(sorted(common)), replies[-1] if replies else (), tuple(before)]
+    lengths = torch.tensor([len(bag) for bag in bags])
+    progress = torch.tensor([min(len(states[index].replies) / _LONG, 3.0) for index in samples])
+    words = torch.tensor([word for bag in bags for word in bag], dtype=torch.int64)
+    return _Bags(tuple(samples), words, lengths.cumsum(0) - lengths, progress)
+
+
+class Critics(Protocol):
+    """Makes the critics for a kind of policy, and says what they read: their states."""
+
+    def create(self, settings: CriticSettings) -> Critic:
+        """Return a new critic."""
+        ...
+
+    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return the states that all steps were taken in, trajectory after trajectory."""
+        ...
+
+    def goals(self, goals: Sequence[str]) -> list[Any]:
+        """Return each goal as a state, without a page."""
+        ...
+
+    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return the state at the end of each trajectory, which has a step: the goal, all replies and the last page."""
+        ...
+
+
+class LanguageModelCritics:
+    """Critics of a language model, which read token ids: the prompts of steps, and the last with its reply."""
+
+    def __init__(self, initial_model: Callable[[], PreTrainedModel], encoder: PromptEncoder, tokens_per_pass: int) -> None:
+        self._initial_model = initial_model
+        self._encoder = encoder
+        self._tokens_per_pass = tokens_per_pass
+
+    def create(self, settings: CriticSettings) -> Critic:
+        """Return a new critic, which begins with the parameters that the policy began with."""
+        return Critic(LanguageValueNetwork(self._initial_model(), tokens_per_pass=self._tokens_per_pass), settings)
+
+    def steps(self, trajectories: Sequence[Trajectory]) -> list[Ids]:
+        """Return the prompts of all steps."""
+        return [step.prompt_ids for item in trajectories for step in item.steps]
+
+    def goals(self, goals: Sequence[str]) -> list[Ids]:
+        """Return each goal as a prompt of its own."""
+        return self._encoder.encode_all([[{"role": "user", "content": goal}] for goal in goals])
+
+    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Ids]:
+        """Return the last prompt of each trajectory with its response."""
+        return [item.steps[-1].prompt_ids + item.steps[-1].response_ids for item in trajectories]
+
+
+class PointerCritics:
+    """Critics of a pointing network, which read words."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def create(self, settings: CriticSettings) -> Critic:
+        """Return a new critic."""
+        return Critic(WordsValueNetwork(self._seed), settings)
+
+    def steps(self, trajectories: Sequence[Trajectory]) -> list[WordsSeen]:
+        """Return goal, page and earlier replies of all steps."""
+        return [
+            WordsSeen(item.goal, step.page, tuple(before.reply for before in item.steps[:number]))
+            for item in trajectories
+            for number, step in enumerate(item.steps)
+        ]
+
+    def goals(self, goals: Sequence[str]) -> list[WordsSeen]:
+        """Return the goals alone."""
+        return [WordsSeen(goal) for goal in goals]
+
+    def episodes(self, trajectories: Sequence[Trajectory]) -> list[WordsSeen]:
+        """Return the goal, the last page and all replies of each trajectory."""
+        return [WordsSeen(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
 
 
 def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:

@@ -10,7 +10,7 @@ from typing import Any
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Ending, Step
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
-from agents.models.critics import Critic, CriticSettings
+from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
 from webarena_gym.actions import DIALECTS, Kind
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ActionError
@@ -87,7 +87,7 @@ def load_critic(run: Path) -> Value:
     critics: dict[str, Critic] = {}
     for part in (name, "reward_model"):
         if part in learned:
-            critics[part] = Critic(model, CriticSettings())
+            critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
             critics[part].load_state_dict(learned[part])
     record = agent_record(run)
     encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
