@@ -137,7 +137,7 @@ def _defaults(method: str, preset: str | None, model: str | None) -> dict[str, A
     if model and is_pointer(model):
         wanted |= agent_record(model)
     known = option_names(_kind(method))
-    return {**METHODS[method].defaults, **{name: value for name, value in wanted.items() if name in known}}
+    return {**{name: value for name, value in wanted.items() if name in known}, **METHODS[method].defaults}
 
 
 def _kind(method: str) -> Any:

@@ -381,3 +381,13 @@ def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):
     assert read_metrics(tmp_path) == rows
     with pytest.raises(ValueError, match="expected at least 0, and one of them at most"):
         grpo(tmp_path, clone, cpu_minutes=1.0, minutes=1.0)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_presets_leave_the_sizes_of_other_methods_alone(tmp_path, method):
+    of_language_models, of_pointers = (
+        flatten(make_settings(method, model=model, out=tmp_path)) for model in ("m", "agents/checkpoints/cloned-1")
+    )
+    sizes = [name for name in ("tasks_per_update", "group_size") if name in METHODS[method].defaults]
+    assert [of_pointers[name] for name in sizes] == [of_language_models[name] for name in sizes]
+    assert of_pointers["group_size"] == (8 if method == "grpo" else 1)

@@ -52,6 +52,7 @@ PRESETS: dict[str, dict[str, Any]] = {
     "pointer": {
         "advantages": "state",
         "weighting": "token_mean",
+        "group_size": 8,
         "epochs": 2,
         "minibatches": 4,
         "learning_rate": 5e-4,
