@@ -24,8 +24,7 @@ from torch import nn
 
 from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
 from agents.rollouts.envs import Envs
-from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import LanguageModelPolicy, Policy
+from agents.rollouts.policies import CountingPolicy, Policy
 from agents.settings import EnvSettings
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
@@ -258,9 +257,7 @@ def _play_all(
         for played in collector.play():
             under_way -= 1
             policy = player.policy
-            now = (
-                (policy.replied, policy.generated_tokens) if isinstance(policy, LanguageModelPolicy | PointerPolicy) else (0, 0)
-            )
+            now = (policy.replied, policy.generated_tokens) if isinstance(policy, CountingPolicy) else (0, 0)
             cpu_now_s = time.process_time()
             report = _Report(played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
             connection.send(report)
