@@ -27,21 +27,26 @@ from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
 from agents.methods.method import Method, MethodSettings, Resources
 from agents.methods.presets import PRESETS
-from agents.models.checkpoints import agent_record, begin, checkpoints, load_model, save_checkpoint
-from agents.models.critics import LanguageModelCritics, PointerCritics
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.checkpoints import agent_record, begin, checkpoints, save_checkpoint
 from agents.rollouts.collector import Collector
 from agents.rollouts.engines import Engine
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.groups import GroupStream
 from agents.rollouts.players import collect_rarely
-from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import LanguageModelPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
 from agents.rollouts.setup import PlayerSettings, create_players
-from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build, given, option_names, parse_settings
-from agents.training.distributed import ALONE, Ranks
-from agents.training.families import LanguageModels, PointingNetworks
+from agents.settings import (
+    EnvSettings,
+    MayChange,
+    RunSettings,
+    TaskSettings,
+    build,
+    flatten,
+    given,
+    option_names,
+    parse_settings,
+)
+from agents.training.kinds import kind_of, load_sampler
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.metrics import BAR, Metrics
 from agents.training.samples import records, write_samples
@@ -51,8 +56,6 @@ from webarena_gym.arguments import shown, suggestion
 from webarena_gym.tasks import Task
 
 M = TypeVar("M", bound=MethodSettings)
-
-_POINTER = "pointer"  # the preset of pointing networks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,11 +134,10 @@ def make_settings(method: str = "grpo", /, **options: Any) -> RLSettings[Any]:
 
 
 def _defaults(method: str, preset: str | None, model: str | None) -> dict[str, Any]:
-    """Return the defaults of a method's options: the method's own, then those of a preset, then how a pointing network is used."""
-    preset = preset or (_POINTER if model and is_pointer(model) else "small")
-    wanted = {"preset": preset, **PRESETS.get(preset, {})}
-    if model and is_pointer(model):
-        wanted |= agent_record(model)
+    """Return the defaults of a method's options: the method's own, then those of a preset, then how the model must be used."""
+    kind = kind_of(model) if model else None
+    preset = preset or (kind.preset if kind else "small")
+    wanted = {"preset": preset, **PRESETS.get(preset, {}), **(kind.record(model) if kind and model else {})}
     known = option_names(_kind(method))
     return {**{name: value for name, value in wanted.items() if name in known}, **METHODS[method].defaults}
 
@@ -170,8 +172,11 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
 
     Raises ValueError for settings that do not go together.
     """
-    _check(settings)
     run, rollout = settings.run, settings.rollout
+    kind, objective = kind_of(run.model), settings.method.objective()
+    ranks = kind.ranks()
+    _check(settings, ranks.count)
+    kind.check({"method": settings.method.name, "ranks": ranks.count, **flatten(settings)}, objective)
     if run.threads:
         torch.set_num_threads(run.threads)
     last = begin(settings, run.out)
@@ -182,17 +187,9 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
 
     # The learner, in each rank.
     source = last.path if last else run.model
-    is_pointing = is_pointer(run.model)
-    if is_pointing:
-        _check_pointing(settings)
-    model, tokenizer = _load(source)
-    objective, ranks = settings.method.objective(), ALONE if is_pointing else Ranks.here()
-    reference = _load_frozen(run.model) if objective.needs_reference else None
-    constraints = None
-    if settings.sampling.constrained:
-        _check_constrained(settings, ranks.count)
-        constraints = settings.player().constraints(settings.player().encoder(tokenizer))
-    family = PointingNetworks(tokenizer) if is_pointing else LanguageModels(constraints)
+    model, tokenizer = kind.load(source)
+    reference = kind.load(run.model)[0].requires_grad_(False) if objective.needs_reference else None
+    family = kind.family(tokenizer, settings.player())
     own_learner = Learner(
         model,
         settings.update,
@@ -202,8 +199,6 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
         ranks=ranks,
         family=family,
     )
-    if ranks.count > 1 and not settings.method.is_distributed:
-        raise ValueError(f"{settings.method.title} is trained in one process; expected 1 rank, not {ranks.count}")
     if not ranks.is_main:
         if last:
             last.restore(Trainer(own_learner))
@@ -220,28 +215,20 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             variation=settings.env.variation,
         )
     player = settings.player()
-    players = create_players(player, source, tasks, _excluding_players(settings)) if ranks.count == 1 else None
+    players = None
+    if ranks.count == 1:
+        players = create_players(player, source, partial(load_sampler, source, player), tasks, _excluding_players(settings))
     # What is trained meanwhile is not to be sampled from in this process.
     is_apart = rollout.overlap and not (players or rollout.vllm or settings.cluster.cluster)
     sampled = deepcopy(learner.model) if is_apart else learner.model
-    policy: LanguageModelPolicy | PointerPolicy
-    engine: Engine | PointerPolicy
-    encoder: PromptEncoder | None = None
-    if isinstance(family, PointingNetworks):
-        policy = engine = player.pointer_policy(sampled, tokenizer, family.reader)
-    else:
-        encoder = player.encoder(tokenizer)
-        engine = _create_engine(settings, player, sampled, encoder)
-        policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens, constraints)
+    policy, load, _ = family.sampler(player, sampled, partial(_create_engine, settings, player))
     envs = _create_envs(settings, tasks)
 
     def load_parameters(version: int) -> None:
         """Let the engine sample with what the model has learned."""
         if sampled is not learner.model:
             sampled.load_state_dict(learner.model.state_dict())
-        (players or engine).load(sampled, version)
-        if isinstance(family, PointingNetworks) and isinstance(policy, PointerPolicy):
-            policy.reader = family.reader  # so that a page is read once
+        (players.load if players else load)(sampled, version)
 
     # The method, and where both were in a run that is resumed.
     method: Method = settings.method.create(
@@ -252,10 +239,9 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             policy=policy,
             model=learner.model,
             family=family,
-            critics=PointerCritics(run.seed)
-            if encoder is None
-            else LanguageModelCritics(lambda: _load(run.model)[0].to(ranks.device), encoder, settings.update.tokens_per_pass),
-            encoder=encoder,
+            critics=family.critics(
+                lambda: kind.load(run.model)[0].to(ranks.device), tokens_per_pass=settings.update.tokens_per_pass, seed=run.seed
+            ),
             temperature=settings.sampling.temperature,
             tokens_per_pass=settings.update.tokens_per_pass,
             seed=run.seed,
@@ -305,49 +291,17 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     return path
 
 
-def _check(settings: RLSettings[Any]) -> None:
-    """Raise ValueError for settings that do not go together."""
+def _check(settings: RLSettings[Any], ranks: int) -> None:
+    """Raise ValueError for settings that do not go together, whatever the kind of the model."""
     method, rollout, cluster = settings.method, settings.rollout, settings.cluster.cluster
     if cluster and rollout.workers:
         raise ValueError(f"workers is {rollout.workers}, but envs of a cluster are in its env_workers; expected 0")
+    if ranks > 1 and not method.is_distributed:
+        raise ValueError(f"{method.title} is trained in one process; expected 1 rank, not {ranks}")
     if not method.is_distributed and (rollout.overlap or cluster):
         raise ValueError(f"overlap is {rollout.overlap} and cluster {cluster!r}; expected neither of them with {method.title}")
     if method.is_local and (rollout.workers or cluster or rollout.staleness):
         raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
-
-
-def _check_constrained(settings: RLSettings[Any], ranks: int) -> None:
-    """Raise ValueError for settings with which the trainer's log-probabilities would not be those of the allowed tokens alone."""
-    others = {
-        "method": "webrl" if settings.method.name == "webrl" else "",
-        "contexts": "released" if getattr(settings.method, "contexts", "sampled") == "released" else "",
-        "cluster": settings.cluster.cluster,
-        "ranks": ranks if ranks > 1 else "",
-        "vllm": "" if settings.method.objective().recomputes else settings.rollout.vllm,
-    }
-    for name, value in others.items():
-        if value:
-            wanted = "--old-logprobs recomputed" if name == "vllm" else "another"
-            raise ValueError(f"{name} is {value!r}; expected {wanted} with constrained replies")
-
-
-def _check_pointing(settings: RLSettings[Any]) -> None:
-    """Raise ValueError for settings that do not go with a pointing network, which is trained and played on CPUs of one machine."""
-    if settings.env.elements != "id":
-        raise ValueError(f"elements is {settings.env.elements!r}; expected 'id' with a pointing network")
-    others = {
-        "vllm": settings.rollout.vllm,
-        "constrained": settings.sampling.constrained,
-        "overlap": settings.rollout.overlap,
-        "cluster": settings.cluster.cluster,
-        "lora_rank": settings.update.lora_rank,
-        "gradient_checkpointing": settings.update.gradient_checkpointing,
-        "advantages": "forks" if settings.method.is_local else "",
-        "contexts": "released" if getattr(settings.method, "contexts", "sampled") == "released" else "",
-    }
-    for name, value in others.items():
-        if value:
-            raise ValueError(f"{name} is {value!r}, which is for language models; expected its default with a pointing network")
 
 
 def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
@@ -373,27 +327,13 @@ def _create_envs(settings: RLSettings[Any], tasks: Sequence[Task]) -> Envs:
     return create_envs(tasks, rollout.num_envs, workers=rollout.workers, **settings.env.env_arguments())
 
 
-def _create_engine(settings: RLSettings[Any], player: PlayerSettings, model: PreTrainedModel, encoder: Any) -> Engine:
+def _create_engine(settings: RLSettings[Any], player: PlayerSettings, model: PreTrainedModel, encoder: PromptEncoder) -> Engine:
     """Return what samples: a server, or the model on a cluster or in this process."""
-    create = player.engine_factory(encoder)
     if settings.cluster.cluster and not settings.rollout.vllm:
         from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional
 
-        return RayEngine(create, model, gpus=int(settings.cluster.gpus))
-    return create(model)
-
-
-def _load(source: str | Path) -> tuple[Any, Any]:
-    """Return a language model and its tokenizer, or a pointing network and its words."""
-    return load_pointer(source) if is_pointer(source) else load_model(source)
-
-
-def _load_frozen(source: str | Path) -> Any:
-    """Return a model whose parameters are not trained."""
-    model, _ = _load(source)
-    for parameter in model.parameters():
-        parameter.requires_grad = False
-    return model
+        return RayEngine(partial(player.create_engine, encoder=encoder), model, gpus=int(settings.cluster.gpus))
+    return player.create_engine(model, encoder)
 
 
 def main(arguments: Sequence[str], program: str = "agents.train_rl") -> None:

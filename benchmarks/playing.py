@@ -2,10 +2,8 @@
 
 import json
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ from agents.data.trajectories import Trajectory, read_trajectories, write_trajec
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.models import checkpoints
 from benchmarks.machine import COMMIT, origin
+from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
 
 MAX_STEPS = 30
@@ -105,8 +104,10 @@ def measure(
 
 
 def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], jobs: int) -> list[Any]:
-    """Return the function's results for each tuple of arguments, computed in `jobs` processes; in this one if `jobs` is 1."""
-    if jobs == 1:
-        return [function(*call) for call in calls]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        return [future.result() for future in [pool.submit(function, *call) for call in calls]]
+    """Return the function's results for each tuple of arguments, computed in `jobs` processes; in this one if `jobs` is 1. All end with this one."""
+    with workers(jobs) as several:
+        return list(several(_call, [function] * len(calls), calls))
+
+
+def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
+    return function(*arguments)

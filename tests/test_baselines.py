@@ -26,7 +26,7 @@ from agents.models.critics import LanguageModelCritics
 from agents.rollouts.groups import Group, RolloutBatch
 from agents.settings import EnvSettings
 from agents.train_rl import make_settings
-from agents.training.families import LanguageModels
+from agents.training.language_models import LanguageModels
 from agents.training.metrics import read_metrics
 from agents.training.objectives import Tokens, imitation
 from tests import tiny
@@ -81,9 +81,8 @@ def resources(model, tokenizer, tasks):
         envs=None,
         policy=None,
         model=model,
-        family=LanguageModels(),
+        family=LanguageModels(encoder=PromptEncoder(tokenizer)),
         critics=LanguageModelCritics(lambda: model, PromptEncoder(tokenizer), 16_384),
-        encoder=PromptEncoder(tokenizer),
         temperature=1.0,
         tokens_per_pass=16_384,
         seed=0,

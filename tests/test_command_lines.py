@@ -335,7 +335,7 @@ def test_ctrl_c_ends_a_server_quietly_that_has_told_where_its_sites_are():
 
 def test_ctrl_c_ends_worker_processes_quietly(tmp_path):
     code = (
-        "import time\nfrom pathlib import Path\nfrom webarena_gym import console\nfrom webarena_gym.tools.processes import workers\n"
+        "import time\nfrom pathlib import Path\nfrom webarena_gym import console\nfrom webarena_gym.processes import workers\n"
         "def work():\n"
         " with workers(2) as several:\n"
         f"  list(several(Path.touch, [Path({str(tmp_path)!r}) / str(number) for number in range(8)]))\n"

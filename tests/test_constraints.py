@@ -29,7 +29,7 @@ from agents.rollouts.constraints.language import Choice, Listing, Spans, one_of,
 from agents.rollouts.constraints.vocabulary import Vocabulary
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.training.batch import Origin, TrainingBatch
-from agents.training.families import LanguageModels
+from agents.training.language_models import LanguageModels
 from tests.growth import outgrown
 from tests.pages import page as page_of
 from webarena_gym.actions import DIALECTS, Kind

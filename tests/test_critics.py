@@ -3,15 +3,8 @@ import random
 import pytest
 import torch
 
-from agents.models.critics import (
-    Critic,
-    CriticSettings,
-    LanguageValueNetwork,
-    PointerCritics,
-    WordsSeen,
-    WordsValueNetwork,
-    accuracy,
-)
+from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork, accuracy
+from agents.models.pointer.critics import PointerCritics, WordsSeen, WordsValueNetwork
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -29,7 +29,7 @@ def batch(*groups):
 
 def method(**changes):
     own = {"replayed": 8, "old_logprobs": "recomputed", "groups_remembered": 4, **changes}
-    resources = Resources(TASKS, EnvSettings(), None, None, None, None, None, None, 1.0, 1024, 0)
+    resources = Resources(TASKS, EnvSettings(), None, None, None, None, None, 1.0, 1024, 0)
     return GRPOSettings(**own).create(resources)
 
 

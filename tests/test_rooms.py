@@ -72,6 +72,19 @@ def test_there_is_no_circle_of_imports():
     assert not waiting, f"in or behind a circle: {sorted(waiting)}"
 
 
+KNOWS_POINTING_NETWORKS = {
+    "agents.evaluation.evaluate", "agents.models", "agents.rollouts.pointer", "agents.training.kinds",
+    "agents.training.pointer_cloning", "agents.training.pointer_demonstrations", "agents.training.pointing_networks",
+    "benchmarks.coverage", "benchmarks.pointing",
+}  # fmt: skip
+
+
+def test_loops_do_not_know_kinds_of_models():
+    for module, imported in graph().items():
+        if any(name.startswith(("agents.models.pointer", "agents.rollouts.pointer")) for name in imported):
+            assert module in KNOWS_POINTING_NETWORKS or module.startswith("agents.models.pointer"), module
+
+
 @pytest.mark.parametrize("module", ["agents.settings", "agents.data.tokens", "agents.data.trajectories"])
 def test_token_ids_and_trajectories_need_no_torch(module):
     code = f"import {module}, sys; sys.exit('torch' in sys.modules)"

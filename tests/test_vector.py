@@ -3,7 +3,6 @@
 import gc
 import os
 import random
-import select
 import signal
 import subprocess
 import sys
@@ -19,6 +18,7 @@ from gymnasium.wrappers.vector import DictInfoToList, RecordEpisodeStatistics
 
 from tests import needs
 from tests.odd_envs import give_up, make_odd
+from tests.processes import ends
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError, TaskError, WorkerError
 from webarena_gym.tasks import Task
@@ -77,18 +77,6 @@ def replies(rng):
     return rng.choice(
         [CART, LIST, DONE, WRONG, BACK, 'do(action="Search", argument="lamp", element="Search entire store")', "?"]
     )
-
-
-def ends(pid, seconds=120):
-    """Whether a process ends within some time."""
-    try:
-        handle = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return True
-    try:
-        return bool(select.select([handle], [], [], seconds)[0])
-    finally:
-        os.close(handle)
 
 
 def children(pid):

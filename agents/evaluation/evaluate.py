@@ -159,12 +159,7 @@ def _process_count(settings: EvaluationSettings, episodes: int) -> int:
         return settings.processes
     if settings.threads or settings.workers or settings.policy.startswith(_CHAT) or torch.cuda.is_available():
         return 1
-    is_small = (
-        settings.policy in _SCRIPTED
-        or is_pointer(settings.policy)
-        or "algorithm" in agent_record(settings.policy)
-        or is_small_model(settings.policy)
-    )
+    is_small = settings.policy in _SCRIPTED or "algorithm" in agent_record(settings.policy) or is_small_model(settings.policy)
     return process_count(0, episodes) if is_small else 1
 
 

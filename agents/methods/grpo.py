@@ -107,7 +107,8 @@ class GRPO:
         self._successes = Successes(settings.replay_kept)
         self._prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts
         if settings.contexts == "released":
-            self._prompts_of = partial(released_prompts, encoder=resources.encoder, thoughts=resources.env.thoughts)
+            assert resources.family.encoder is not None, "kinds of models without one refuse these contexts"
+            self._prompts_of = partial(released_prompts, encoder=resources.family.encoder, thoughts=resources.env.thoughts)
 
     def draw_task(self, number: int) -> Task:
         """Return the task of a group, more often of a template that succeeds now and then."""

@@ -30,7 +30,6 @@ class Resources:
     model: Any  # that is trained, with its present parameters
     family: ModelFamily
     critics: Critics
-    encoder: Any  # the PromptEncoder of a language model; None of a pointing network
     temperature: float
     tokens_per_pass: int
     seed: int

@@ -1,22 +1,16 @@
 """Critics: value models that estimate from what a policy has seen the probability that the episode succeeds.
 
 A critic is trained with the binary cross-entropy of the outcome, as the value functions of DigiRL (arXiv 2406.11896) and WebRL (arXiv
-2411.02337). What it computes is a value network, one for each kind of policy:
-
-- of language models a copy of the first policy with a linear head on the hidden state of the last token. The papers use other
-  models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small network as the head;
-- of pointing networks, which score candidates and no states, a bag of words of its own.
-
-`Critics` makes both, and says what they read of steps, goals and episodes.
+2411.02337). Its value network is one for each kind of policy. That of a language model is a copy of the first policy with a linear head on
+the hidden state of the last token. The papers use other models: DigiRL a RoBERTa, WebRL a model as large as the policy with a small
+network as the head.
 """
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
-from functools import lru_cache
 from random import Random
-from typing import Any, NamedTuple, Protocol
-from zlib import crc32
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +20,6 @@ from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory
 from agents.models.batches import PackedBatch, batch_hidden, pack
-from agents.models.pointer.goals import words_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +119,7 @@ class LanguageValueNetwork:
     def __init__(self, model: PreTrainedModel, *, tokens_per_pass: int = 16_384) -> None:
         self._tokens_per_pass = tokens_per_pass
         self._model = deepcopy(model)
-        self._head = _new_head(model.config.get_text_config().hidden_size).to(model.device)
+        self._head = new_head(model.config.get_text_config().hidden_size).to(model.device)
         self.parts = {"body": self._model.base_model, "head": self._head}
 
     def pack(self, states: Sequence[Ids]) -> Sequence[PackedBatch]:
@@ -144,80 +137,12 @@ class LanguageValueNetwork:
         return logits
 
 
-class WordsSeen(NamedTuple):
-    """What the critic of a pointing network reads: a goal, and, under way, the page and the replies so far."""
-
-    goal: str
-    page: str = ""
-    replies: tuple[str, ...] = ()
-
-
-class _Bags(NamedTuple):
-    """States as bags of hashed words, of each state five bags one after another, and how far each episode is."""
-
-    samples: tuple[int, ...]
-    words: Tensor
-    offsets: Tensor
-    progress: Tensor
-
-
-class WordsValueNetwork:
-    """A small network over hashed words of the goal, the page, those that both have, the last reply and all replies."""
-
-    def __init__(self, seed: int) -> None:
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(seed)
-            self._words = nn.EmbeddingBag(_BUCKETS, _WIDTH, mode="sum")
-            nn.init.normal_(self._words.weight, std=0.5)
-            self._body = nn.Sequential(
-                nn.Linear(_BAGS * _WIDTH + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU()
-            )
-            self._head = _new_head(_HIDDEN)
-        self.parts = {"words": self._words, "body": self._body, "head": self._head}
-
-    def pack(self, states: Sequence[WordsSeen]) -> Sequence[_Bags]:
-        """Return passes of at most 256 states."""
-        return [_bags(states, range(start, min(start + 256, len(states)))) for start in range(0, len(states), 256)]
-
-    def logits(self, batch: _Bags) -> Tensor:
-        """Return the logit of success of each state, shape (S,)."""
-        counts = torch.diff(batch.offsets, append=torch.tensor([len(batch.words)]))
-        bags = self._words(batch.words, batch.offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
-        read = torch.cat([bags.view(len(batch.samples), -1), batch.progress[:, None]], 1)
-        logits: Tensor = self._head(self._body(read))[:, 0]
-        return logits
-
-
-_BUCKETS = 2**15
-_WIDTH, _HIDDEN, _BAGS = 32, 64, 5
-_LONG = 10.0  # steps
-
-
-def _new_head(width: int) -> nn.Linear:
+def new_head(width: int) -> nn.Linear:
+    """Return a linear head that says one half of everything."""
     head = nn.Linear(width, 1)
     nn.init.zeros_(head.weight)
     nn.init.zeros_(head.bias)
     return head
-
-
-@lru_cache(maxsize=4_096)
-def _hashed(text: str) -> tuple[int, ...]:
-    """Return the buckets of the distinct words of a text, in order."""
-    return tuple(sorted({crc32(word.encode()) % _BUCKETS for word in words_of(text)}))
-
-
-def _bags(states: Sequence[WordsSeen], samples: range) -> _Bags:
-    bags: list[tuple[int, ...]] = []
-    for index in samples:
-        goal, page = _hashed(states[index].goal), _hashed(states[index].page)
-        replies = [_hashed(reply) for reply in states[index].replies]
-        common = set(page).intersection(goal)
-        before = sorted({word for reply in replies for word in reply})
-        bags += [goal, page, tuple(sorted(common)), replies[-1] if replies else (), tuple(before)]
-    lengths = torch.tensor([len(bag) for bag in bags])
-    progress = torch.tensor([min(len(states[index].replies) / _LONG, 3.0) for index in samples])
-    words = torch.tensor([word for bag in bags for word in bag], dtype=torch.int64)
-    return _Bags(tuple(samples), words, lengths.cumsum(0) - lengths, progress)
 
 
 class Critics(Protocol):
@@ -263,33 +188,6 @@ class LanguageModelCritics:
     def episodes(self, trajectories: Sequence[Trajectory]) -> list[Ids]:
         """Return the last prompt of each trajectory with its response."""
         return [item.steps[-1].prompt_ids + item.steps[-1].response_ids for item in trajectories]
-
-
-class PointerCritics:
-    """Critics of a pointing network, which read words."""
-
-    def __init__(self, seed: int) -> None:
-        self._seed = seed
-
-    def create(self, settings: CriticSettings) -> Critic:
-        """Return a new critic."""
-        return Critic(WordsValueNetwork(self._seed), settings)
-
-    def steps(self, trajectories: Sequence[Trajectory]) -> list[WordsSeen]:
-        """Return goal, page and earlier replies of all steps."""
-        return [
-            WordsSeen(item.goal, step.page, tuple(before.reply for before in item.steps[:number]))
-            for item in trajectories
-            for number, step in enumerate(item.steps)
-        ]
-
-    def goals(self, goals: Sequence[str]) -> list[WordsSeen]:
-        """Return the goals alone."""
-        return [WordsSeen(goal) for goal in goals]
-
-    def episodes(self, trajectories: Sequence[Trajectory]) -> list[WordsSeen]:
-        """Return the goal, the last page and all replies of each trajectory."""
-        return [WordsSeen(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
 
 
 def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:

@@ -7,7 +7,6 @@ For a small model several threads cost more than they gain. Several processes, e
 import gc
 import multiprocessing
 import queue
-import signal
 import threading
 import time
 import traceback
@@ -24,9 +23,9 @@ from torch import nn
 
 from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
 from agents.rollouts.envs import Envs
-from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import LanguageModelPolicy, Policy
+from agents.rollouts.policies import CountingPolicy, Policy
 from agents.settings import EnvSettings
+from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
 
@@ -205,7 +204,7 @@ def _end_of(process: _Process) -> str:
 
 def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     """Play the episodes that come over the connection until it is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which closes the connection
+    work_for_parent(_ENDING_S)  # more than it takes to notice that the connection has closed, unless an env hangs
     torch.set_num_threads(1)
     collect_rarely()
     messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
@@ -258,9 +257,7 @@ def _play_all(
         for played in collector.play():
             under_way -= 1
             policy = player.policy
-            now = (
-                (policy.replied, policy.generated_tokens) if isinstance(policy, LanguageModelPolicy | PointerPolicy) else (0, 0)
-            )
+            now = (policy.replied, policy.generated_tokens) if isinstance(policy, CountingPolicy) else (0, 0)
             cpu_now_s = time.process_time()
             report = _Report(played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
             connection.send(report)

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy
 import torch
 
-from agents.models.pointer.features import Reader
+from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.sessions import Question, Session
 from agents.rollouts.policies import Reply, Request
@@ -39,7 +39,7 @@ class PointerPolicy:
     vocabulary: Vocabulary
     dialect: Dialect
     temperature: float = 0.0
-    reader: Reader = field(default_factory=Reader)
+    readers: SharedReader = field(default_factory=SharedReader)
     version: int = 0
     replied: int = 0
     generated_tokens: int = 0
@@ -65,7 +65,7 @@ class PointerPolicy:
     def load(self, network: PointerNetwork, version: int) -> None:
         """Reply with the parameters of this network from now on. Episodes under way keep their readers."""
         self.network, self.version = network, version
-        self.reader = self.reader.renewed()
+        self.readers.renew()
 
     def close(self) -> None:
         """Do nothing, as there is nothing to release."""
@@ -73,7 +73,7 @@ class PointerPolicy:
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
         if info["step"] == 0:
-            self._sessions[slot] = Session(self.reader, info["goal"])
+            self._sessions[slot] = Session(self.readers.current, info["goal"])
             self._states[slot] = info["goal"].encode()
         self._states[slot] = blake2b(self._states[slot] + b"\0" + info["page"].encode(), digest_size=24).digest()
         session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
@@ -52,6 +52,16 @@ class Policy(Protocol):
     def close(self) -> None:
         """Release the engine or connection that it samples with."""
         ...
+
+
+@runtime_checkable
+class CountingPolicy(Policy, Protocol):
+    """A policy that generates tokens, and counts them and its replies."""
+
+    replied: int
+    generated_tokens: int
+    cpu_s: float
+    """CPU time in other processes"""
 
 
 class ScriptedPolicy:

@@ -4,27 +4,22 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from transformers import PreTrainedModel
 
 from agents.data.prompts import PromptEncoder, system_prompt
-from agents.models.checkpoints import is_small, load_model
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.features import Reader
-from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.checkpoints import is_small
 from agents.rollouts.constraints.constraint import Constraints, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
-from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import LanguageModelPolicy
+from agents.rollouts.policies import CountingPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
 from agents.settings import EnvSettings
-from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task
 
 
@@ -49,28 +44,37 @@ class PlayerSettings:
         """Return what constrains replies, or None where they are free."""
         return create_constraints(encoder, constrained=self.sampling.constrained, system=self.sampling.system)
 
-    def engine_factory(self, encoder: PromptEncoder) -> Callable[[PreTrainedModel], Engine]:
-        """Return what makes the engine for a model: one in this process, or a client of the server."""
+    def create_engine(self, model: PreTrainedModel, encoder: PromptEncoder) -> Engine:
+        """Return what samples: an engine in this process, or a client of the server."""
         sampling: dict[str, Any] = {
             "max_new_tokens": self.sampling.max_new_tokens,
             "temperature": self.sampling.temperature,
         }
         if self.rollout.vllm:
-            return lambda _: VLLMEngine(self.rollout.vllm, encoder.stop_ids, self.out / "weights", **sampling)
-        return partial(InProcessEngine, stop_ids=encoder.stop_ids, max_tokens=self.tokens_per_pass, **sampling)
+            return VLLMEngine(self.rollout.vllm, encoder.stop_ids, self.out / "weights", **sampling)
+        return InProcessEngine(model, encoder.stop_ids, max_tokens=self.tokens_per_pass, **sampling)
 
-    def pointer_policy(self, network: PointerNetwork, vocabulary: Vocabulary, reader: Reader | None = None) -> PointerPolicy:
-        """Return the policy of a pointing network; a reader may be shared with the learner of this process."""
-        dialect = DIALECTS["webrl"].naming_by(self.env.elements)
-        return PointerPolicy(network, vocabulary, dialect, self.sampling.temperature, reader or Reader())
+
+class Sampler(NamedTuple):
+    """A policy that replies with a model, and how it is given other parameters."""
+
+    policy: CountingPolicy
+    load: Callable[[Any, int], None]
+    """lets it reply with the parameters of this model, of the given version"""
+    model: Any
+    """with whose parameters it begins"""
 
 
 def create_players(
-    settings: PlayerSettings, source: str | Path, tasks: Sequence[Task], excluding: Mapping[str, Any]
+    settings: PlayerSettings,
+    source: str | Path,
+    make_sampler: Callable[[], Sampler],
+    tasks: Sequence[Task],
+    excluding: Mapping[str, Any],
 ) -> Players | None:
     """Return processes that play with copies of the model in `source`, or None where one process is to play alone.
 
-    `excluding` are options, by name, that several processes cannot go with where they are set. Raises ValueError where several are
+    `make_sampler` loads a copy in each process. `excluding` are options, by name, that several processes cannot go with where they are set. Raises ValueError where several are
     asked for and cannot be.
     """
     rollout = settings.rollout
@@ -82,28 +86,16 @@ def create_players(
     processes = rollout.processes or (process_count(0, episodes) if can_share else 1)
     if processes == 1:
         return None
-    make_player = partial(_make_player, settings, source, tasks, -(-rollout.num_envs // processes))
+    make_player = partial(_make_player, settings, make_sampler, tasks, -(-rollout.num_envs // processes))
     return Players(make_player, processes, num_envs=rollout.num_envs, seed=settings.seed)
 
 
-def _make_player(settings: PlayerSettings, source: str | Path, tasks: Sequence[Task], num_envs: int) -> Player:
+def _make_player(settings: PlayerSettings, make_sampler: Callable[[], Sampler], tasks: Sequence[Task], num_envs: int) -> Player:
     envs = create_envs(tasks, num_envs, **settings.env.env_arguments())
-    if is_pointer(source):
-        network, vocabulary = load_pointer(source)
-        pointer = settings.pointer_policy(network, vocabulary)
+    policy, load, model = make_sampler()
 
-        def load_pointing(parameters: dict[str, torch.Tensor], version: int) -> None:
-            network.load_state_dict(parameters)
-            pointer.load(network, version)
-
-        return Player(envs, pointer, load_pointing, settings.env)
-    model, tokenizer = load_model(source)
-    encoder = settings.encoder(tokenizer)
-    engine = settings.engine_factory(encoder)(model)
-
-    def load(parameters: dict[str, torch.Tensor], version: int) -> None:
+    def load_parameters(parameters: dict[str, torch.Tensor], version: int) -> None:
         model.load_state_dict(parameters)
-        engine.load(model, version)
+        load(model, version)
 
-    policy = LanguageModelPolicy(engine, encoder, settings.sampling.max_prompt_tokens, settings.constraints(encoder))
-    return Player(envs, policy, load, settings.env)
+    return Player(envs, policy, load_parameters, settings.env)

@@ -1,20 +1,23 @@
-"""Families of models: how a kind of model computes the log-probabilities that the learner trains."""
+"""The interfaces of model families: how a kind of model is loaded, plays and learns.
 
-from collections.abc import Sequence
-from dataclasses import replace
+A run knows its models by these alone. There are two: `agents.training.language_models` and `agents.training.pointing_networks`;
+`agents.training.kinds` says which of them a folder is of.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Protocol
 
 from torch import Tensor
 
-from agents.data.trajectories import Trajectory
-from agents.models.batches import PackedBatch, Sharing, batch_logprobs, pack
-from agents.models.pointer.batches import choice_logprobs, pack_choices
-from agents.models.pointer.features import Reader
-from agents.models.pointer.network import Vocabulary
-from agents.models.pointer.recall import Choice, recall
-from agents.rollouts.constraints.automaton import State
-from agents.rollouts.constraints.constraint import Constraints
+from agents.data.prompts import PromptEncoder
+from agents.models.batches import Sharing
+from agents.models.critics import Critics
+from agents.rollouts.engines import Engine
+from agents.rollouts.setup import PlayerSettings, Sampler
 from agents.training.batch import TrainingBatch
+from agents.training.distributed import Ranks
+from agents.training.objectives import Objective
 
 
 class Pass(Protocol):
@@ -33,8 +36,19 @@ class Pass(Protocol):
         ...
 
 
+CreateEngine = Callable[[Any, PromptEncoder], Engine]
+
+
 class ModelFamily(Protocol):
-    """A kind of model: how samples are packed for it, and what their log-probabilities are."""
+    """What a loaded model plays and trains with: its policy, how samples are packed, and what their log-probabilities are."""
+
+    @property
+    def encoder(self) -> PromptEncoder | None:
+        """What makes token ids of prompts, for models that read them."""
+
+    def sampler(self, settings: PlayerSettings, model: Any, create_engine: CreateEngine | None = None) -> Sampler:
+        """Return the policy of a model of the family, which may be one that is trained. An engine is created where it needs one."""
+        ...
 
     def pack(
         self, model: Any, training_batch: TrainingBatch, indices: Sequence[int], max_tokens: int, sharing: Sharing
@@ -50,85 +64,33 @@ class ModelFamily(Protocol):
         """Release what was kept for the passes of one training batch."""
         ...
 
-
-class LanguageModels:
-    """Causal language models of transformers, which train on token ids.
-
-    With the constraints that the sampler had, log-probabilities are those of the allowed tokens alone, as the sampler's are. The
-    allowed tokens are found again from the trajectories of the training batch.
-    """
-
-    def __init__(self, constraints: Constraints | None = None) -> None:
-        self._constraints = constraints
-
-    def pack(
-        self, model: Any, training_batch: TrainingBatch, indices: Sequence[int], max_tokens: int, sharing: Sharing
-    ) -> Sequence[Pass]:
-        """Return packed batches, as rows or as prefix trees.
-
-        Raises ValueError for a response with a token that the constraints do not allow.
-        """
-        samples = [training_batch.samples[index] for index in indices]
-        batches = pack(samples, max_tokens, pad_id=model.config.pad_token_id or 0, sharing=sharing, model=model)
-        batches = [replace(batch, samples=tuple(indices[index] for index in batch.samples)) for batch in batches]
-        if self._constraints is None:
-            return batches
-        return [replace(batch, allowed=_allowed(batch, training_batch, self._constraints)) for batch in batches]
-
-    def logprobs(self, model: Any, batch: Any, *, temperature: float) -> Tensor:
-        """Return the log-probabilities of the response tokens."""
-        return batch_logprobs(model, batch, temperature=temperature)
-
-    def forget(self) -> None:
-        """Do nothing, as nothing is kept."""
+    def critics(self, initial_model: Callable[[], Any], *, tokens_per_pass: int, seed: int) -> Critics:
+        """Return what makes critics for models of the family; `initial_model` loads the one that training began with."""
+        ...
 
 
-def _allowed(batch: PackedBatch, training_batch: TrainingBatch, constraints: Constraints) -> tuple[tuple[int, Tensor], ...]:
-    """Return the allowed tokens at the predicting positions of a batch. Samples with one position in common have one prompt."""
-    states: list[State] = []
-    for index in batch.samples:
-        trajectory = training_batch.trajectories[index]
-        page = trajectory.steps[training_batch.origins[index].step].page
-        states += constraints.on(trajectory.goal, page).automaton.path(training_batch.samples[index].response_ids)
-    found = dict(zip(batch.predictors.tolist(), states, strict=True))
-    return tuple((position, state.allowed) for position, state in found.items())
+class ModelKind(Protocol):
+    """A kind of model before one is loaded."""
 
+    preset: str
+    """what --preset is for it, unless told else"""
 
-class PointingNetworks:
-    """Pointing networks, whose tokens are the choices of a reply.
+    def record(self, source: str | Path) -> Mapping[str, Any]:
+        """Return the options, by name, with which a model must be used as it was trained."""
+        ...
 
-    Their questions are made again from the trajectories of the training batch. `reader` may be that of the policy in this process,
-    which has read the same pages.
-    """
+    def ranks(self) -> Ranks:
+        """Return the processes that train it."""
+        ...
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self.reader = Reader()
-        self._vocabulary = vocabulary
-        self._recalled: dict[int, tuple[Trajectory, list[list[Choice]]]] = {}  # by the trajectory's id, which it keeps taken
+    def check(self, options: Mapping[str, Any], objective: Objective) -> None:
+        """Raise ValueError for options of a run, by name, that do not go with models of the kind."""
+        ...
 
-    def pack(
-        self,
-        model: Any,  # noqa: ARG002 - packing does not depend on it
-        training_batch: TrainingBatch,
-        indices: Sequence[int],
-        max_tokens: int,
-        sharing: Sharing,  # noqa: ARG002 - texts are always shared
-    ) -> Sequence[Pass]:
-        """Return batches of at most `max_tokens` candidates."""
-        choices = [self._recall(training_batch.trajectories[index])[training_batch.origins[index].step] for index in indices]
-        return list(pack_choices(choices, indices, max_tokens, self.reader))
+    def load(self, source: str | Path) -> tuple[Any, Any]:
+        """Return the model of a folder, and its tokenizer or vocabulary. Raises CheckpointError."""
+        ...
 
-    def logprobs(self, model: Any, batch: Any, *, temperature: float) -> Tensor:
-        """Return the log-probabilities of the choices."""
-        return choice_logprobs(model, batch, self._vocabulary, temperature)
-
-    def forget(self) -> None:
-        """Release the choices, and the reader where it has grown large."""
-        self._recalled.clear()
-        self.reader = self.reader.renewed()
-
-    def _recall(self, trajectory: Trajectory) -> list[list[Choice]]:
-        key = id(trajectory)
-        if key not in self._recalled:
-            self._recalled[key] = trajectory, recall(self.reader, trajectory)
-        return self._recalled[key][1]
+    def family(self, tokenizer: Any, settings: PlayerSettings) -> ModelFamily:
+        """Return what a model with this tokenizer or vocabulary plays and trains with."""
+        ...

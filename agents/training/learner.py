@@ -16,7 +16,8 @@ from agents.settings import MayChange
 from agents.training import losses
 from agents.training.batch import TrainingBatch
 from agents.training.distributed import ALONE, Ranks, Weights, shard_like, whole
-from agents.training.families import LanguageModels, ModelFamily, Pass
+from agents.training.families import ModelFamily, Pass
+from agents.training.language_models import LanguageModels
 from agents.training.objectives import Objective, Tokens
 
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 
 from agents.rollouts.groups import RolloutBatch
 from agents.rollouts.players import Players
-from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import LanguageModelPolicy
+from agents.rollouts.policies import CountingPolicy
 from agents.training.batch import TrainingBatch
 
 
@@ -18,7 +17,7 @@ class Spending:
     those of env workers and servers. `before` are the totals that a resumed run begins with.
     """
 
-    def __init__(self, policy: LanguageModelPolicy | PointerPolicy | Players, before: Mapping[str, float]) -> None:
+    def __init__(self, policy: CountingPolicy | Players, before: Mapping[str, float]) -> None:
         self._policy = policy
         self._before = dict(before)
         self._began_s = time.process_time()

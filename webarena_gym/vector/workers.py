@@ -3,18 +3,16 @@
 import errno
 import os
 import pickle
-import signal
-import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from multiprocessing import parent_process
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from typing import Any, Literal, NamedTuple
 
 import gymnasium
 
 from webarena_gym.errors import BrowserError
+from webarena_gym.processes import work_for_parent
 
 INFRASTRUCTURE_ERRORS = (BrowserError, ConnectionError, TimeoutError)
 """Neither the policy's nor the programmer's mistake: the episode is lost, and says nothing."""
@@ -55,8 +53,7 @@ def serve(commands: Connection, answers: Connection, make_env: bytes, environmen
     `make_env` is a pickled function without arguments. Envs are made when they are first needed, so that whatever is wrong with
     them is told in an answer.
     """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers in good order
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    work_for_parent(_GRACE_S)  # more than it takes to notice that the pipe has closed, unless an env hangs
     os.environ.clear()
     os.environ.update(environment)  # of today's parent, not of the time when its fork server started
     with ExitStack() as cleanup:
@@ -136,12 +133,3 @@ def _portable(error: Exception) -> Exception:
     arrived = error if travels else RuntimeError(f"{type(error).__name__}: {error}")
     arrived.add_note("In a worker process:\n" + "".join(traceback.format_exception(error)).rstrip())
     return arrived
-
-
-def _end_with_parent() -> None:
-    """End this process some time after its parent, should it hang and so not notice that its pipe has closed."""
-    parent = parent_process()
-    assert parent is not None
-    wait([parent.sentinel])
-    threading.main_thread().join(_GRACE_S)
-    os._exit(1)

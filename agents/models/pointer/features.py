@@ -506,6 +506,17 @@ class Reader:
         return self._rows(("presence", goal_text, text), lambda: _presence(read_goal(goal_text), read_page(text)))
 
 
+class SharedReader:
+    """The reader of a policy and of the learner in its process, so that a page is read once."""
+
+    def __init__(self) -> None:
+        self.current = Reader()
+
+    def renew(self) -> None:
+        """Replace a reader that keeps very many texts. Whoever still uses it keeps it."""
+        self.current = self.current.renewed()
+
+
 def _presence(goal: Goal, page: Page) -> tuple[float, float, float, float]:
     seen: set[str] = set()
     most = 0

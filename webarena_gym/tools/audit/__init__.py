@@ -7,6 +7,7 @@ from typing import Literal
 from webarena_gym.actions import Action, Kind
 from webarena_gym.answers import is_not_available
 from webarena_gym.env import WebArenaLite
+from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tools.audit.deeds import Repertoire, repertoire
@@ -19,7 +20,6 @@ from webarena_gym.tools.audit.replays import replay_on_both as replay_on_both
 from webarena_gym.tools.audit.side_effects import try_side_effects
 from webarena_gym.tools.audit.sightings import Sightings, groundless
 from webarena_gym.tools.audit.wordings import try_wordings
-from webarena_gym.tools.processes import workers
 
 MAX_STEPS = 60  # scrolling included
 _CHUNK = 8  # tasks that a process is given at a time

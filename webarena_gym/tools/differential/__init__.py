@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any, NamedTuple, Self
 
 from webarena_gym.env import WebArenaLite
+from webarena_gym.processes import workers
 from webarena_gym.sites.catalogue import HOSTS, URLS
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tools.differential.acts import Account, Scene, next_reply
-from webarena_gym.tools.processes import workers
 
 STEPS = 40
 """Acts of a whole walk."""

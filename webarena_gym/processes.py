@@ -1,21 +1,27 @@
-"""A `map` over a number of processes, or in this process where one is enough."""
+"""Processes that work for this one and end with it: a `map` over several, and the watch that each worker keeps."""
 
+import os
 import signal
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import active_children, get_context
+from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.connection import wait
 from typing import Any
 
 
 @contextmanager
 def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
-    """Give a `map` over that many processes, which keeps the order; one works here. Ctrl-C ends them quietly, with what they do."""
+    """Give a `map` over that many processes, which keeps the order; one works here.
+
+    Ctrl-C and errors end the processes quietly, with what they do, and so does the end of this process, however it comes.
+    """
     if count <= 1:
         yield map
         return
     others = set(active_children())
-    with ProcessPoolExecutor(count, get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+    with ProcessPoolExecutor(count, get_context("spawn"), work_for_parent) as pool:
 
         def deal(function: Callable[..., Any], *iterables: Iterable[Any]) -> Iterable[Any]:
             with _held_back():
@@ -28,6 +34,20 @@ def workers(count: int) -> Iterator[Callable[..., Iterable[Any]]]:
             for process in set(active_children()) - others:
                 process.terminate()
             raise
+
+
+def work_for_parent(grace_s: float = 0.0) -> None:
+    """Make this process a worker: Ctrl-C is for its parent, and it ends at most so many seconds after its parent, however that ended."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, args=(grace_s,), daemon=True).start()
+
+
+def _end_with_parent(grace_s: float) -> None:
+    parent = parent_process()
+    assert parent is not None
+    wait([parent.sentinel])
+    threading.main_thread().join(grace_s)
+    os._exit(1)
 
 
 @contextmanager

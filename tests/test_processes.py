@@ -1,0 +1,71 @@
+"""Workers end with the process that started them, whatever they do and however it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.playing import side_by_side
+from tests.processes import ends
+from webarena_gym.processes import workers
+
+ROOT = Path(__file__).parent.parent
+
+SCRIPT = """
+import os, sys, threading
+from pathlib import Path
+
+def busy(pipe, *_):
+    os.write(os.open(pipe, os.O_WRONLY), f"{os.getpid()} ".encode())  # of less than PIPE_BUF bytes, so not mixed with others
+    threading.Event().wait()
+
+"""
+WAYS = {
+    "a map": "with workers(2) as several:\n  list(several(busy, [sys.argv[1]] * 2))",
+    "runs of a benchmark": "side_by_side(busy, [(sys.argv[1], 1), (sys.argv[1], 2)], 2)",
+    "players": "Players(partial(busy, sys.argv[1]), 2, num_envs=2)\n threading.Event().wait()",
+}
+IMPORTS = {
+    "a map": "from webarena_gym.processes import workers",
+    "runs of a benchmark": "from benchmarks.playing import side_by_side",
+    "players": "from functools import partial\nfrom agents.rollouts.players import Players",
+}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("way", WAYS)
+def test_workers_end_with_their_parent(tmp_path, way, number):
+    script, pipe = tmp_path / "script.py", tmp_path / "pipe"
+    script.write_text(f"{SCRIPT}{IMPORTS[way]}\nif __name__ == '__main__':\n {WAYS[way]}\n")
+    os.mkfifo(pipe)
+    process = subprocess.Popen(
+        [sys.executable, script, pipe], env=os.environ | {"PYTHONPATH": str(ROOT)}, stderr=subprocess.DEVNULL
+    )
+    said = b""
+    with pipe.open("rb", buffering=0) as told:
+        while len(said.split()) < 2 or not said.endswith(b" "):
+            part = told.read(100)
+            assert part, "a worker ended by itself"
+            said += part
+    process.send_signal(number)
+    assert process.wait(timeout=120)
+    assert all(ends(int(pid)) for pid in said.split())
+
+
+def fail_for_odd(number):
+    if number % 2:
+        raise ZeroDivisionError(number)
+    return number
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_several_calls_side_by_side_give_the_results_in_their_order(jobs):
+    assert side_by_side(divmod, [(number, 3) for number in range(7)], jobs) == [divmod(number, 3) for number in range(7)]
+    assert side_by_side(divmod, [], jobs) == []
+    with pytest.raises(ZeroDivisionError, match="1"):
+        side_by_side(fail_for_odd, [(0,), (1,), (2,), (3,)], jobs)
+    with workers(jobs) as several:
+        assert list(several(fail_for_odd, [0, 2, 4])) == [0, 2, 4]
