@@ -10,7 +10,7 @@ from pathlib import Path
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.holdout import HELD_OUT_FROM, share
-from webarena_gym.sites.prose.grammar import Phrasing, Slots, capitalized, read, sentence
+from webarena_gym.sites.prose.grammar import Phrasing, Slots, read, sentence
 
 DATA = Path(__file__).parent / "data"
 _TRIES = 12
@@ -78,9 +78,9 @@ class Speaker:
 
 
 def paragraphs(*parts: list[str]) -> str:
-    """Return sentences as paragraphs, with capitals; empty paragraphs are left out.
+    """Return sentences as paragraphs; empty paragraphs are left out.
 
-    >>> paragraphs(["it works.", "really."], [], ["edit: no."])
+    >>> paragraphs(["It works.", "Really."], [], ["Edit: no."])
     'It works. Really.\\n\\nEdit: no.'
     """
-    return capitalized("\n\n".join(" ".join(part) for part in parts if part))
+    return "\n\n".join(" ".join(part) for part in parts if part)

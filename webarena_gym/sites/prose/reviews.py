@@ -201,7 +201,7 @@ class _Writer:
         facts, dice = self.facts, self.dice
         title = self._title()
         if facts.length == "line":
-            text = capitalized(" ".join([*self._opinions(list(facts.opinions)), *self._sign_off()]))
+            text = " ".join([*self._opinions(list(facts.opinions)), *self._sign_off()])
             return Titled(written(title, facts.register, dice).rstrip("."), written(text, facts.register, dice))
         start, end = self._opening(), self._ending()
         ranked = sorted(facts.opinions, key=lambda opinion: _first_verdict(opinion) is not (facts.rating >= 3))
@@ -225,7 +225,7 @@ class _Writer:
             title = self.frames.phrase(f"title aspect {side}", name=self._name(dice.pick(own).aspect))
         else:
             title = self.frames.phrase(f"title {facts.rating}")
-        return capitalized(title)
+        return title
 
     def _opening(self) -> list[str]:
         """Say who uses the thing, what for and since when, and what surrounds that."""
