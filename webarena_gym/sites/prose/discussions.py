@@ -62,9 +62,7 @@ def _register(dice: Dice) -> Register:
     return dice.weigh(REGISTERS, (20, 50, 15, 15))
 
 
-def _about_a_problem(
-    dice: Dice, author: str, forum: str, users: Sequence[str], count: int, is_held_out: bool
-) -> Discussion:
+def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], count: int, is_held_out: bool) -> Discussion:
     problem = draw_problem(dice, forum, is_held_out=is_held_out)
     remedies = dice.some(problem.remedies, len(problem.remedies))
     tried = remedies[: dice.weigh((0, 1, 2), (45, 40, 15))]
@@ -96,7 +94,9 @@ def _about_a_problem(
             is_solved = True
         elif wrong and not is_solved and chance < 32 and _is_new(comments, wrong[-1][2].remedy.name):
             place, user, answer = wrong[-1]
-            comments.append(Said(author, place, Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice))))
+            comments.append(
+                Said(author, place, Thanks(remedy=answer.remedy, user=user, has_helped=False, register=_register(dice)))
+            )
         else:
             comments.append(_help(dice, author, users, comments, post))
     return Discussion(author, post, tuple(comments))
@@ -116,7 +116,7 @@ def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], p
     helper = _other(dice, users, {author, *(said.author for said in comments if isinstance(said.facts, Answer))})
     if chance < 62:
         remedy = dice.pick(post.problem.remedies)
-        kind = dice.weigh(_ANSWERS, (40, 18, 20, 22)) if remedy not in post.tried else dice.weigh(("worked", "failed"), (35, 65))
+        kind = dice.weigh(_ANSWERS, (35, 65, 0, 0) if remedy in post.tried else (40, 18, 20, 22))
         heard = _somebody(dice) if kind == "heard" else ""
         return Said(helper, _parent(dice, comments, 25), Answer(remedy=remedy, kind=kind, heard_from=heard, register=register))
     if chance < 72:
@@ -157,7 +157,9 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
             reason = _reason_of(comments[place], dice, pair[held[name]].reasons)
             held[user] = 1 - own
             turned.add(user)
-            comments.append(Said(user, place, Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register)))
+            comments.append(
+                Said(user, place, Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register))
+            )
             continue
         if own is None:
             own = held[user] = dice.below(2)
@@ -202,7 +204,9 @@ def _about_a_work(dice: Dice, author: str, forum: str, work: str, users: Sequenc
             comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=_register(dice))))
             continue
         heard = _somebody(dice) if dice.chance(25) else ""
-        facts = Impression(thing=thing, aspect=dice.pick(aspects), is_good=dice.chance(55), heard_from=heard, register=_register(dice))
+        facts = Impression(
+            thing=thing, aspect=dice.pick(aspects), is_good=dice.chance(55), heard_from=heard, register=_register(dice)
+        )
         comments.append(Said(user, _parent(dice, comments, 30), facts))
     return Discussion(author, post, tuple(comments))
 

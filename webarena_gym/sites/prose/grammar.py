@@ -19,7 +19,7 @@ from webarena_gym.sites.country.dice import Dice
 Slots = Mapping[str, str]
 Part = "str | Slot | Choice"
 
-_TOKEN = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
+_SYMBOL = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
 _LOWER_START = re.compile(r"(?:^|(?<=[.!?] )|(?<=[.!?]\) )|(?<=[.!?]\" )|(?<=\n))(\"?\(?)([a-z])")
 _ENDS = (".", "!", "?", '."', '!"', '?"', ".)", "!)", "?)", ":", "/s")
 
@@ -32,6 +32,7 @@ MANY = {
     "s": "", "es": "", "this": "these", "that": "those", "itself": "themselves", "a_one": "ones", "ies": "y",
 }  # fmt: skip
 MASS = {**ONE, "one": "", "mass": "mass"}
+_ENDINGS = {"s", "es"}  # are "" with many
 NUMBERS: Mapping[str, Slots] = {"one": ONE, "many": MANY, "mass": MASS}
 """The slots that make words agree with a thing: `{It} work{s}`, `{this} {noun} {is} new`."""
 
@@ -78,49 +79,49 @@ def read(text: str) -> Phrasing:
     Traceback (most recent call last):
     ValueError: a bracket of the phrasing is not closed: 'an [open|shut'
     """
-    tokens = _TOKEN.findall(text)
+    symbols = _SYMBOL.findall(text)
     needs: set[str] = set()
     bans: set[str] = set()
-    if "".join(tokens) != text:
+    if "".join(symbols) != text:
         raise ValueError(f"braces of the phrasing do not match: {text!r}")
-    parts, end = _sequence(tokens, 0, needs, bans, text, is_inside=False)
-    if end < len(tokens):
+    parts, end = _sequence(symbols, 0, needs, bans, text, is_inside=False)
+    if end < len(symbols):
         raise ValueError(f"a bracket of the phrasing was never opened: {text!r}")
     return Phrasing(text, parts, frozenset(needs), frozenset(bans))
 
 
 def _sequence(
-    tokens: list[str], at: int, needs: set[str], bans: set[str], text: str, *, is_inside: bool
+    symbols: list[str], at: int, needs: set[str], bans: set[str], text: str, *, is_inside: bool
 ) -> tuple[tuple["str | Slot | Choice", ...], int]:
     """Read parts up to what ends them, and return them with the place of that."""
     parts: list[str | Slot | Choice] = []
-    while at < len(tokens):
-        token = tokens[at]
-        if token == "[":
+    while at < len(symbols):
+        symbol = symbols[at]
+        if symbol == "[":
             options = []
-            while token != "]":
-                option, at = _sequence(tokens, at + 1, needs, bans, text, is_inside=True)
-                if at == len(tokens):
+            while symbol != "]":
+                option, at = _sequence(symbols, at + 1, needs, bans, text, is_inside=True)
+                if at == len(symbols):
                     raise ValueError(f"a bracket of the phrasing is not closed: {text!r}")
                 options.append(option)
-                token = tokens[at]
+                symbol = symbols[at]
             parts.append(Choice(tuple(options)))
-        elif token in "|]":
+        elif symbol in "|]":
             if not is_inside:
                 break
             return tuple(parts), at
-        elif token.startswith("{"):
-            name = token[1:-1]
+        elif symbol.startswith("{"):
+            name = symbol[1:-1]
             if name[:1] == "!":
                 bans.add(name[1:])
             elif name[:1] == "?":
                 needs.add(name[1:])
             else:
                 slot = Slot(name.removeprefix("a "), name.startswith("a "))
-                needs.add(slot.name)
+                needs |= {slot.name} - _ENDINGS
                 parts.append(slot)
         else:
-            parts.append(token)
+            parts.append(symbol)
         at += 1
     return tuple(parts), at
 
@@ -128,7 +129,7 @@ def _sequence(
 def _filled(parts: Sequence["str | Slot | Choice"], dice: Dice, slots: Slots) -> Iterator[str]:
     for part in parts:
         if part.__class__ is str:
-            yield part  # type: ignore[misc]
+            yield part
         elif isinstance(part, Slot):
             value = slots[part.name]
             yield with_article(value) if part.has_article else value
@@ -213,4 +214,3 @@ def counted(count: int, noun: str) -> str:
     ('one week', '14 days')
     """
     return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"
-

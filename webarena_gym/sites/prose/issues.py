@@ -5,7 +5,7 @@ from functools import cache
 from typing import Literal
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.prose.pools import Speaker, paragraphs, sections
+from webarena_gym.sites.prose.pools import Speaker, half, paragraphs, sections
 from webarena_gym.sites.prose.registers import Register, written
 from webarena_gym.sites.prose.reviews import Titled
 
@@ -113,19 +113,18 @@ def draw_choice(dice: Dice, section: Literal["change", "why", "ground"], *, is_h
 @cache
 def _defects(is_held_out: bool) -> tuple[tuple[list[str], list[str]], ...]:
     """Return the defects of one half of the worlds, each with the parts that may have it."""
-    half = slice(int(is_held_out), None, 2)
     return tuple(
-        (parts.split("; ")[half], row.split("; "))
+        (half(parts.split("; "), is_held_out), row.split("; "))
         for kind, (parts, *rows) in sections("defects").items()
         if kind != "wish"
-        for row in rows[half]
+        for row in half(rows, is_held_out)
     )
 
 
 @cache
 def _wishes(is_held_out: bool) -> tuple[tuple[str, str], ...]:
-    wishes = [line.partition(" = ") for line in sections("defects")["wish"]]
-    return tuple((wish, reason) for wish, _, reason in wishes[int(is_held_out) :: 2])
+    wishes = (line.partition(" = ") for line in half(sections("defects")["wish"], is_held_out))
+    return tuple((wish, reason) for wish, _, reason in wishes)
 
 
 def compose_issue(facts: Bug | Wish, dice: Dice, *, is_held_out: bool) -> Titled:
@@ -143,7 +142,11 @@ def compose_issue(facts: Bug | Wish, dice: Dice, *, is_held_out: bool) -> Titled
         since = [speaker.say("since")] if facts.since else []
         expected = [speaker.say("expected")] if dice.chance(60) else []
         where = speaker.say("where")
-        parts = [[speaker.say("bug")], [where, *since], expected] if dice.chance(50) else [[speaker.say("bug"), where, *since, *expected]]
+        parts = (
+            [[speaker.say("bug")], [where, *since], expected]
+            if dice.chance(50)
+            else [[speaker.say("bug"), where, *since, *expected]]
+        )
         title = speaker.phrase("bug title")
     return Titled(written(title, facts.register, dice).rstrip("."), written(paragraphs(*parts), facts.register, dice))
 
@@ -170,5 +173,10 @@ def compose_request(facts: Request, dice: Dice, *, is_held_out: bool) -> Titled:
 
 def compose_remark(facts: Remark, dice: Dice, *, is_held_out: bool) -> str:
     """Return the comment on a merge request that says these facts."""
-    slots = {"change": facts.change, "change_quoted": facts.change and f'"{facts.change}"', "why": facts.why, "number": facts.number}
+    slots = {
+        "change": facts.change,
+        "change_quoted": facts.change and f'"{facts.change}"',
+        "why": facts.why,
+        "number": facts.number,
+    }
     return written(Speaker("issues", dice, slots, is_held_out=is_held_out).say(facts.kind), facts.register, dice)

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.country.holdout import HELD_OUT_FROM, share
 from webarena_gym.sites.prose.grammar import Phrasing, Slots, read, sentence
 
 DATA = Path(__file__).parent / "data"
@@ -35,11 +34,19 @@ def sections(name: str) -> dict[str, list[str]]:
     return read_so_far
 
 
+def half(lines: list[str], is_held_out: bool) -> list[str]:
+    """Return the lines that one half of the worlds uses: every other one, as the smaller share has to be varied as well.
+
+    >>> half(["a", "b", "c"], False), half(["a", "b", "c"], True)
+    (['a', 'c'], ['b'])
+    """
+    return lines[int(is_held_out) :: 2]
+
+
 @cache
 def pool(name: str, is_held_out: bool) -> Mapping[str, tuple[Phrasing, ...]]:
     """Return the phrasings of a file that one half of the worlds uses, by section."""
-    seed = HELD_OUT_FROM if is_held_out else 0
-    return {title: tuple(read(line) for line in share(lines, seed)) for title, lines in sections(name).items()}
+    return {title: tuple(read(line) for line in half(lines, is_held_out)) for title, lines in sections(name).items()}
 
 
 class Speaker:
@@ -78,9 +85,9 @@ class Speaker:
 
 
 def paragraphs(*parts: list[str]) -> str:
-    """Return sentences as paragraphs; empty paragraphs are left out.
+    r"""Return sentences as paragraphs; empty paragraphs are left out.
 
     >>> paragraphs(["It works.", "Really."], [], ["Edit: no."])
-    'It works. Really.\\n\\nEdit: no.'
+    'It works. Really.\n\nEdit: no.'
     """
     return "\n\n".join(" ".join(part) for part in parts if part)

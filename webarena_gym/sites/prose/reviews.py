@@ -77,7 +77,9 @@ class ReviewFacts:
     def __post_init__(self) -> None:
         unknown = {opinion.aspect for opinion in self.opinions} - self.thing.families.keys()
         if unknown:
-            raise ValueError(f"{sorted(unknown)} are no aspects of {self.thing.noun!r}, which has {sorted(self.thing.families)}")
+            raise ValueError(
+                f"{sorted(unknown)} are no aspects of {self.thing.noun!r}, which has {sorted(self.thing.families)}"
+            )
         if len({opinion.aspect for opinion in self.opinions}) < len(self.opinions):
             raise ValueError(f"a review has one opinion of an aspect: {[opinion.aspect for opinion in self.opinions]}")
 
@@ -113,13 +115,22 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
     aspects = dice.some(list(thing.families), 5)
     length = dice.weigh(LENGTHS, (14, 38, 34, 14))
     count = {"line": 1, "short": dice.between(1, 2), "medium": dice.between(2, 4), "long": dice.between(3, 5)}[length]
-    goods = {5: count, 4: max(1, count - dice.below(2)), 3: max(1, (count + dice.below(2)) // 2), 2: dice.below(2) if count > 1 else 0, 1: 0}
+    goods = {
+        5: count,
+        4: max(1, count - dice.below(2)),
+        3: max(1, (count + dice.below(2)) // 2),
+        2: dice.below(2) if count > 1 else 0,
+        1: 0,
+    }
     good = goods[rating]
     user = dice.pick(sections("people")["who"]) if dice.chance(18) and length != "line" else ""
     outcome = dice.weigh(OUTCOMES, _OUTCOMES[rating])
     is_gone = outcome not in {"", "kept"}
     people = [*sections("people")["who"], *friends]
-    opinions = tuple(_plainer(_opinion(dice, thing, aspect, place < good, people), user, is_gone or length == "line") for place, aspect in enumerate(aspects[:count]))
+    opinions = tuple(
+        _plainer(_opinion(dice, thing, aspect, place < good, people), user, is_gone or length == "line")
+        for place, aspect in enumerate(aspects[:count])
+    )
     if length == "line":
         register = dice.weigh(REGISTERS, (15, 45, 20, 20))
         return ReviewFacts(thing=thing, rating=rating, opinions=opinions, register=register, length=length)  # fmt: skip
@@ -255,7 +266,7 @@ class _Writer:
             now = _first_verdict(opinion)
             if before is not None and now is not None and _is_plain(opinion) and self.dice.chance(60):
                 kind = ("link good" if now else "link bad") if now is before else ("link up" if now else "link but")
-                text = f"{self.frames.phrase(kind)} {self._framed('bare', opinion, is_good=now)}"
+                text = f"{self.frames.phrase(kind)} {self._clause(opinion, is_good=now)}."
             else:
                 text = self._said(opinion)
             said.append(text)
@@ -279,14 +290,15 @@ class _Writer:
         return self._framed("plain", opinion, is_good=is_good)
 
     def _framed(self, section: str, opinion: Opinion, *, is_good: bool) -> str:
-        family = self.facts.thing.families[opinion.aspect]
-        clause = self.clauses.phrase(f"{family} {'good' if is_good else 'bad'}")
-        name = names()[family]
+        clause, name = self._clause(opinion, is_good=is_good), self._name(opinion.aspect)
         if section not in {"retract", "heard"} and name.rsplit(" ", 1)[-1] in clause:
             name = ""  # "as for the price, the price is a joke"
         return self.frames.say(
             section, clause=clause, Clause=capitalized(clause), name=name, who=opinion.who, other=opinion.compared_with
         )
+
+    def _clause(self, opinion: Opinion, *, is_good: bool) -> str:
+        return self.clauses.phrase(f"{self.facts.thing.families[opinion.aspect]} {'good' if is_good else 'bad'}")
 
     def _name(self, aspect: str) -> str:
         return names()[self.facts.thing.families[aspect]]

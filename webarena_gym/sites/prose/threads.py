@@ -179,9 +179,7 @@ def _report(speaker: Speaker, facts: Report, is_held_out: bool) -> tuple[str, li
     return title, ([[start, *said, *end]] if len(said) < 3 else [[start], said, end])
 
 
-def _impression(
-    speaker: Speaker, thing: Thing, aspect: str, is_good: bool, voice: str, who: str, is_held_out: bool
-) -> str:
+def _impression(speaker: Speaker, thing: Thing, aspect: str, is_good: bool, voice: str, who: str, is_held_out: bool) -> str:
     family = thing.families[aspect]
     clauses = Speaker("aspects", speaker.dice, thing.slots, is_held_out=is_held_out)
     clause = clauses.phrase(f"{family} {'good' if is_good else 'bad'}")
@@ -225,5 +223,3 @@ def _comment(speaker: Speaker, facts: Comment, is_held_out: bool) -> list[str]:
             return [speaker.say("detail reply", span=counted(*lasting))]
         case Chatter():
             return [speaker.say("chatter")]
-
-

@@ -5,7 +5,7 @@ from functools import cache
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose.grammar import read
-from webarena_gym.sites.prose.pools import sections
+from webarena_gym.sites.prose.pools import half, sections
 
 WORKS = {
     "books": "book", "suggestmeabook": "book", "gaming": "game", "consoles": "console", "technology": "device", "gadgets": "device",
@@ -83,13 +83,11 @@ def _debates(forum: str, is_held_out: bool) -> tuple[tuple[Claim, Claim], ...]:
     debates = []
     for line in _part("debates", forum, is_held_out):
         claim, opposite, reasons, others = line.split(" :: ")
-        debates.append(
-            (Claim(claim, opposite, tuple(reasons.split("; "))), Claim(opposite, claim, tuple(others.split("; "))))
-        )
+        debates.append((Claim(claim, opposite, tuple(reasons.split("; "))), Claim(opposite, claim, tuple(others.split("; ")))))
     return tuple(debates)
 
 
 def _part(name: str, forum: str, is_held_out: bool) -> list[str]:
-    """Return the topics that one half of the worlds uses: every other one, with the general ones where a forum has few."""
+    """Return the topics that one half of the worlds uses: those of the forum, and for a town the general ones too."""
     known = sections_of(name)
-    return [*known[forum], *(known["general"] if forum in {"town", "general"} else [])][int(is_held_out) :: 2]
+    return half([*known[forum], *(known["general"] if forum == "town" else [])], is_held_out)
