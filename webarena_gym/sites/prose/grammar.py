@@ -61,6 +61,11 @@ class Phrasing:
     needs: frozenset[str]
     bans: frozenset[str]
 
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has no words of its own."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], Slot)
+
     def suits(self, slots: Slots) -> bool:
         """Tell whether it can be used with these slots."""
         return all(slots.get(name) for name in self.needs) and not any(slots.get(name) for name in self.bans)

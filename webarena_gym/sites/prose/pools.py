@@ -50,7 +50,7 @@ def pool(name: str, is_held_out: bool) -> Mapping[str, tuple[Phrasing, ...]]:
 
 
 class Speaker:
-    """Says one text: it knows the slots of the whole text, and says no phrasing twice."""
+    """Says one text: it knows the slots of the whole text, and says no phrasing twice that has words of its own."""
 
     def __init__(self, name: str, dice: Dice, slots: Slots, *, is_held_out: bool) -> None:
         self.dice = dice
@@ -68,7 +68,7 @@ class Speaker:
         phrasings = self._pool[section]
         for _ in range(_TRIES):
             chosen = self.dice.pick(phrasings)
-            if chosen.text not in self._said and chosen.suits(known):
+            if (chosen.text not in self._said or chosen.is_bare) and chosen.suits(known):
                 break
         else:
             suiting = [phrasing for phrasing in phrasings if phrasing.suits(known)]

@@ -123,12 +123,16 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
         1: 0,
     }
     good = goods[rating]
-    user = dice.pick(sections("people")["who"]) if dice.chance(18) and length != "line" else ""
+    user = (
+        dice.pick([who for who in sections("people")["who"] if who.startswith("my ")])
+        if dice.chance(18) and length != "line"
+        else ""
+    )
     outcome = dice.weigh(OUTCOMES, _OUTCOMES[rating])
     is_gone = outcome not in {"", "kept"}
     people = [*sections("people")["who"], *friends]
     opinions = tuple(
-        _plainer(_opinion(dice, thing, aspect, place < good, people), user, is_gone or length == "line")
+        _plainer(_opinion(dice, thing, aspect, place < good, people, is_main=place == 0), user, is_gone or length == "line")
         for place, aspect in enumerate(aspects[:count])
     )
     if length == "line":
@@ -168,8 +172,8 @@ def span(dice: Dice, shortest: int = len(SPANS)) -> tuple[int, str]:
     return dice.pick(SPANS[:shortest])
 
 
-def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[str]) -> Opinion:
-    """Draw how one aspect is spoken of; `is_good` is the writer's own final opinion where there is one."""
+def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[str], *, is_main: bool) -> Opinion:
+    """Draw how one aspect is spoken of; `is_good` is the writer's own final opinion, which the main one always has."""
     chance = dice.below(100)
     opinion = Opinion(aspect=aspect, is_good=is_good)
     if chance < 8 and not is_good:
@@ -177,7 +181,7 @@ def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[
     if chance < 16:
         agrees = dice.chance(50)
         return replace(opinion, voice="quoted", who=dice.pick(people), agrees=agrees, is_good=is_good == agrees)
-    if chance < 20:
+    if chance < 20 and not is_main:
         return replace(opinion, voice="heard", who=dice.pick(people))
     if chance < 28 and aspect not in _ONCE:
         return replace(opinion, is_retracted=True)
@@ -254,8 +258,8 @@ class _Writer:
         spare = {"short": 30, "medium": 65, "long": 100}[facts.length]
         if dice.chance(spare):
             said.insert(0, frames.say("background"))
-        if facts.length == "long" and dice.chance(50):
-            said.insert(0, frames.say("background"))
+        if facts.length != "short" and dice.chance(50):
+            said.insert(0, frames.say("buying"))
         return said
 
     def _opinions(self, opinions: list[Opinion]) -> list[str]:
