@@ -65,7 +65,7 @@ def _outcomes(is_held_out):
     return {
         section.removeprefix("outcome "): re.compile(
             "|".join(
-                ".{1,20}?".join(map(re.escape, slots.split(text))) for phrasing in phrasings for text in expansions(phrasing)
+                ".{0,20}?".join(map(re.escape, slots.split(text))) for phrasing in phrasings for text in expansions(phrasing)
             ),
             re.IGNORECASE,
         )

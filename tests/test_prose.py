@@ -230,7 +230,7 @@ def test_a_world_has_many_sentences():
 
 @HALVES
 def test_a_reader_finds_the_opinions_and_what_became_of_the_thing(is_held_out):
-    for facts, (_, body) in drawn_reviews(120, is_held_out, register="formal"):
+    for facts, (_, body) in drawn_reviews(200, is_held_out, register="formal"):
         found = read_opinions(body, facts.thing, is_held_out)
         for opinion in facts.opinions:
             said = found.get(opinion.aspect, set())

@@ -19,8 +19,8 @@ _SLIPS = 60  # percent of the words that a careless writer may get wrong
 
 @cache
 def _table(section: str) -> tuple[re.Pattern[str], Mapping[str, str]]:
-    pairs = dict(line.split(": ", 1) for line in sections("misspellings")[section])
-    return re.compile(r"\b(" + "|".join(map(re.escape, pairs)) + r")\b"), pairs
+    names = dict(line.split(": ", 1) for line in sections("misspellings")[section])
+    return re.compile(r"\b(" + "|".join(map(re.escape, names)) + r")\b"), names
 
 
 def written(text: str, register: Register, dice: Dice) -> str:

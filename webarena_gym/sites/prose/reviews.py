@@ -139,7 +139,7 @@ def draw_review(dice: Dice, thing: Thing, rating: int, *, friends: tuple[str, ..
         register = dice.weigh(REGISTERS, (15, 45, 20, 20))
         return ReviewFacts(thing=thing, rating=rating, opinions=opinions, register=register, length=length)  # fmt: skip
     bad = [opinion.aspect for opinion in opinions if opinion.verdict is False]
-    fine = [opinion.aspect for opinion in opinions if opinion.verdict and not opinion.is_retracted]
+    fine = [one.aspect for one in opinions if one.verdict and not one.is_retracted and one.aspect not in _ONCE]
     reasons = fine if outcome == "kept" else bad
     has_edit = any(opinion.is_retracted for opinion in opinions)
     return ReviewFacts(
@@ -164,6 +164,12 @@ SPANS = ((3, "day"), (5, "day"), (10, "day"), (2, "week"), (3, "week"), (5, "wee
           (14, "month"), (2, "year"))  # fmt: skip
 
 
+def _others(thing: Thing) -> list[str]:
+    """Return what a thing may be compared with; what is eaten has brands."""
+    is_eaten = "taste" in thing.families or "food" in thing.families.get("pet", "")
+    return sections("people")["others mass" if is_eaten else f"others {thing.kind.number}"]
+
+
 _ONCE = ("delivery", "packaging")  # nobody changes their mind about what happens once
 
 
@@ -186,7 +192,7 @@ def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[
     if chance < 28 and aspect not in _ONCE:
         return replace(opinion, is_retracted=True)
     if chance < 42:
-        return replace(opinion, compared_with=dice.pick(sections("people")[f"others {thing.kind.number}"]))
+        return replace(opinion, compared_with=dice.pick(_others(thing)))
     return replace(opinion, strength=dice.weigh(("mild", "plain", "strong"), (22, 55, 23)))
 
 
