@@ -11,6 +11,7 @@ from webarena_gym.sites.prose.reviews import Titled
 from webarena_gym.sites.prose.things import Thing, names
 from webarena_gym.sites.prose.topics import Claim, Problem, Remedy
 
+_LONG = 25  # percent of the posts that digress
 Duration = tuple[int, str]  # (3, "week")
 
 
@@ -124,6 +125,8 @@ def compose_post(facts: Post, dice: Dice, *, is_held_out: bool) -> Titled:
         title, parts = _opening(speaker, facts)
     else:
         title, parts = _report(speaker, facts, is_held_out)
+    if dice.chance(_LONG):
+        parts.insert(-1, [speaker.say("digression") for _ in range(dice.between(2, 5))])
     register = facts.register
     return Titled(
         written(title, register, dice).rstrip("."),
