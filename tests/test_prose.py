@@ -125,6 +125,26 @@ def test_clauses_name_no_material():
     assert [line for line in lines if set(re.findall(r"[a-z]+", line)) & set(MATERIALS)] == []
 
 
+@HALVES
+@pytest.mark.parametrize(("material", "never"), [("Glass", r"rust|\bbend|\bbent|warp|dent\b|flimsy"), ("Walnut", r"rust|tire shop"),
+                                                 ("Tritan", "rust")])  # fmt: skip
+def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out):
+    for noun in NOUNS:
+        thing = prose.Thing(noun, attributes=(("Material", material),))
+        for family, side in product(thing.families.values(), ("good", "bad")):
+            known = {**thing.slots, "pet": "the cat"}
+            suiting = [line for line in pools.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
+            assert suiting, (noun, family, side)
+            if family.startswith(("durable", "size", "sturdy", "smell", "taste", "cleaning")):
+                assert [line.text for line in suiting if re.search(never, line.text)] == []
+
+
+def test_what_comes_whole_has_no_setup():
+    shelf = prose.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
+    assert {"setup", "instruction"} & set(shelf.families) == set()
+    assert {"setup", "instruction"} <= set(prose.Thing("Bookshelf").families)
+
+
 SAYS = {
     "reviews": {
         "ironic": "clause", "retract": "clause name", "heard": "clause who", "quoted agree": "clause who", "quoted deny": "clause who",

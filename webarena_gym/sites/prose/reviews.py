@@ -170,7 +170,7 @@ def _others(thing: Thing) -> list[str]:
     return sections("people")["others mass" if is_eaten else f"others {thing.kind.number}"]
 
 
-_ONCE = ("delivery", "packaging")  # nobody changes their mind about what happens once
+_ONCE = ("delivery", "packaging")  # what happens once is not compared, and nobody changes their mind about it
 
 
 def span(dice: Dice, shortest: int = len(SPANS)) -> tuple[int, str]:
@@ -191,7 +191,7 @@ def _opinion(dice: Dice, thing: Thing, aspect: str, is_good: bool, people: list[
         return replace(opinion, voice="heard", who=dice.pick(people))
     if chance < 28 and aspect not in _ONCE:
         return replace(opinion, is_retracted=True)
-    if chance < 42:
+    if chance < 42 and aspect not in _ONCE:
         return replace(opinion, compared_with=dice.pick(_others(thing)))
     return replace(opinion, strength=dice.weigh(("mild", "plain", "strong"), (22, 55, 23)))
 

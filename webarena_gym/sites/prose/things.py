@@ -14,6 +14,12 @@ from webarena_gym.sites.prose.pools import sections
 _PLAIN_ASPECTS = ("durable", "size", "packaging", "value", "delivery")
 _PLAIN_USES = ("at home", "at work", "every day", "on weekends", "on trips")
 _SPOKEN = {"Battery Life": "battery_life", "Material": "material", "Color": "color", "Capacity": "capacity"}
+_STUFFS = {
+    "metal": "iron steel copper aluminum brass zinc bronze chrome titanium metal",
+    "brittle": "glass ceramic porcelain stoneware clay marble crystal terracotta concrete granite acrylic",
+    "wood": "oak walnut bamboo maple acacia beech birch pine cedar cork hickory wooden wood rattan",
+}
+"""What a material is like, by words of its name: phrasings may need it or forbid it (nothing of wood rusts)."""
 _LOWER_AFTER = 2  # letters in upper case that make a word an abbreviation
 
 
@@ -48,7 +54,8 @@ class Thing:
     @property
     def families(self) -> Mapping[str, str]:
         """The family of phrasings of each aspect that suits it: {"leak": "leak.vessel"}."""
-        return _families(self.noun, self.aspects, "Battery Life" in dict(self.attributes))
+        page = dict(self.attributes)
+        return _families(self.noun, self.aspects, "Battery Life" in page, page.get("Assembly") == "None needed")
 
     @property
     def slots(self) -> Slots:
@@ -58,6 +65,8 @@ class Thing:
         }
         if dict(self.attributes).get("Dishwasher Safe") == "Yes":
             known["dishwasher"] = "yes"
+        words = known.get("material", "").lower().split()
+        known |= {stuff: "yes" for stuff, named in _STUFFS.items() if set(words) & set(named.split())}
         return {**NUMBERS[self.kind.number], "noun": lowered(self.noun), "brand": self.brand, **known}
 
 
@@ -95,10 +104,13 @@ def kind_of(noun: str) -> Kind:
 
 
 @cache
-def _families(noun: str, aspects: tuple[str, ...], has_battery: bool) -> Mapping[str, str]:
+def _families(noun: str, aspects: tuple[str, ...], has_battery: bool, is_whole: bool) -> Mapping[str, str]:
+    """Return the family of each aspect. What has no battery is not judged by it, nor by its setup what needs none."""
     own = {family.partition(".")[0]: family for family in kind_of(noun).families}
-    chosen = {aspect: own.get(aspect, aspect) for aspect in aspects} or own
-    return {aspect: family for aspect, family in chosen.items() if aspect != "battery" or has_battery or aspects}
+    if aspects:
+        return {aspect: own.get(aspect, aspect) for aspect in aspects}
+    missing = {*(() if has_battery else ("battery",)), *(("setup", "instruction") if is_whole else ())}
+    return {aspect: family for aspect, family in own.items() if aspect not in missing}
 
 
 @cache
