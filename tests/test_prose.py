@@ -33,7 +33,13 @@ def drawn_threads(count, is_held_out):
     dice = Dice(f"threads/{is_held_out}")
     for number in range(count):
         thread = prose.draw_discussion(
-            dice, FORUMS[number % len(FORUMS)], USERS, 9, works=["The Bako Letters"], is_held_out=is_held_out
+            dice,
+            FORUMS[number % len(FORUMS)],
+            USERS,
+            9,
+            works=["The Bako Letters"],
+            places=["Velim", "Okra"],
+            is_held_out=is_held_out,
         )
         post = prose.compose_post(thread.post, dice, is_held_out=is_held_out)
         yield thread, post, [prose.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
@@ -153,8 +159,8 @@ SAYS = {
         "span own": "span", "span other": "span", "because": "name", "report": "user",
     },
     "threads": {
-        "question title": "topic", "question problem": "problem", "question for": "who Problem", "tried": "done", "lasting": "span",
-        "stand": "claim", "turned": "claim opposite", "reason": "reason", "reason more": "reason", "seen": "span", "told": "who",
+        "question title": "topic", "debate title": "claim", "experience title": "work", "hearsay title": "work", "question problem": "problem", "question for": "who Problem", "tried": "done", "lasting": "span",
+        "stand": "claim", "turned": "claim opposite", "reason": "reason", "from": "place", "reason more": "reason", "seen": "span", "told": "who",
         "experience open": "work span", "hearsay open": "who work", "said own": "clause", "said heard": "clause who",
         "answer worked": "done|remedy", "answer failed": "done|remedy", "answer heard": "who done", "answer idea": "done|remedy",
         "thanks helped": "user done|remedy", "thanks failed": "user done|remedy", "side": "claim reason", "agree": "user claim",
@@ -364,8 +370,19 @@ def test_threads_hold_together(is_held_out):
 
 
 @HALVES
+def test_titles_are_as_short_as_asked_for(is_held_out):
+    for thread, _, _ in drawn_threads(80, is_held_out):
+        titles = [
+            prose.compose_post(thread.post, Dice("short"), is_held_out=is_held_out, longest_title=longest).title
+            for longest in (60, 200)
+        ]
+        assert len(titles[0]) <= max(60, len(titles[1]))
+
+
+@HALVES
 def test_threads_say_their_facts(is_held_out):
     for thread, post, comments in drawn_threads(80, is_held_out):
+        assert thread.post.place in post.body
         if isinstance(thread.post, prose.Question):
             assert thread.post.problem.name.lower() in post.title.lower().replace("n't", " not") or "'" in post.title
         for said, text in zip(thread.comments, comments, strict=True):

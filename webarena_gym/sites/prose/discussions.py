@@ -1,7 +1,7 @@
 """Whole threads of a forum, drawn: who says what to whom, with the facts of each text."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose.pools import sections
@@ -46,9 +46,26 @@ class Discussion:
 
 
 def draw_discussion(
-    dice: Dice, forum: str, users: Sequence[str], count: int, *, works: Sequence[str] = (), is_held_out: bool
+    dice: Dice,
+    forum: str,
+    users: Sequence[str],
+    count: int,
+    *,
+    works: Sequence[str] = (),
+    places: Sequence[str] = (),
+    is_held_out: bool,
 ) -> Discussion:
-    """Draw a thread of a forum with `count` comments. `works` are names of books, games and the like that it may be about."""
+    """Draw a thread of a forum with `count` comments.
+
+    `works` are names of books, games and the like that it may be about, `places` names of towns where its author may live.
+    """
+    thread = _drawn(dice, forum, users, count, works, is_held_out)
+    if not places or dice.chance(50):
+        return thread
+    return replace(thread, post=replace(thread.post, place=dice.pick(places)))
+
+
+def _drawn(dice: Dice, forum: str, users: Sequence[str], count: int, works: Sequence[str], is_held_out: bool) -> Discussion:
     author = dice.pick(users)
     chance = dice.below(100)
     if works and forum in WORKS and chance < 35:

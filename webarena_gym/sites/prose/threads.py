@@ -11,6 +11,7 @@ from webarena_gym.sites.prose.reviews import Titled
 from webarena_gym.sites.prose.things import Thing, names
 from webarena_gym.sites.prose.topics import Claim, Problem, Remedy
 
+_TITLES = 12  # are tried for a short one
 _LONG = 25  # percent of the posts that digress
 Duration = tuple[int, str]  # (3, "week")
 
@@ -23,6 +24,7 @@ class Question:
     tried: tuple[Remedy, ...] = ()
     lasting: Duration | None = None
     asked_for: str = ""
+    place: str = ""  # where the writer lives
     register: Register = "plain"
 
 
@@ -35,6 +37,7 @@ class Opening:
     has_turned: bool = False  # the writer used to hold the opposite
     experience: Duration | None = None
     heard_from: str = ""
+    place: str = ""
     register: Register = "plain"
 
 
@@ -47,6 +50,7 @@ class Report:
     opinions: tuple[tuple[str, bool], ...]  # aspect and whether what is said of it is good
     experience: Duration | None = None
     heard_from: str = ""
+    place: str = ""
     register: Register = "plain"
 
 
@@ -116,15 +120,17 @@ class Chatter:
 Comment = Answer | Thanks | Stand | Impression | Detail | Chatter
 
 
-def compose_post(facts: Post, dice: Dice, *, is_held_out: bool) -> Titled:
-    """Return the post that says these facts."""
-    speaker = Speaker("threads", dice, {}, is_held_out=is_held_out)
+def compose_post(facts: Post, dice: Dice, *, is_held_out: bool, longest_title: int = 100) -> Titled:
+    """Return the post that says these facts, with a title of at most so many characters if one is found."""
+    speaker = Speaker("threads", dice, {"place": facts.place}, is_held_out=is_held_out)
     if isinstance(facts, Question):
-        title, parts = _question(speaker, facts)
+        title, parts = _question(speaker, facts, longest_title)
     elif isinstance(facts, Opening):
-        title, parts = _opening(speaker, facts)
+        title, parts = _opening(speaker, facts, longest_title)
     else:
-        title, parts = _report(speaker, facts, is_held_out)
+        title, parts = _report(speaker, facts, is_held_out, longest_title)
+    if facts.place:
+        parts[-1].append(speaker.say("from"))
     if dice.chance(_LONG):
         parts.insert(-1, [speaker.say("digression") for _ in range(dice.between(2, 5))])
     register = facts.register
@@ -134,9 +140,24 @@ def compose_post(facts: Post, dice: Dice, *, is_held_out: bool) -> Titled:
     )
 
 
-def _question(speaker: Speaker, facts: Question) -> tuple[str, list[list[str]]]:
+def _title(speaker: Speaker, section: str, longest: int, **slots: str) -> str:
+    """Return the first of some titles that is short enough, or the shortest of them."""
+    titles = [speaker.phrase(section, **slots)]
+    while len(titles[-1]) > longest and len(titles) < _TITLES:
+        titles.append(speaker.phrase(section, **slots))
+    return min(titles, key=len)
+
+
+def _question(speaker: Speaker, facts: Question, longest: int) -> tuple[str, list[list[str]]]:
     problem, dice = facts.problem, speaker.dice
-    title = speaker.phrase("question title", topic=problem.name)
+    title = _title(
+        speaker,
+        "question title",
+        longest,
+        topic=problem.name,
+        span=counted(*facts.lasting) if facts.lasting else "",
+        tried=facts.tried[0].name if facts.tried else "",
+    )
     start = [speaker.say("question open")] if dice.chance(55) else []
     if facts.asked_for:
         told = speaker.say("question for", who=facts.asked_for, Problem=capitalized(problem.clause))
@@ -150,9 +171,17 @@ def _question(speaker: Speaker, facts: Question) -> tuple[str, list[list[str]]]:
     return title, [[*start, told, *more], [*tried, *ask]]
 
 
-def _opening(speaker: Speaker, facts: Opening) -> tuple[str, list[list[str]]]:
-    side = facts.side
-    title = speaker.phrase("debate title", claim=side.text)
+def _opening(speaker: Speaker, facts: Opening, longest: int) -> tuple[str, list[list[str]]]:
+    side, dice = facts.side, speaker.dice
+    title = _title(
+        speaker,
+        "debate title",
+        longest,
+        claim=side.text,
+        reason=dice.pick(facts.reasons) if facts.reasons else "",
+        span=counted(*facts.experience) if facts.experience else "",
+        who=facts.heard_from,
+    )
     stand = speaker.say("turned" if facts.has_turned else "stand", claim=side.text, opposite=side.opposite)
     reasons = [
         speaker.say("reason" if place == 0 else "reason more", reason=reason) for place, reason in enumerate(facts.reasons)
@@ -168,11 +197,12 @@ def _ground(speaker: Speaker, experience: Duration | None, heard_from: str) -> l
     return [speaker.say("told", who=heard_from)] if heard_from else []
 
 
-def _report(speaker: Speaker, facts: Report, is_held_out: bool) -> tuple[str, list[list[str]]]:
+def _report(speaker: Speaker, facts: Report, is_held_out: bool, longest: int) -> tuple[str, list[list[str]]]:
     voice = "heard" if facts.heard_from else "own"
     span = counted(*(facts.experience or (2, "week")))
     kind = "hearsay" if facts.heard_from else "experience"
-    title = speaker.phrase(f"{kind} title", work=facts.name, who=facts.heard_from, span=span)
+    about = names()[facts.thing.families[facts.opinions[0][0]]] if facts.opinions else ""
+    title = _title(speaker, f"{kind} title", longest, work=facts.name, who=facts.heard_from, span=span, name=about)
     start = speaker.say(f"{kind} open", work=facts.name, who=facts.heard_from, span=span)
     said = [
         _impression(speaker, facts.thing, aspect, is_good, voice, facts.heard_from, is_held_out)
