@@ -87,7 +87,7 @@ def _about_a_problem(dice: Dice, author: str, forum: str, users: Sequence[str], 
     post = Question(
         problem=problem,
         tried=tuple(tried),
-        lasting=dice.pick(SPANS[3:]) if dice.chance(55) else None,
+        lasting=dice.pick(SPANS[3:]) if problem.is_lasting and dice.chance(55) else None,
         asked_for=_somebody(dice) if dice.chance(15) else "",
         register=_register(dice),
     )

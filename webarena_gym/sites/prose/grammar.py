@@ -13,11 +13,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import TypeAlias
 
 from webarena_gym.sites.country.dice import Dice
 
 Slots = Mapping[str, str]
-Part = "str | Slot | Choice"
+Part: TypeAlias = "str | Slot | Choice"
 
 _SYMBOL = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
 _LOWER_START = re.compile(r"(?:^|(?<=[.!?] )|(?<=[.!?]\) )|(?<=[.!?]\" )|(?<=\n))(\"?\(?)([a-z])")
@@ -25,16 +26,16 @@ _ENDS = (".", "!", "?", '."', '!"', '?"', ".)", "!)", "?)", ":", "/s")
 
 ONE = {
     "one": "one", "it": "it", "them": "it", "its": "its", "is": "is", "was": "was", "has": "has", "does": "does", "s": "s",
-    "es": "es", "this": "this", "that": "that", "itself": "itself", "a_one": "one", "ies": "ies",
+    "es": "es", "ies": "ies",
 }  # fmt: skip
 MANY = {
     "many": "many", "it": "they", "them": "them", "its": "their", "is": "are", "was": "were", "has": "have", "does": "do",
-    "s": "", "es": "", "this": "these", "that": "those", "itself": "themselves", "a_one": "ones", "ies": "y",
+    "s": "", "es": "", "ies": "y",
 }  # fmt: skip
 MASS = {**ONE, "one": "", "mass": "mass"}
 _ENDINGS = {"s", "es"}  # are "" with many
 NUMBERS: Mapping[str, Slots] = {"one": ONE, "many": MANY, "mass": MASS}
-"""The slots that make words agree with a thing: `{It} work{s}`, `{this} {noun} {is} new`."""
+"""The slots that make words agree with a thing: `{it} work{s}`, `{it} {is} new`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Slot:
 class Choice:
     """Alternatives, each a sequence of parts."""
 
-    options: tuple[tuple["str | Slot | Choice", ...], ...]
+    options: tuple[tuple[Part, ...], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ class Phrasing:
     """A phrasing that was read: its parts, the slots that it needs, and those that must not be given."""
 
     text: str
-    parts: tuple["str | Slot | Choice", ...]
+    parts: tuple[Part, ...]
     needs: frozenset[str]
     bans: frozenset[str]
 
@@ -97,9 +98,9 @@ def read(text: str) -> Phrasing:
 
 def _sequence(
     symbols: list[str], at: int, needs: set[str], bans: set[str], text: str, *, is_inside: bool
-) -> tuple[tuple["str | Slot | Choice", ...], int]:
+) -> tuple[tuple[Part, ...], int]:
     """Read parts up to what ends them, and return them with the place of that."""
-    parts: list[str | Slot | Choice] = []
+    parts: list[Part] = []
     while at < len(symbols):
         symbol = symbols[at]
         if symbol == "[":
@@ -131,7 +132,7 @@ def _sequence(
     return tuple(parts), at
 
 
-def _filled(parts: Sequence["str | Slot | Choice"], dice: Dice, slots: Slots) -> Iterator[str]:
+def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
     for part in parts:
         if part.__class__ is str:
             yield part
@@ -147,7 +148,7 @@ def expansions(phrasing: Phrasing) -> Iterator[str]:
     yield from _expanded(phrasing.parts)
 
 
-def _expanded(parts: Sequence["str | Slot | Choice"]) -> Iterator[str]:
+def _expanded(parts: Sequence[Part]) -> Iterator[str]:
     ways: list[list[str]] = []
     for part in parts:
         if isinstance(part, Choice):

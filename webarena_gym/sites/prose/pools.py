@@ -58,10 +58,6 @@ class Speaker:
         self._pool = pool(name, is_held_out)
         self._said: set[str] = set()
 
-    def has(self, section: str) -> bool:
-        """Tell whether the file has such a section."""
-        return section in self._pool
-
     def phrase(self, section: str, **slots: str) -> str:
         """Return a phrasing of a section, filled. `slots` are added to those of the text."""
         known = {**self.slots, **slots} if slots else self.slots

@@ -210,7 +210,6 @@ class _Writer:
         self.facts, self.dice = facts, dice
         slots = {
             **facts.thing.slots, "user": facts.user, "use": facts.use, "span": counted(*facts.used_for) if facts.used_for else "",
-            "this_it": dict(facts.thing.slots)["them"],
             "noun_one": facts.thing.slots["noun"] if facts.thing.kind.number == "one" else "",
         }  # fmt: skip
         pets = facts.thing.kind.pets

@@ -13,7 +13,7 @@ from webarena_gym.sites.prose.pools import sections
 
 _PLAIN_ASPECTS = ("durable", "size", "packaging", "value", "delivery")
 _PLAIN_USES = ("at home", "at work", "every day", "on weekends", "on trips")
-_SPOKEN = {"Battery Life": "battery_life", "Material": "material", "Color": "color", "Capacity": "capacity"}
+_SPOKEN = {"Battery Life": "battery_life", "Material": "material", "Color": "color"}
 _STUFFS = {
     "metal": "iron steel copper aluminum brass zinc bronze chrome titanium metal",
     "brittle": "glass ceramic porcelain stoneware clay marble crystal terracotta concrete granite acrylic",

@@ -24,11 +24,12 @@ class Remedy:
 
 @dataclass(frozen=True)
 class Problem:
-    """A problem: its name ("slugs on hostas"), what somebody says who has it, and what may help."""
+    """A problem: its name ("slugs on hostas"), what somebody says who has it, what may help, and whether it goes on for a while."""
 
     name: str
     clause: str
     remedies: tuple[Remedy, ...]
+    is_lasting: bool = True
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,8 @@ class Claim:
 def draw_problem(dice: Dice, forum: str, *, is_held_out: bool) -> Problem:
     """Draw a problem that people of a forum have."""
     name, clause, remedies = dice.pick(_cases(_known("cases", forum), is_held_out))
-    return Problem(read(name).fill(dice, {}), read(clause).fill(dice, {}), remedies)
+    said = read(clause.removeprefix("~")).fill(dice, {})
+    return Problem(read(name).fill(dice, {}), said, remedies, is_lasting=not clause.startswith("~"))
 
 
 def has_problems(forum: str) -> bool:
