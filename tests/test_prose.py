@@ -145,6 +145,18 @@ def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out)
                 assert [line.text for line in suiting if re.search(never, line.text)] == []
 
 
+def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
+    for noun, pronoun in (("Zither", "it"), ("Reading Glasses", "they")):
+        thing = prose.Thing(noun)
+        assert thing.slots["it"] == pronoun
+        for number in range(30):
+            facts = prose.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
+            assert prose.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
+    assert dict(prose.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
+    with pytest.raises(ValueError, match="'speed'"):
+        prose.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
+
+
 def test_what_comes_whole_has_no_setup():
     shelf = prose.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
     assert {"setup", "instruction"} & set(shelf.families) == set()

@@ -107,6 +107,8 @@ def kind_of(noun: str) -> Kind:
 def _families(noun: str, aspects: tuple[str, ...], has_battery: bool, is_whole: bool) -> Mapping[str, str]:
     """Return the family of each aspect. What has no battery is not judged by it, nor by its setup what needs none."""
     own = {family.partition(".")[0]: family for family in kind_of(noun).families}
+    if unknown := [aspect for aspect in aspects if own.get(aspect, aspect) not in names()]:
+        raise ValueError(f"nothing is known to be said of {unknown}, expected aspects such as {sorted(own)}")
     if aspects:
         return {aspect: own.get(aspect, aspect) for aspect in aspects}
     missing = {*(() if has_battery else ("battery",)), *(("setup", "instruction") if is_whole else ())}
