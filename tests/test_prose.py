@@ -1,0 +1,539 @@
+"""Composed texts: the phrasings are sound, the texts are well formed, and a reader finds the facts in them again."""
+
+import re
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+from tests.prose_reader import read_opinions, read_outcomes
+from webarena_gym.sites import prose
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.prose import grammar, pools, things, topics
+from webarena_gym.sites.prose.registers import written
+
+FILES = ("aspects", "reviews", "threads", "issues", "articles", "policies")
+HALVES = pytest.mark.parametrize("is_held_out", [False, True], ids=["training", "held-out"])
+USERS = [f"user_{number}" for number in range(60)]
+NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(topics.WORKS.values())]
+FORUMS = sorted({*pools.sections("cases"), *pools.sections("debates"), "Velim"} - {"general", "town"})
+
+
+def drawn_reviews(count, is_held_out, register=None):
+    dice = Dice(f"reviews/{is_held_out}/{count}")
+    for number in range(count):
+        attributes = (("Battery Life", "10 hours"), ("Dishwasher Safe", "Yes" if number % 2 else "No"))
+        thing = prose.Thing(dice.pick(NOUNS), "Bako", attributes)
+        facts = prose.draw_review(dice, thing, number % 5 + 1)
+        facts = replace(facts, register=register) if register else facts
+        yield facts, prose.compose_review(facts, dice, is_held_out=is_held_out)
+
+
+def drawn_threads(count, is_held_out):
+    dice = Dice(f"threads/{is_held_out}")
+    for number in range(count):
+        thread = prose.draw_discussion(
+            dice,
+            FORUMS[number % len(FORUMS)],
+            USERS,
+            9,
+            works=["The Bako Letters"],
+            places=["Velim", "Okra"],
+            is_held_out=is_held_out,
+        )
+        post = prose.compose_post(thread.post, dice, is_held_out=is_held_out)
+        yield thread, post, [prose.compose_comment(said.facts, dice, is_held_out=is_held_out) for said in thread.comments]
+
+
+def drawn_issues(count, is_held_out):
+    dice = Dice(f"issues/{is_held_out}")
+    for number in range(count):
+        defect = prose.draw_defect(dice, is_held_out=is_held_out)
+        bug = prose.Bug(defect=defect, version="2.4.1", platform=dice.pick(prose.PLATFORMS), since="2.3" if number % 2 else "",
+                        register="formal")  # fmt: skip
+        yield bug, prose.compose_issue(bug, dice, is_held_out=is_held_out)
+
+
+def towns(count):
+    for number in range(count):
+        yield prose.Town(
+            name=f"Velim {number}", state="Okra", founded=1600 + number, founder="Ada Borel", population=1000 + 7 * number,
+            population_year=2020, rivers=("Senne", "Lom")[: 1 + number % 2], industries=("hops", "glass"), railway=1870,
+            landmarks=("the Salt Tower",), mayor="Jon Reed", mayor_since=2016, elevation_m=80, area_km2=14, twin="Brakel",
+            festival="Lantern Fair", festival_month="May",
+            disputes=(prose.Dispute(topic="the founder", accepted="Ada", source="the register", value="Eva", other="a letter"),),
+        )  # fmt: skip
+
+
+# The phrasings
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_phrasing_belongs_to_both_halves(name):
+    for section, lines in pools.sections(name).items():
+        halves = [
+            {text for line in pools.half(lines, is_held_out) for text in grammar.expansions(grammar.read(line))}
+            for is_held_out in (False, True)
+        ]
+        assert all(halves), section
+        assert not (halves[0] & halves[1]) - {"{clause}"}, section
+
+
+@HALVES
+def test_every_thing_can_be_praised_and_blamed_for_each_of_its_aspects(is_held_out):
+    known = pools.pool("aspects", is_held_out)
+    for noun, kind in things.kinds().items():
+        for family, side in product(kind.families, ("good", "bad")):
+            slots = {**grammar.NUMBERS[kind.number], "pet": "the cat"}
+            assert any(phrasing.suits(slots) for phrasing in known[f"{family} {side}"]), (noun, family, side)
+            assert family in things.names()
+
+
+def test_no_clause_is_said_for_and_against_a_thing():
+    sides = {"good": set(), "bad": set()}
+    for section, lines in pools.sections("aspects").items():
+        sides[section.rpartition(" ")[2]].update(text for line in lines for text in grammar.expansions(grammar.read(line)))
+    assert len(sides["good"]) > 700
+    assert len(sides["bad"]) > 700
+    assert sides["good"] & sides["bad"] == set()
+
+
+PRAISE = r"\b(wonderful|excellent|lovely|superb|brilliant|a joy|pleasant|outstanding)\b"
+BLAME = r"\b(terrible|awful|useless|hopeless|horrible|flimsy|unbearable|broke|painfully)\b"
+
+
+def test_clauses_have_no_writer_and_no_words_of_the_other_side():
+    for section, lines in pools.sections("aspects").items():
+        for line in lines:
+            assert not re.search(r"\b(I|my|me|mine|we|our|us)\b", line), line
+            assert line[:1] != line[:1].upper() or not line[:1].isalpha(), line
+            assert not re.search(PRAISE if section.endswith("bad") else BLAME, line), (section, line)
+
+
+MATERIALS = (
+    "steel",
+    "tritan",
+    "bamboo",
+    "ceramic",
+    "cotton",
+    "linen",
+    "leather",
+    "aluminum",
+    "copper",
+    "oak",
+    "walnut",
+    "brass",
+)
+
+
+def test_clauses_name_no_material():
+    lines = [line for lines in pools.sections("aspects").values() for line in lines]
+    assert [line for line in lines if set(re.findall(r"[a-z]+", line)) & set(MATERIALS)] == []
+
+
+@HALVES
+@pytest.mark.parametrize(("material", "never"), [("Glass", r"rust|\bbend|\bbent|warp|dent\b|flimsy"), ("Walnut", r"rust|tire shop"),
+                                                 ("Tritan", "rust")])  # fmt: skip
+def test_nothing_is_said_that_a_material_cannot_do(material, never, is_held_out):
+    for noun in NOUNS:
+        thing = prose.Thing(noun, attributes=(("Material", material),))
+        for family, side in product(thing.families.values(), ("good", "bad")):
+            known = {**thing.slots, "pet": "the cat"}
+            suiting = [line for line in pools.pool("aspects", is_held_out)[f"{family} {side}"] if line.suits(known)]
+            assert suiting, (noun, family, side)
+            if family.startswith(("durable", "size", "sturdy", "smell", "taste", "cleaning")):
+                assert [line.text for line in suiting if re.search(never, line.text)] == []
+
+
+def test_things_that_nobody_put_into_a_group_have_what_suits_anything():
+    for noun, pronoun in (("Zither", "it"), ("Reading Glasses", "they")):
+        thing = prose.Thing(noun)
+        assert thing.slots["it"] == pronoun
+        for number in range(30):
+            facts = prose.draw_review(Dice(f"{noun}/{number}"), thing, number % 5 + 1)
+            assert prose.compose_review(facts, Dice(str(number)), is_held_out=number % 2 == 0).body
+    assert dict(prose.Thing("Water Bottle", aspects=("leak", "sound")).families) == {"leak": "leak.vessel", "sound": "sound"}
+    with pytest.raises(ValueError, match="'speed'"):
+        prose.Thing("Water Bottle", aspects=("speed",)).families  # noqa: B018
+
+
+def test_what_comes_whole_has_no_setup():
+    shelf = prose.Thing("Bookshelf", attributes=(("Assembly", "None needed"),))
+    assert {"setup", "instruction"} & set(shelf.families) == set()
+    assert {"setup", "instruction"} <= set(prose.Thing("Bookshelf").families)
+
+
+SAYS = {
+    "reviews": {
+        "ironic": "clause", "retract": "clause name", "heard": "clause who", "quoted agree": "clause who", "quoted deny": "clause who",
+        "compared good": "clause other", "compared bad": "clause other", "strong good": "clause", "strong bad": "clause",
+        "mild good": "clause", "mild bad": "clause", "plain": "clause", "use own": "use", "use other": "use user", "other": "user",
+        "span own": "span", "span other": "span", "because": "name", "report": "user",
+    },
+    "threads": {
+        "question title": "topic", "debate title": "claim", "experience title": "work", "hearsay title": "work", "question problem": "problem", "question for": "who Problem", "tried": "done", "lasting": "span",
+        "stand": "claim", "turned": "claim opposite", "reason": "reason", "from": "place", "reason more": "reason", "seen": "span", "told": "who",
+        "experience open": "work span", "hearsay open": "who work", "said own": "clause", "said heard": "clause who",
+        "answer worked": "done|remedy", "answer failed": "done|remedy", "answer heard": "who done", "answer idea": "done|remedy",
+        "thanks helped": "user done|remedy", "thanks failed": "user done|remedy", "side": "claim reason", "agree": "user claim",
+        "disagree": "user claim", "changed": "user claim reason", "detail reply": "span",
+    },
+    "issues": {
+        "bug": "symptom trigger", "where": "version platform", "since": "since", "wish": "wish reason", "confirms": "version platform",
+        "cannot reproduce": "version platform", "cause": "cause", "suspects": "cause", "workaround works": "workaround",
+        "workaround fails": "workaround", "duplicate": "number", "fixed": "version number", "verified": "version",
+        "still broken": "version", "declined": "ground", "request": "fix issue", "asks change": "change", "suggests change": "change",
+        "did change": "change_quoted", "refuses change": "change_quoted why", "objects": "why", "waits": "number",
+    },
+    "policies": {
+        "returns days": "days start", "returns fee": "fee", "returns shorter": "category days", "returns final": "categories",
+        "returns members": "extra", "returns faulty": "days", "shipping flat": "flat free", "shipping heavy": "heavy fee",
+        "shipping remote": "regions fee", "shipping express": "express hour", "shipping no express": "categories",
+        "moderation links": "links", "moderation young": "age", "moderation warnings": "warnings ban",
+        "contribution approvals": "approvals", "contribution large": "lines approvals", "contribution docs": "approvals",
+        "contribution security": "label",
+    },
+}  # fmt: skip
+"""The slots that every phrasing of a section must have: without them a fact would be lost."""
+
+
+@pytest.mark.parametrize(("name", "section"), [(name, section) for name, known in SAYS.items() for section in known])
+def test_every_phrasing_says_its_facts(name, section):
+    for line in pools.sections(name)[section]:
+        slots = re.findall(r"\{(?:a )?(\w+)\}", line.replace("{Clause}", "{clause}"))
+        for fact in SAYS[name][section].split():
+            assert set(fact.split("|")) & set(slots), line
+
+
+def test_articles_say_the_fields_that_name_their_sections():
+    for section, lines in pools.sections("articles").items():
+        kind, _, field = section.partition(" ")
+        if kind in ("prize", "disputed", "settled") or field in ("opening", "filler", "born", "died"):
+            continue
+        assert all(f"{{{field}}}" in line for line in lines), section
+
+
+@pytest.mark.parametrize("text", ["a [b", "a b]", "a {b", "a | b", "{"])
+def test_a_broken_phrasing_is_refused(text):
+    with pytest.raises(ValueError, match="phrasing"):
+        grammar.read(text)
+
+
+def test_lines_outside_of_sections_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(pools, "DATA", tmp_path)
+    for text, words in (("a line\n", "expected a section"), ("[a]\nb\n[a]\n", "stands there twice")):
+        (tmp_path / "made.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(ValueError, match=words):
+            pools.sections("made")
+
+
+# The texts
+
+
+def all_texts(is_held_out):
+    """Yield whether a text is careless, and the text; of every kind."""
+    for facts, text in drawn_reviews(250, is_held_out):
+        yield from ((facts.register == "careless", part) for part in text)
+    for thread, post, comments in drawn_threads(60, is_held_out):
+        yield from ((thread.post.register == "careless", part) for part in post)
+        yield from ((said.facts.register == "careless", text) for said, text in zip(thread.comments, comments, strict=True))
+    for _, issue in drawn_issues(60, is_held_out):
+        yield from ((False, part) for part in issue)
+    for town in towns(20):
+        yield from ((False, part.text) for part in prose.compose_article(town, Dice(town.name), is_held_out=is_held_out))
+
+
+@HALVES
+def test_texts_are_well_formed(is_held_out):
+    for is_careless, text in all_texts(is_held_out):
+        assert text == text.strip() != ""
+        assert not re.search(r"[{}\[\]|]|  | [,.;!?]|\.\.|,,|\b(an?) \1\b", text), text
+        assert text.count('"') % 2 == 0, text
+        assert not re.search(r"\b[aA] [aeio]\w+|\ban [bcdfgjklmnpqrstvwxz]", text.replace("a one", "")), text
+        if not is_careless:
+            assert not re.search(r'(^|[.!?] |\n)"?[a-z]', text), text
+
+
+@HALVES
+def test_equal_dice_give_equal_texts(is_held_out):
+    assert list(all_texts(is_held_out)) == list(all_texts(is_held_out))
+
+
+def test_a_world_has_many_sentences():
+    sentences = set()
+    for _, text in all_texts(False):
+        sentences.update(re.split(r"(?<=[.!?])\s+", text))
+    assert len(sentences) > 2000  # of 900 texts or so
+
+
+@HALVES
+def test_a_reader_finds_the_opinions_and_what_became_of_the_thing(is_held_out):
+    for facts, (_, body) in drawn_reviews(200, is_held_out, register="formal"):
+        found = read_opinions(body, facts.thing, is_held_out)
+        for opinion in facts.opinions:
+            said = found.get(opinion.aspect, set())
+            wanted = {
+                "ironic": ("ironic", True),
+                "heard": ("heard", opinion.is_good),
+                "quoted": ("quoted agree" if opinion.agrees else "quoted deny", opinion.is_good),
+            }.get(opinion.voice)
+            side = "good" if opinion.is_good else "bad"
+            if wanted is None and opinion.is_retracted:
+                wanted = ("retract", opinion.is_good)
+                assert any(is_good is not opinion.is_good for _, is_good in said), (opinion, body)
+            elif wanted is None and opinion.compared_with:
+                wanted = (f"compared {side}", opinion.is_good)
+                assert opinion.compared_with.lower() in body.lower()
+            elif wanted is None and opinion.strength != "plain":
+                wanted = (f"{opinion.strength} {side}", opinion.is_good)
+            if wanted is None:
+                assert {is_good for _, is_good in said} == {opinion.is_good}, (opinion, said, body)
+            else:
+                assert any(wanted[0] in frames and is_good is wanted[1] for frames, is_good in said), (opinion, said, body)
+        assert read_outcomes(body, is_held_out) == ({facts.outcome} if facts.outcome else set()), body
+        for text in (facts.use, facts.user):
+            assert text.lower() in body.lower()
+        assert not facts.used_for or grammar.counted(*facts.used_for) in body.lower()
+
+
+@HALVES
+def test_other_facts_give_other_texts(is_held_out):
+    thing = prose.Thing("Water Bottle", "Bako")
+    own = prose.Opinion(aspect="leak", is_good=False)
+    variants = [
+        own,
+        replace(own, is_good=True),
+        replace(own, voice="ironic"),
+        replace(own, voice="quoted", who="my aunt"),
+        replace(own, voice="quoted", who="my aunt", agrees=False),
+        replace(own, voice="heard", who="my aunt"),
+        replace(own, strength="strong"),
+        replace(own, strength="mild"),
+        replace(own, compared_with="my old one"),
+        replace(own, is_retracted=True),
+    ]
+    for number in range(40):
+        texts = [
+            prose.compose_review(
+                prose.ReviewFacts(thing=thing, rating=2, opinions=(opinion,)), Dice(str(number)), is_held_out=is_held_out
+            )
+            for opinion in variants
+        ]
+        assert len({text.body for text in texts}) == len(variants)
+
+
+NEGATION = re.compile(r"\b(?:not|never|no|nothing|nobody|none|cannot)\b|n'?t\b", re.IGNORECASE)
+
+
+def test_registers_keep_every_negation():
+    text = "it does not leak. I cannot say no, and I have not seen it. Nobody never did. It is not so, I would not say that."
+    wanted = len(NEGATION.findall(text))
+    for register, number in product(prose.REGISTERS, range(20)):
+        from_it = written(text, register, Dice(f"{register}/{number}"))
+        said = re.sub(r"\b(does|is|have|would|do|did|was|could|has|wo|ca)nt\b", r"\1n't", from_it)
+        assert len(NEGATION.findall(said)) == wanted, from_it
+
+
+def test_opinions_that_make_no_sense_are_refused():
+    with pytest.raises(ValueError, match="ironic"):
+        prose.Opinion(aspect="leak", is_good=True, voice="ironic")
+    with pytest.raises(ValueError, match="who"):
+        prose.Opinion(aspect="leak", is_good=True, voice="heard")
+    with pytest.raises(ValueError, match="retracted"):
+        prose.Opinion(aspect="leak", is_good=True, strength="strong", is_retracted=True)
+    with pytest.raises(ValueError, match="no aspects of 'Water Bottle'"):
+        prose.ReviewFacts(thing=prose.Thing("Water Bottle"), rating=3, opinions=(prose.Opinion(aspect="zipper", is_good=True),))
+
+
+def test_a_verdict_is_the_writers_own_and_last():
+    heard = prose.Opinion(aspect="taste", is_good=True, voice="heard", who="my aunt")
+    denied = prose.Opinion(aspect="leak", is_good=True, voice="quoted", who="my aunt", agrees=False)
+    turned = prose.Opinion(aspect="size", is_good=False, is_retracted=True)
+    facts = prose.ReviewFacts(thing=prose.Thing("Water Bottle"), rating=2, opinions=(heard, denied, turned))
+    assert [facts.verdict(aspect) for aspect in ("taste", "leak", "size", "color")] == [None, False, False, None]
+    assert facts.complaints == ("leak", "size")
+
+
+@HALVES
+def test_threads_hold_together(is_held_out):
+    kinds = set()
+    for thread, _, _ in drawn_threads(150, is_held_out):
+        answered = [said.author for said in thread.comments if isinstance(said.facts, prose.Answer)]
+        assert len(set(answered)) == len(answered)
+        sides = {thread.author: thread.post.side.text} if isinstance(thread.post, prose.Opening) else {}
+        for place, said in enumerate(thread.comments):
+            assert said.parent is None or said.parent < place
+            kinds.add((type(said.facts).__name__, getattr(said.facts, "kind", "")))
+            if isinstance(said.facts, prose.Thanks):
+                answer = thread.comments[said.parent]
+                assert (answer.author, answer.facts.remedy) == (said.facts.user, said.facts.remedy)
+                assert said.author == thread.author
+                assert said.facts.remedy not in thread.post.tried
+            if isinstance(said.facts, prose.Stand):
+                if said.facts.kind == "changed":
+                    assert sides[said.author] == said.facts.side.opposite
+                    assert sides[said.facts.user] == said.facts.side.text
+                if said.facts.kind in ("agree", "disagree"):
+                    assert (sides[said.facts.user] == said.facts.side.text) is (said.facts.kind == "agree")
+                sides[said.author] = said.facts.side.text
+        thanked = [said for said in thread.comments if isinstance(said.facts, prose.Thanks) and said.facts.has_helped]
+        assert len(thanked) <= 1
+    assert len(kinds) == 12  # all kinds of comments occur
+
+
+@HALVES
+def test_titles_are_as_short_as_asked_for(is_held_out):
+    for thread, _, _ in drawn_threads(80, is_held_out):
+        titles = [
+            prose.compose_post(thread.post, Dice("short"), is_held_out=is_held_out, longest_title=longest).title
+            for longest in (60, 200)
+        ]
+        assert len(titles[0]) <= max(60, len(titles[1]))
+
+
+@HALVES
+def test_threads_say_their_facts(is_held_out):
+    for thread, post, comments in drawn_threads(80, is_held_out):
+        assert thread.post.place in post.body
+        if isinstance(thread.post, prose.Question):
+            assert thread.post.problem.name.lower() in post.title.lower().replace("n't", " not") or "'" in post.title
+        for said, text in zip(thread.comments, comments, strict=True):
+            if getattr(said.facts, "user", ""):
+                assert f"@{said.facts.user}" in text
+            if getattr(said.facts, "heard_from", ""):
+                assert said.facts.heard_from in text.lower()
+
+
+@HALVES
+def test_issues_say_symptom_trigger_and_where(is_held_out):
+    for bug, (_, body) in drawn_issues(80, is_held_out):
+        for text in (bug.defect.symptom, bug.defect.trigger, bug.version, bug.platform, bug.since):
+            assert text.lower() in body.lower(), body
+
+
+@HALVES
+def test_articles_say_all_that_is_given(is_held_out):
+    for town in towns(12):
+        parts = prose.compose_article(town, Dice(town.name), is_held_out=is_held_out)
+        text = " ".join(part.text for part in parts)
+        for value in (
+            str(town.founded),
+            f"{town.population:,}",
+            "2020",
+            "Senne",
+            "hops and glass",
+            "1870",
+            "Jon Reed",
+            "2016",
+            "Brakel",
+        ):
+            assert value in text, (value, text)
+        assert parts[-1].heading == "Sources"
+        assert "the register" in parts[-1].text
+    bare = prose.compose_article(prose.Town(name="Velim", state="Okra"), Dice("bare"), is_held_out=is_held_out)
+    assert [part.heading for part in bare] == [""]
+
+
+# Policies
+
+
+RETURNS = prose.Returns(
+    days=30, start="delivery", faulty_days=90, opened_fee_percent=15, shorter=(("Headphones", 14),), final=("Snacks",),
+    members_extra_days=10,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("case", "decided"),
+    [
+        (("Lamps", 30, False, False, False), (True, 0, "in time")),
+        (("Lamps", 31, False, False, False), (False, 0, "too late")),
+        (("Lamps", 40, True, False, True), (True, 15, "in time")),
+        (("Headphones", 15, False, False, False), (False, 0, "too late")),
+        (("Headphones", 24, False, False, True), (True, 0, "in time")),
+        (("Snacks", 1, False, False, True), (False, 0, "final")),
+        (("Snacks", 90, True, True, False), (True, 0, "faulty")),
+        (("Snacks", 101, True, True, True), (False, 0, "final")),
+        (("Lamps", 100, True, True, True), (True, 0, "faulty")),
+    ],
+)
+def test_returns_are_decided_in_the_order_of_the_page(case, decided):
+    names = ("category", "days", "is_opened", "is_faulty", "is_member")
+    result = RETURNS.decide(**dict(zip(names, case, strict=True)))
+    assert (result.is_accepted, result.fee_percent, result.because) == decided
+
+
+def test_opened_items_are_refused_where_there_is_no_fee():
+    rule = replace(RETURNS, opened_fee_percent=None)
+    case = {"category": "Lamps", "days": 3, "is_faulty": False, "is_member": False}
+    assert rule.decide(is_opened=True, **case).because == "opened"
+    assert rule.decide(is_opened=False, **case).is_accepted
+    with pytest.raises(ValueError, match="faulty"):
+        prose.Returns(days=30, start="delivery", faulty_days=20)
+
+
+def test_shipping_adds_what_is_never_waived():
+    rule = prose.Shipping(
+        flat_cents=500, free_from_cents=7500, heavy_over_lb=40, heavy_fee_cents=1200, remote=("Okra",), remote_fee_cents=800,
+        express_cents=1500, express_before="1 PM", no_express=("Planters",),
+    )  # fmt: skip
+    case = {"subtotal_cents": 7500, "weight_lb": 40, "region": "Lom", "category": "Lamps", "is_express": False}
+    assert rule.cost(**case) == 0
+    assert rule.cost(**case | {"subtotal_cents": 7499}) == 500
+    assert rule.cost(**case | {"weight_lb": 41, "region": "Okra", "is_express": True}) == 3500
+    assert rule.cost(**case | {"category": "Planters", "is_express": True}) is None
+
+
+@pytest.mark.parametrize(
+    ("change", "decided"),
+    [
+        ({}, "leave"),
+        ({"links": 3}, "remove"),
+        ({"links": 1, "age_days": 13}, "remove"),
+        ({"links": 9, "is_moderator": True}, "leave"),
+        ({"is_insult": True, "warnings": 1}, "remove and warn"),
+        ({"is_insult": True, "warnings": 2, "is_moderator": True}, "remove and ban"),
+        ({"is_insult": True, "reveals_private_data": True}, "ban for good"),
+    ],
+)
+def test_moderation_takes_the_strictest_measure(change, decided):
+    rule = prose.Moderation(links=2, min_age_days=14, warnings=2, ban_days=30)
+    case = {"links": 2, "age_days": 14, "is_insult": False, "warnings": 0, "reveals_private_data": False, "is_moderator": False}
+    assert rule.decide(**case | change) == decided
+
+
+def test_contributions_need_approvals_tests_and_maintainers():
+    rule = prose.Contribution(approvals=1, large_lines=400, large_approvals=3, docs_approvals=2, maintainer_label="security")
+    case = {"lines": 400, "is_docs_only": False, "has_tests": True, "labels": (), "approvals": 1, "has_maintainer": False}
+    assert rule.may_merge(**case)
+    assert not rule.may_merge(**case | {"lines": 401, "approvals": 2})
+    assert rule.may_merge(**case | {"lines": 401, "approvals": 3})
+    assert not rule.may_merge(**case | {"has_tests": False})
+    assert rule.may_merge(**case | {"has_tests": False, "is_docs_only": True, "approvals": 2, "lines": 9000})
+    assert not rule.may_merge(**case | {"labels": ("security",)})
+    assert rule.may_merge(**case | {"labels": ("security",), "has_maintainer": True})
+
+
+@HALVES
+def test_pages_of_policies_state_every_number(is_held_out):
+    rules = {
+        RETURNS: ("30", "15", "14", "headphones", "snacks", "10", "90", "delivery"),
+        prose.Shipping(
+            flat_cents=595, free_from_cents=7500, heavy_over_lb=40, heavy_fee_cents=1200, remote=("Okra",), remote_fee_cents=800,
+            express_cents=1495, express_before="1 PM", no_express=("Planters",),
+        ): ("$5.95", "$75", "40", "$12", "Okra", "$8", "$14.95", "1 PM", "planters"),
+        prose.Moderation(links=2, min_age_days=14, warnings=3, ban_days=30): ("two links", "14", "three warnings", "30"),
+        prose.Contribution(approvals=1, large_lines=400, large_approvals=3, docs_approvals=2, maintainer_label="security"): (
+            "one approval", "400", "three approvals", "two approvals", '"security"',
+        ),
+    }  # fmt: skip
+    for rule, wanted in rules.items():
+        for number in range(10):
+            text = prose.compose_policy(rule, Dice(str(number)), is_held_out=is_held_out)
+            assert [value for value in wanted if value.lower() not in text.lower()] == [], text
+
+
+def test_both_halves_have_enough_to_say():
+    for section, lines in (item for name in FILES for item in pools.sections(name).items()):
+        assert len(lines) >= 4, section
+        assert len(set(lines) - {"{clause}"}) == len([line for line in lines if line != "{clause}"]), section

@@ -1,0 +1,144 @@
+"""Texts that a world is written in: reviews, forum threads, issues, articles, policies; composed from facts, without a model.
+
+Facts come first. A frozen dataclass holds all that a text says, so that what is true of a text is known without reading it;
+a `compose_...` function says it. Whoever builds a world keeps the facts in its tables (or draws them again), and asks about them.
+
+| text | facts | composed by | drawn by |
+|---|---|---|---|
+| review | `ReviewFacts` of a `Thing` with `Opinion`s | `compose_review` | `draw_review` |
+| forum post | `Question`, `Opening`, `Report` | `compose_post` | `draw_discussion` |
+| forum comment | `Answer`, `Thanks`, `Stand`, `Impression`, `Detail`, `Chatter` | `compose_comment` | `draw_discussion` |
+| issue and comment on it | `Bug` of a `Defect`, `Wish`; `Note` | `compose_issue`, `compose_note` | `draw_defect`, `draw_wish` |
+| merge request, comment on it | `Request`; `Remark` | `compose_request`, `compose_remark` | `draw_defect`, `draw_choice` |
+| article | `Town`, `Person`, `Company`, `Building`, `River`, `Work`, `Event` | `compose_article` | - |
+| policy | `Returns`, `Shipping`, `Moderation`, `Contribution` | `compose_policy` | - |
+
+All functions are pure: they take facts, a `Dice`, and whether the world is held out. Training worlds and held-out worlds use
+disjoint pools of phrasings, problems, debates and defects. A policy has a method that decides a case as its page says.
+
+>>> from webarena_gym.sites.country.dice import Dice
+>>> bottle = Thing("Water Bottle", brand="Bako", attributes=(("Material", "Tritan"),))
+>>> leaks = Opinion(aspect="leak", is_good=False, voice="ironic")
+>>> facts = ReviewFacts(thing=bottle, rating=2, opinions=(leaks,), use="at the gym", outcome="returned", because="leak")
+>>> text = compose_review(facts, Dice("an example"), is_held_out=False).body
+>>> facts.verdict("leak"), facts.complaints, "at the gym" in text
+(False, ('leak',), True)
+
+A new phrasing is a line of a file in `data` (the grammar is told in `grammar`); a new kind of thing is a noun in
+`data/things.txt`. This package knows no site, no database and no task.
+"""
+
+from webarena_gym.sites.prose.articles import (
+    Building,
+    Company,
+    Dispute,
+    Event,
+    Person,
+    Prize,
+    River,
+    Section,
+    Subject,
+    Town,
+    Work,
+    compose_article,
+)
+from webarena_gym.sites.prose.discussions import Discussion, Said, draw_discussion
+from webarena_gym.sites.prose.issues import (
+    PLATFORMS,
+    Bug,
+    Defect,
+    Note,
+    Remark,
+    Request,
+    Wish,
+    compose_issue,
+    compose_note,
+    compose_remark,
+    compose_request,
+    draw_choice,
+    draw_defect,
+    draw_wish,
+)
+from webarena_gym.sites.prose.policies import Contribution, Moderation, Policy, Refund, Returns, Shipping, compose_policy
+from webarena_gym.sites.prose.registers import REGISTERS, Register
+from webarena_gym.sites.prose.reviews import Opinion, ReviewFacts, Titled, compose_review, draw_review
+from webarena_gym.sites.prose.things import Thing
+from webarena_gym.sites.prose.threads import (
+    Answer,
+    Chatter,
+    Comment,
+    Detail,
+    Impression,
+    Opening,
+    Post,
+    Question,
+    Report,
+    Stand,
+    Thanks,
+    compose_comment,
+    compose_post,
+)
+from webarena_gym.sites.prose.topics import Claim, Problem, Remedy
+
+__all__ = [
+    "PLATFORMS",
+    "REGISTERS",
+    "Answer",
+    "Bug",
+    "Building",
+    "Chatter",
+    "Claim",
+    "Comment",
+    "Company",
+    "Contribution",
+    "Defect",
+    "Detail",
+    "Discussion",
+    "Dispute",
+    "Event",
+    "Impression",
+    "Moderation",
+    "Note",
+    "Opening",
+    "Opinion",
+    "Person",
+    "Policy",
+    "Post",
+    "Prize",
+    "Problem",
+    "Question",
+    "Refund",
+    "Register",
+    "Remark",
+    "Remedy",
+    "Report",
+    "Request",
+    "Returns",
+    "ReviewFacts",
+    "River",
+    "Said",
+    "Section",
+    "Shipping",
+    "Stand",
+    "Subject",
+    "Thanks",
+    "Thing",
+    "Titled",
+    "Town",
+    "Wish",
+    "Work",
+    "compose_article",
+    "compose_comment",
+    "compose_issue",
+    "compose_note",
+    "compose_policy",
+    "compose_post",
+    "compose_remark",
+    "compose_request",
+    "compose_review",
+    "draw_choice",
+    "draw_defect",
+    "draw_discussion",
+    "draw_review",
+    "draw_wish",
+]

@@ -1,0 +1,222 @@
+"""A small grammar of phrasings: alternatives, slots, agreement, articles, capitals and the joining of sentences.
+
+A phrasing is a line of text in which
+
+- `[a|b|c]` stands for one of its alternatives, which may hold others;
+- `{name}` stands for the value of a slot, and `{a name}` for it with "a" or "an" before it;
+- `{?name}` says that the slot must be given, `{!name}` that it must not be; both stand for no text.
+
+A phrasing can be used where all of its slots are given. A slot whose value is "" is not given.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from webarena_gym.sites.country.dice import Dice
+
+Slots = Mapping[str, str]
+Part: TypeAlias = "str | Slot | Choice"
+
+_SYMBOL = re.compile(r"[\[\]|]|\{[^{}]*\}|[^\[\]|{}]+")
+_LOWER_START = re.compile(r"(?:^|(?<=[.!?] )|(?<=[.!?]\) )|(?<=[.!?]\" )|(?<=\n))(\"?\(?)([a-z])")
+_ENDS = (".", "!", "?", '."', '!"', '?"', ".)", "!)", "?)", ":", "/s")
+
+ONE = {
+    "one": "one", "it": "it", "them": "it", "its": "its", "is": "is", "was": "was", "has": "has", "does": "does", "s": "s",
+    "es": "es", "ies": "ies",
+}  # fmt: skip
+MANY = {
+    "many": "many", "it": "they", "them": "them", "its": "their", "is": "are", "was": "were", "has": "have", "does": "do",
+    "s": "", "es": "", "ies": "y",
+}  # fmt: skip
+MASS = {**ONE, "one": "", "mass": "mass"}
+_ENDINGS = {"s", "es"}  # are "" with many
+NUMBERS: Mapping[str, Slots] = {"one": ONE, "many": MANY, "mass": MASS}
+"""The slots that make words agree with a thing: `{it} work{s}`, `{it} {is} new`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place for a value."""
+
+    name: str
+    has_article: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Alternatives, each a sequence of parts."""
+
+    options: tuple[tuple[Part, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrasing:
+    """A phrasing that was read: its parts, the slots that it needs, and those that must not be given."""
+
+    text: str
+    parts: tuple[Part, ...]
+    needs: frozenset[str]
+    bans: frozenset[str]
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it has no words of its own."""
+        return len(self.parts) == 1 and isinstance(self.parts[0], Slot)
+
+    def suits(self, slots: Slots) -> bool:
+        """Tell whether it can be used with these slots."""
+        return all(slots.get(name) for name in self.needs) and not any(slots.get(name) for name in self.bans)
+
+    def fill(self, dice: Dice, slots: Slots) -> str:
+        """Return the text with one alternative of each choice and the values of its slots."""
+        return "".join(_filled(self.parts, dice, slots))
+
+
+def read(text: str) -> Phrasing:
+    """Read a phrasing.
+
+    >>> read("{?lid}the lid [leaks|drips]").needs
+    frozenset({'lid'})
+    >>> read("an [open|shut").parts
+    Traceback (most recent call last):
+    ValueError: a bracket of the phrasing is not closed: 'an [open|shut'
+    """
+    symbols = _SYMBOL.findall(text)
+    needs: set[str] = set()
+    bans: set[str] = set()
+    if "".join(symbols) != text:
+        raise ValueError(f"braces of the phrasing do not match: {text!r}")
+    parts, end = _sequence(symbols, 0, needs, bans, text, is_inside=False)
+    if end < len(symbols):
+        raise ValueError(f"a bracket of the phrasing was never opened: {text!r}")
+    return Phrasing(text, parts, frozenset(needs), frozenset(bans))
+
+
+def _sequence(
+    symbols: list[str], at: int, needs: set[str], bans: set[str], text: str, *, is_inside: bool
+) -> tuple[tuple[Part, ...], int]:
+    """Read parts up to what ends them, and return them with the place of that."""
+    parts: list[Part] = []
+    while at < len(symbols):
+        symbol = symbols[at]
+        if symbol == "[":
+            options = []
+            while symbol != "]":
+                option, at = _sequence(symbols, at + 1, needs, bans, text, is_inside=True)
+                if at == len(symbols):
+                    raise ValueError(f"a bracket of the phrasing is not closed: {text!r}")
+                options.append(option)
+                symbol = symbols[at]
+            parts.append(Choice(tuple(options)))
+        elif symbol in "|]":
+            if not is_inside:
+                break
+            return tuple(parts), at
+        elif symbol.startswith("{"):
+            name = symbol[1:-1]
+            if name[:1] == "!":
+                bans.add(name[1:])
+            elif name[:1] == "?":
+                needs.add(name[1:])
+            else:
+                slot = Slot(name.removeprefix("a "), name.startswith("a "))
+                needs |= {slot.name} - _ENDINGS
+                parts.append(slot)
+        else:
+            parts.append(symbol)
+        at += 1
+    return tuple(parts), at
+
+
+def _filled(parts: Sequence[Part], dice: Dice, slots: Slots) -> Iterator[str]:
+    for part in parts:
+        if part.__class__ is str:
+            yield part
+        elif isinstance(part, Slot):
+            value = slots[part.name]
+            yield with_article(value) if part.has_article else value
+        elif isinstance(part, Choice):
+            yield from _filled(dice.pick(part.options), dice, slots)
+
+
+def expansions(phrasing: Phrasing) -> Iterator[str]:
+    """Yield every text of a phrasing, with its slots as `{name}`."""
+    yield from _expanded(phrasing.parts)
+
+
+def _expanded(parts: Sequence[Part]) -> Iterator[str]:
+    ways: list[list[str]] = []
+    for part in parts:
+        if isinstance(part, Choice):
+            ways.append([text for option in part.options for text in _expanded(option)])
+        else:
+            ways.append([part if isinstance(part, str) else f"{{{part.name}}}"])
+    for row in product(*ways):
+        yield "".join(row)
+
+
+def with_article(text: str) -> str:
+    """Return a noun phrase with its indefinite article.
+
+    >>> [with_article(text) for text in ("hour", "union", "8 oz mug", "11 inch pan", "USB cable", "LED lamp", "honest man")]
+    ['an hour', 'a union', 'an 8 oz mug', 'an 11 inch pan', 'a USB cable', 'an LED lamp', 'an honest man']
+    """
+    word = text.split(None, 1)[0].lower() if text else ""
+    if word.startswith(("8", "11", "18", "hour", "honest", "heir")):
+        return f"an {text}"
+    if word.startswith(("uni", "use", "usa", "usb", "usu", "eu", "one", "once", "uti")):
+        return f"a {text}"
+    spelled = text[:2].isupper() and text[:1] in "FHLMNRSX"
+    return f"an {text}" if spelled or word[:1] in {"a", "e", "i", "o", "u"} else f"a {text}"
+
+
+def sentence(text: str) -> str:
+    """Return the text as a sentence: it ends with a full stop where it ends with nothing else.
+
+    >>> sentence("it leaks"), sentence("does it leak?")
+    ('it leaks.', 'does it leak?')
+    """
+    return text if text.endswith(_ENDS) else f"{text}."
+
+
+def capitalized(text: str) -> str:
+    """Return the text with a capital at the start of each sentence.
+
+    >>> capitalized('it leaks. "never," he said. (really?) yes')
+    'It leaks. "Never," he said. (Really?) Yes'
+    """
+    return _LOWER_START.sub(lambda match: match[1] + match[2].upper(), text)
+
+
+def listed(items: Sequence[str], word: str = "and") -> str:
+    """Return the items as they are listed in prose.
+
+    >>> listed(["salt"]), listed(["salt", "oil"]), listed(["salt", "oil", "rye"], "or")
+    ('salt', 'salt and oil', 'salt, oil or rye')
+    """
+    return f"{', '.join(items[:-1])} {word} {items[-1]}" if len(items) > 1 else "".join(items)
+
+
+_SMALL = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+
+
+def number(count: int) -> str:
+    """Return a number as prose writes it: in words up to twelve.
+
+    >>> number(3), number(1200)
+    ('three', '1,200')
+    """
+    return _SMALL[count] if 0 < count < len(_SMALL) else f"{count:,}"
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number in words with its noun.
+
+    >>> counted(1, "week"), counted(14, "day")
+    ('one week', '14 days')
+    """
+    return f"{number(count)} {noun}" if count == 1 else f"{number(count)} {noun}s"

@@ -1,0 +1,182 @@
+"""Issues, merge requests, and what is said to them. Facts hold all that a text says; the `compose` functions say it."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.prose.pools import Speaker, half, paragraphs, sections
+from webarena_gym.sites.prose.registers import Register, written
+from webarena_gym.sites.prose.reviews import Titled
+
+NoteKind = Literal[
+    "confirms", "cannot reproduce", "cause", "suspects", "workaround works", "workaround fails", "duplicate", "fixed", "verified",
+    "still broken", "declined", "asks", "note",
+]  # fmt: skip
+ReviewKind = Literal["asks change", "suggests change", "did change", "refuses change", "approves", "objects", "waits", "note"]
+PLATFORMS = ("Linux", "Windows", "macOS", "Android", "iOS", "FreeBSD")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """A defect: the part of the program that has it, what is seen, when, why, how to get round it, and what mends it."""
+
+    part: str
+    symptom: str
+    trigger: str
+    cause: str
+    workaround: str
+    fix: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bug:
+    """An issue that reports a defect: what is seen and when. `since` is the first version that had it, "" where it is not said."""
+
+    defect: Defect
+    version: str
+    platform: str
+    since: str = ""
+    register: Register = "plain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wish:
+    """An issue that asks for something new, with the reason."""
+
+    part: str
+    wish: str
+    reason: str
+    register: Register = "plain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Note:
+    """A comment on an issue. What its kind does not need is "".
+
+    A cause is certain, what is suspected is a guess. `number` is of the other issue (duplicate) or of the merge request (fixed).
+    `ground` is why something was declined.
+    """
+
+    kind: NoteKind
+    version: str = ""
+    platform: str = ""
+    cause: str = ""
+    workaround: str = ""
+    number: str = ""
+    ground: str = ""
+    register: Register = "plain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """A merge request: what it does, which issue it closes, whether it has tests and breaks what was."""
+
+    defect: Defect
+    issue: str
+    has_tests: bool
+    is_breaking: bool = False
+    register: Register = "plain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remark:
+    """A comment on a merge request. `change` is what is asked for (must be done), suggested (may be), done or refused."""
+
+    kind: ReviewKind
+    change: str = ""
+    why: str = ""
+    number: str = ""
+    register: Register = "plain"
+
+
+def draw_defect(dice: Dice, part: str = "", *, is_held_out: bool) -> Defect:
+    """Draw a defect of a part of a program; without one, of a part that may well have it."""
+    parts, row = dice.pick(_defects(is_held_out))
+    part = part or dice.pick(parts)
+    symptom, trigger, cause, workaround, fix = (text.replace("{part}", part) for text in row)
+    return Defect(part=part, symptom=symptom, trigger=trigger, cause=cause, workaround=workaround, fix=fix)
+
+
+def draw_wish(dice: Dice, *, is_held_out: bool, register: Register = "plain") -> Wish:
+    """Draw a wish with its reason."""
+    part = dice.pick(dice.pick(_defects(is_held_out))[0])
+    wish, reason = dice.pick(_wishes(is_held_out))
+    return Wish(part=part, wish=wish.replace("{part}", part), reason=reason, register=register)
+
+
+def draw_choice(dice: Dice, section: Literal["change", "why", "ground"], *, is_held_out: bool) -> str:
+    """Draw a change that a reviewer may ask for, why somebody is against something, or the ground to decline an issue."""
+    return Speaker("issues", dice, {}, is_held_out=is_held_out).phrase(section)
+
+
+@cache
+def _defects(is_held_out: bool) -> tuple[tuple[list[str], list[str]], ...]:
+    """Return the defects of one half of the worlds, each with the parts that may have it."""
+    return tuple(
+        (half(parts.split("; "), is_held_out), row.split("; "))
+        for kind, (parts, *rows) in sections("defects").items()
+        if kind != "wish"
+        for row in half(rows, is_held_out)
+    )
+
+
+@cache
+def _wishes(is_held_out: bool) -> tuple[tuple[str, str], ...]:
+    wishes = (line.partition(" = ") for line in half(sections("defects")["wish"], is_held_out))
+    return tuple((wish, reason) for wish, _, reason in wishes)
+
+
+def compose_issue(facts: Bug | Wish, dice: Dice, *, is_held_out: bool) -> Titled:
+    """Return the issue that says these facts."""
+    if isinstance(facts, Wish):
+        slots = {"wish": facts.wish, "reason": facts.reason}
+        speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
+        title, parts = speaker.phrase("wish title"), [[speaker.say("wish")]]
+    else:
+        slots = {
+            "symptom": facts.defect.symptom, "trigger": facts.defect.trigger, "version": facts.version,
+            "platform": facts.platform, "since": facts.since,
+        }  # fmt: skip
+        speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
+        since = [speaker.say("since")] if facts.since else []
+        expected = [speaker.say("expected")] if dice.chance(60) else []
+        where = speaker.say("where")
+        parts = (
+            [[speaker.say("bug")], [where, *since], expected]
+            if dice.chance(50)
+            else [[speaker.say("bug"), where, *since, *expected]]
+        )
+        title = speaker.phrase("bug title")
+    return Titled(written(title, facts.register, dice).rstrip("."), written(paragraphs(*parts), facts.register, dice))
+
+
+def compose_note(facts: Note, dice: Dice, *, is_held_out: bool) -> str:
+    """Return the comment on an issue that says these facts."""
+    slots = {
+        "version": facts.version, "platform": facts.platform, "cause": facts.cause, "workaround": facts.workaround,
+        "number": facts.number, "ground": facts.ground,
+    }  # fmt: skip
+    return written(Speaker("issues", dice, slots, is_held_out=is_held_out).say(facts.kind), facts.register, dice)
+
+
+def compose_request(facts: Request, dice: Dice, *, is_held_out: bool) -> Titled:
+    """Return the merge request that says these facts."""
+    slots = {"part": facts.defect.part, "fix": facts.defect.fix, "cause": facts.defect.cause, "issue": facts.issue}
+    speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
+    tests = [speaker.say("tests yes" if facts.has_tests else "tests no")]
+    breaking = [speaker.say("breaking")] if facts.is_breaking else []
+    text = paragraphs([speaker.say("request")], [*tests, *breaking])
+    title = written(speaker.phrase("request title"), facts.register, dice).rstrip(".")
+    return Titled(title, written(text, facts.register, dice))
+
+
+def compose_remark(facts: Remark, dice: Dice, *, is_held_out: bool) -> str:
+    """Return the comment on a merge request that says these facts."""
+    slots = {
+        "change": facts.change,
+        "change_quoted": facts.change and f'"{facts.change}"',
+        "why": facts.why,
+        "number": facts.number,
+    }
+    return written(Speaker("issues", dice, slots, is_held_out=is_held_out).say(facts.kind), facts.register, dice)

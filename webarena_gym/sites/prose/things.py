@@ -1,0 +1,137 @@
+"""Things that people speak of: what is known of each kind, and which aspects suit it.
+
+`data/things.txt` puts nouns into groups. What the file does not know is judged by its number alone, by aspects that suit
+anything; a noun is also known by its last words ("Steel Water Bottle" is a water bottle).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+
+from webarena_gym.sites.prose.grammar import NUMBERS, Slots
+from webarena_gym.sites.prose.pools import sections
+
+_PLAIN_ASPECTS = ("durable", "size", "packaging", "value", "delivery")
+_PLAIN_USES = ("at home", "at work", "every day", "on weekends", "on trips")
+_SPOKEN = {"Battery Life": "battery_life", "Material": "material", "Color": "color"}
+_STUFFS = {
+    "metal": "iron steel copper aluminum brass zinc bronze chrome titanium metal",
+    "brittle": "glass ceramic porcelain stoneware clay marble crystal terracotta concrete granite acrylic",
+    "wood": "oak walnut bamboo maple acacia beech birch pine cedar cork hickory wooden wood rattan",
+}
+"""What a material is like, by words of its name: phrasings may need it or forbid it (nothing of wood rusts)."""
+_LOWER_AFTER = 2  # letters in upper case that make a word an abbreviation
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What is known of a noun: its number, group, the families of its aspects, uses, and who judges it if an animal does."""
+
+    number: str
+    group: str
+    families: tuple[str, ...]
+    uses: tuple[str, ...]
+    pets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Thing:
+    """A thing as a text speaks of it. `noun` is "Water Bottle"; `attributes` are those of its page, by name.
+
+    `aspects` replaces those that its kind has: keys such as "leak", for which the kind's own family is used where it has one.
+    """
+
+    noun: str
+    brand: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+    aspects: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        """What is known of its noun."""
+        return kind_of(self.noun)
+
+    @property
+    def families(self) -> Mapping[str, str]:
+        """The family of phrasings of each aspect that suits it: {"leak": "leak.vessel"}."""
+        page = dict(self.attributes)
+        return _families(self.noun, self.aspects, "Battery Life" in page, page.get("Assembly") == "None needed")
+
+    @property
+    def slots(self) -> Slots:
+        """The slots that speak of it."""
+        known = {
+            slot: value for name, value in self.attributes if (slot := _SPOKEN.get(name)) and value.lower() not in {"none", ""}
+        }
+        if dict(self.attributes).get("Dishwasher Safe") == "Yes":
+            known["dishwasher"] = "yes"
+        words = known.get("material", "").lower().split()
+        known |= {stuff: "yes" for stuff, named in _STUFFS.items() if set(words) & set(named.split())}
+        return {**NUMBERS[self.kind.number], "noun": lowered(self.noun), "brand": self.brand, **known}
+
+
+@cache
+def kinds() -> Mapping[str, Kind]:
+    """Return the kinds of things by noun, in small letters."""
+    known: dict[str, Kind] = {}
+    for group, lines in sections("things").items():
+        fields = [(label, value.strip()) for label, _, value in (line.partition(":") for line in lines)]
+        of_group = {label: value for label, value in fields if label in {"aspects", "uses", "pet"}}
+        uses, pets = (tuple(filter(None, of_group.get(label, "").split("; "))) for label in ("uses", "pet"))
+        for label, value in fields:
+            if label in of_group:
+                continue
+            nouns, own, used = [*value.split(" = "), "", ""][:3]
+            families = tuple((own or of_group["aspects"]).split())
+            for noun in nouns.split(", "):
+                known[noun.lower()] = Kind(label, group, families, tuple(used.split("; ")) if used else uses, pets)
+    return known
+
+
+@cache
+def kind_of(noun: str) -> Kind:
+    """Return what is known of a noun, or of the last words of it that are known, or what suits anything.
+
+    >>> kind_of("Steel Water Bottle").group, kind_of("Reading Glasses").number, kind_of("Zither").families[0]
+    ('bottles', 'many', 'durable')
+    """
+    words = noun.lower().split()
+    for start in range(len(words)):
+        if kind := kinds().get(" ".join(words[start:])):
+            return kind
+    is_many = words[-1:] != [] and words[-1].endswith("s") and not words[-1].endswith(("ss", "us"))
+    return Kind("many" if is_many else "one", "", _PLAIN_ASPECTS, _PLAIN_USES)
+
+
+@cache
+def _families(noun: str, aspects: tuple[str, ...], has_battery: bool, is_whole: bool) -> Mapping[str, str]:
+    """Return the family of each aspect. What has no battery is not judged by it, nor by its setup what needs none."""
+    own = {family.partition(".")[0]: family for family in kind_of(noun).families}
+    if unknown := [aspect for aspect in aspects if own.get(aspect, aspect) not in names()]:
+        raise ValueError(f"nothing is known to be said of {unknown}, expected aspects such as {sorted(own)}")
+    if aspects:
+        return {aspect: own.get(aspect, aspect) for aspect in aspects}
+    missing = {*(() if has_battery else ("battery",)), *(("setup", "instruction") if is_whole else ())}
+    return {aspect: family for aspect, family in own.items() if aspect not in missing}
+
+
+@cache
+def names() -> Mapping[str, str]:
+    """Return what each family of aspects is called: {"leak.vessel": "the lid"}."""
+    return dict(line.split(": ", 1) for line in sections("names")["names"])
+
+
+def lowered(noun: str) -> str:
+    """Return a noun as it stands inside of a sentence; abbreviations keep their capitals.
+
+    >>> lowered("LED Desk Lamp"), lowered("T-Shirt"), lowered("USB-C Cable")
+    ('LED desk lamp', 'T-shirt', 'USB-C cable')
+    """
+    return " ".join(_lowered(word) for word in noun.split())
+
+
+def _lowered(word: str) -> str:
+    capitals = sum(letter.isupper() for letter in word)
+    if capitals >= _LOWER_AFTER and "-" not in word[1:2]:
+        return word if not word.istitle() else word.lower()
+    return f"{word[:2]}{word[2:].lower()}" if word[1:2] == "-" else word.lower()
