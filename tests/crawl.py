@@ -255,6 +255,11 @@ class Walk:
             self._step()
         return self.faults
 
+    @property
+    def page(self):
+        """The page that the walk has come to; None where there is none."""
+        return self._page
+
     def _session_rows(self):
         return [tuple(row) for row in self.databases[self.site].connection.execute("SELECT session_id, data FROM session")]
 

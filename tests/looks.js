@@ -5,7 +5,8 @@ async (names) => {
   const shown = (element) => element.checkVisibility({visibilityProperty: true, opacityProperty: true});
 
   // Serious and critical rules of axe-core.
-  const {violations} = await axe.run(document, {resultTypes: ["violations"], runOnly: names});
+  const rules = {"label-content-name-mismatch": {enabled: false}};  // an experimental rule, which axe-core leaves out by itself
+  const {violations} = await axe.run(document, {resultTypes: ["violations"], runOnly: names, rules});
   for (const {id, impact, nodes} of violations)
     if (impact === "serious" || impact === "critical")
       for (const {html, any, all, none} of nodes)
@@ -51,6 +52,7 @@ async (names) => {
 
   // Width: nothing makes the page wider than the window, or sticks out of the box that it stands in.
   if (document.documentElement.scrollWidth > innerWidth) found.push(`the page is ${document.documentElement.scrollWidth} pixels wide`);
+  const isForEars = (element) => element !== null && (getComputedStyle(element).clipPath !== "none" || isForEars(element.parentElement));
   const clips = (element) => getComputedStyle(element).overflowX !== "visible";
   const SLACK = 1.5;  // pixels, of rounding
   const sticksOut = (rect, start) => {
@@ -65,7 +67,7 @@ async (names) => {
     return false;
   };
   for (const element of document.body.querySelectorAll("*")) {
-    if (!shown(element) || element.closest("svg, option, select > *")) continue;
+    if (!shown(element) || element.closest("svg, option, select > *") || isForEars(element)) continue;
     const parent = element.parentElement;
     if (["absolute", "fixed"].includes(getComputedStyle(element).position)) continue;
     const box = element.getBoundingClientRect();
@@ -82,7 +84,8 @@ async (names) => {
   const footer = document.querySelector("body > footer, body > * > footer");
   if (footer && footer.getBoundingClientRect().bottom + scrollY < innerHeight - SLACK) say("the footer floats", footer);
   const header = document.querySelector("body > header");
-  if (header && header.getBoundingClientRect().height > innerHeight / 5) say(`the header takes ${Math.round(header.getBoundingClientRect().height)} pixels`, header);
+  const isBar = header && header.getBoundingClientRect().width > innerWidth / 2;  // and not a menu at the side
+  if (isBar && header.getBoundingClientRect().height > innerHeight / 5) say(`the header takes ${Math.round(header.getBoundingClientRect().height)} pixels`, header);
 
   // Keys: whatever can be used takes the focus, in the order of the document, and shows it.
   const USED = "a[href], button, input:not([type=hidden]), select, textarea, summary, [tabindex]";

@@ -8,61 +8,87 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import product
 from pathlib import Path
 from random import Random
+from urllib.parse import urlencode
 
-from tests.crawl import Page, Visitor, Walk, home, survey
+from tests.crawl import Visitor, Walk, home, survey
 from webarena_gym.sites.catalogue import HOSTS
-from webarena_gym.sites.layout import PLAIN, layout_of
+from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import load_world
 
 WIDTHS = {1280: 900, 390: 844}
 """Of the windows in which pages are looked at, in CSS pixels, with their heights: a screen and a phone."""
-LAYOUTS = (None, None, 3, 8, 1005)
-"""The layouts that pages are drawn in, by the seed of their world; None is the plain one, which most people see."""
+LAYOUTS = ((0, "content"), (1000, "content"), (3, "layout"), (8, "layout"), (1005, "layout"))
+"""The worlds that pages are drawn from, and what varies in them."""
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _SCRIPT = (Path(__file__).parent / "looks.js").read_text(encoding="utf-8")
+_DEEDS = {
+    "shopping": [
+        *(("checkout/cart/add/", {"product": str(number), "qty": "3"}, ()) for number in range(1, 9)),  # not what has options
+        ("checkout/cart/add/", {"product": "9"}, ("checkout/cart/", "checkout/")),
+        ("catalog/product_compare/add/", {"product": "2"}, ("catalog/product_compare/",)),
+    ]
+}
+"""What is posted to a site, and the pages that are other then."""
+_THEMES = ("dark", "blue", "green", "red", "gray", "light-indigo", "light-blue", "light-green", "light-red", "light-gray")
 _NOWHERE = "no-such-page/at/all"
 _LONGEST = 200_000  # characters of a page that is looked at: an agent may send back a book
 
 
 @cache
-def axe_source() -> str:
+def axe_source():
     """Return the text of axe-core; "" where it is not installed."""
     given = os.environ.get("AXE_CORE")
     places = [Path(given)] if given else [Path(__file__).parent.parent / "node_modules/axe-core/axe.min.js"]
     return next((place.read_text(encoding="utf-8") for place in places if place.is_file()), "")
 
 
-def pages_of(site: str, layout_seed: int | None, count: int, seed: int) -> Iterator[Page]:
+def pages_of(site, world_seed, variation, count, seed):
     """Yield pages of a site: as its links reach them, as its forms answer odd input, and where there is nothing."""
-    rng = Random(f"looks/{site}/{layout_seed}/{seed}")
-    world_seed, layout = (0, PLAIN) if layout_seed is None else (layout_seed, layout_of(layout_seed, "layout"))
-    world = load_world(world_seed)
-    found = {}
+    rng = Random(f"looks/{site}/{world_seed}/{variation}/{seed}")
+    layout, world = layout_of(world_seed, variation), load_world(world_seed)
+    linked = {}
     for signed_in in (True, False):
-        found.update((page.html, page) for page in survey(site, world_seed, per_rule=1, layout=layout, signed_in=signed_in))
-    linked = list(found.values())
+        pages = survey(site, world_seed, per_rule=1, layout=layout, signed_in=signed_in)
+        linked.update((page.html, page) for page in pages if page.status == 200)
     walk = Walk(site, world_seed, seed, layout)
-    walked = {}
+    answers = {}
     for _ in range(6 * count):
         walk.run(1)
-        page = walk._page
-        if page is not None and page.root is not None and page.html not in found and len(page.html) < _LONGEST:
-            walked[page.html] = page
-    missing = Visitor(world.open(), world, site, layout).open(home(site) + _NOWHERE)
-    others = [missing, *rng.sample(list(walked.values()), min(len(walked), count // 2))][: max(1, count // 2)]
-    yield from rng.sample(linked, min(len(linked), count - len(others)))
-    yield from others
+        page = walk.page
+        if page is not None and page.root is not None and page.html not in linked and len(page.html) < _LONGEST:
+            answers[page.html] = page
+    visitor = Visitor(world.open(), world, site, layout)
+    others = rng.sample(list(answers.values()), min(len(answers), count // 3))
+    others += [visitor.open(home(site) + _NOWHERE), *_after_deeds(site, visitor)]
+    for page in (*rng.sample(list(linked.values()), min(len(linked), count)), *others):
+        yield page._replace(html=_dressed(page.html, rng)) if variation == "content" else page
+
+
+def _after_deeds(site, visitor):
+    """Yield pages that are empty until somebody has done something."""
+    for address, values, shown in _DEEDS.get(site, ()):
+        key = next(field.get("value") for field in visitor.open(home(site)).root.iter("input") if field.get("name") == "form_key")
+        body = urlencode({**values, "form_key": key}).encode()
+        visitor.open(home(site) + address, "POST", body, "application/x-www-form-urlencoded")
+        yield from (visitor.open(home(site) + place) for place in shown)
+
+
+def _dressed(html, rng):
+    """Return a page as somebody sees it who has chosen another look, one time in four."""
+    if rng.random() < 0.75:
+        return html
+    return html.replace(' class="night-auto"', ' class="night-on"').replace("<body>", f'<body class="theme-{rng.choice(_THEMES)}">')
 
 
 class Looker:
     """A tab of Chromium that draws pages of a site, with the site's own style sheets and pictures."""
 
-    def __init__(self, tab) -> None:
+    def __init__(self, tab):
         self._tab = tab
         self._page = None
         self._visitors = {}
@@ -109,23 +135,15 @@ def opened_looker():
             chromium.close()
 
 
-def shares(count, layouts=LAYOUTS):
-    """Return how many pages of each site are looked at in each layout, so that there are at least that many: the homepage has few."""
-    cases = [(site, layout) for layout in layouts for site in HOSTS]
-    return {case: -(-count // len(cases)) for case in cases}
-
-
 def look(count, seed, *, sites=tuple(HOSTS), layouts=LAYOUTS):
-    """Yield pages with what is wrong with them, by width."""
+    """Yield pages with what is wrong with them, by width: about that many, of each site and in each layout alike."""
+    share = -(-count // (len(sites) * len(layouts)))
     with opened_looker() as looker:
-        for (site, layout_seed), share in shares(count, layouts).items():
-            if site not in sites:
-                continue
-            world = load_world(layout_seed or 0)
-            layout = PLAIN if layout_seed is None else layout_of(layout_seed, "layout")
-            visitor = Visitor(world.open(), world, site, layout)
-            for page in pages_of(site, layout_seed, share, seed):
-                yield page, layout_seed, looker.faults(page, visitor)
+        for (world_seed, variation), site in product(layouts, sites):
+            world = load_world(world_seed)
+            visitor = Visitor(world.open(), world, site, layout_of(world_seed, variation))
+            for page in pages_of(site, world_seed, variation, share, seed):
+                yield page, looker.faults(page, visitor)
 
 
 def main():
@@ -134,17 +152,15 @@ def main():
     parser.add_argument("--pages", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--site", choices=tuple(HOSTS), action="append", help="only these sites (may be repeated)")
-    parser.add_argument("--plain", action="store_true", help="only the plain layout")
     options = parser.parse_args()
     if not axe_source():
         sys.exit("axe-core is not installed: npm install --no-save axe-core")
     begin, seen, kinds = time.monotonic(), 0, {}
-    layouts = (None,) if options.plain else LAYOUTS
-    for page, layout_seed, faults in look(options.pages, options.seed, sites=options.site or tuple(HOSTS), layouts=layouts):
+    for page, faults in look(options.pages, options.seed, sites=options.site or tuple(HOSTS)):
         seen += 1
         for width, wrong in faults.items():
             for fault in wrong:
-                kinds.setdefault((page.host, fault), []).append(f"{page.url[:150]} at {width}, layout {layout_seed}")
+                kinds.setdefault((page.host, fault), []).append(f"{page.url[:150]} at {width}")
     for (host, fault), places in kinds.items():
         print(f"{host} {fault}\n    {len(places)} times, as on {places[0]}")
     print(f"{seen} pages at {len(WIDTHS)} widths in {time.monotonic() - begin:.0f} s: {len(kinds)} faults")

@@ -1,6 +1,7 @@
 """The map, seen by a visitor: search, pages, routes, saved places, notes, and what odd input does."""
 
 import itertools
+import re
 import sqlite3
 from contextlib import closing
 from functools import cache

@@ -27,10 +27,10 @@ def style_sheet(seed: int) -> str:
 body {{ font-family: {font}; font-size: {size}px }}
 button, .button, input, select, textarea, .card, fieldset, table {{ border-radius: {corner}px }}
 .as-is {{ display: contents; list-style: none }}
-.records {{ display: grid; gap: .6rem; margin: .6rem 0; padding: 0; list-style: none }}
+.records {{ display: grid; grid-template-columns: minmax(0, 1fr); gap: .6rem; margin: .6rem 0; padding: 0; list-style: none }}
 .records > * {{ padding: .6rem .9rem; border: 1px solid var(--line); border-radius: {corner}px; background: var(--paper, #fff) }}
 .record {{ margin: 0 }}
-dl.record {{ display: grid; grid-template-columns: minmax(8rem, max-content) 1fr; gap: .2rem 1rem }}
+dl.record {{ display: grid; grid-template-columns: minmax(6rem, max-content) minmax(0, 1fr); gap: .2rem 1rem }}
 .record dd {{ margin: 0; overflow-wrap: anywhere }}
 .record .number {{ text-align: left }}
 .heads {{ display: flex; flex-wrap: wrap; gap: .3rem 1rem }}

@@ -38,7 +38,7 @@ async function enliven(image) {
   const start = {latitude, longitude, zoom: isPage ? Number(new URL(image.src).searchParams.get("zoom")) : zoom};
   if (address.searchParams.get("marker") === "1") address.searchParams.set("marker", `${fixed(latitude)},${fixed(longitude)}`);
   address.searchParams.delete("small");
-  for (const source of frame.querySelectorAll("source")) source.remove();
+  image.removeAttribute("srcset");
   const targets = links.map((link) => {
     const values = new URL(link.href).searchParams;
     return {
