@@ -1,7 +1,7 @@
-"""Looks at the sites' pages as a person sees them, in Chromium: contrast, overflow, focus, and the rules of axe-core.
+"""Looks at the sites' pages as a person sees them, in Chromium: contrast, overflow, focus, markup, and the rules of axe-core.
 
-`python -m tests.looks --pages 200` looks at that many pages of all sites, in several layouts and at two widths, and prints what
-is wrong with them. `axe-core` is taken from `node_modules` (`npm install --no-save axe-core`), or from the path in $AXE_CORE.
+`make looks` (`python -m tests.looks --pages 200`) looks at that many pages of all sites, in several layouts and at two widths, and
+prints what is wrong with them. `axe-core` is taken from `node_modules`, or from the file that $AXE_CORE names.
 """
 
 import argparse
@@ -16,6 +16,7 @@ from random import Random
 from urllib.parse import urlencode
 
 from tests.crawl import Visitor, Walk, home, survey
+from tests.markup import problems
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import load_world
@@ -72,7 +73,9 @@ def pages_of(site, world_seed, variation, count, seed):
 def _after_deeds(site, visitor):
     """Yield pages that are empty until somebody has done something."""
     for address, values, shown in _DEEDS.get(site, ()):
-        key = next(field.get("value") for field in visitor.open(home(site)).root.iter("input") if field.get("name") == "form_key")
+        key = next(
+            field.get("value") for field in visitor.open(home(site)).root.iter("input") if field.get("name") == "form_key"
+        )
         body = urlencode({**values, "form_key": key}).encode()
         visitor.open(home(site) + address, "POST", body, "application/x-www-form-urlencoded")
         yield from (visitor.open(home(site) + place) for place in shown)
@@ -82,16 +85,17 @@ def _dressed(html, rng):
     """Return a page as somebody sees it who has chosen another look, one time in four."""
     if rng.random() < 0.75:
         return html
-    return html.replace(' class="night-auto"', ' class="night-on"').replace("<body>", f'<body class="theme-{rng.choice(_THEMES)}">')
+    return html.replace(' class="night-auto"', ' class="night-on"').replace(
+        "<body>", f'<body class="theme-{rng.choice(_THEMES)}">'
+    )
 
 
 class Looker:
     """A tab of Chromium that draws pages of a site, with the site's own style sheets and pictures."""
 
     def __init__(self, tab):
-        self._tab = tab
-        self._page = None
-        self._visitors = {}
+        self.tab = tab
+        self._page = self._visitor = None
         tab.route("**/*", self._answer)
 
     def _answer(self, route):
@@ -105,23 +109,23 @@ class Looker:
     def open(self, page, visitor, width=1280):
         """Draw a page in a window of a width."""
         self._page, self._visitor = page, visitor
-        self._tab.set_viewport_size({"width": width, "height": WIDTHS[width]})
-        self._tab.goto(page.url)
+        self.tab.set_viewport_size({"width": width, "height": WIDTHS[width]})
+        self.tab.goto(page.url)
 
     def faults(self, page, visitor):
-        """Return what is wrong with a page, by the width at which it is."""
+        """Return what is wrong with a page, by the width at which it is; 0 for its markup."""
         self.open(page, visitor)
-        self._tab.evaluate(axe_source())
-        found = {}
+        self.tab.evaluate(f"() => {{ {axe_source()} }}")
+        found = {0: wrong} if (wrong := problems(page.html)) else {}
         for width, height in WIDTHS.items():
-            self._tab.set_viewport_size({"width": width, "height": height})
-            if wrong := self._tab.evaluate(_SCRIPT, RULES):
+            self.tab.set_viewport_size({"width": width, "height": height})
+            if wrong := self.tab.evaluate(_SCRIPT, RULES):
                 found[width] = wrong
         return found
 
 
 @contextmanager
-def opened_looker():
+def opened_chromium():
     """Start Chromium, and end it with the context."""
     from playwright.sync_api import sync_playwright  # noqa: PLC0415 - not everybody has it
 
@@ -130,20 +134,19 @@ def opened_looker():
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=find_executable(), args=list(ARGUMENTS))
         try:
-            yield Looker(chromium.new_page())
+            yield chromium
         finally:
             chromium.close()
 
 
-def look(count, seed, *, sites=tuple(HOSTS), layouts=LAYOUTS):
-    """Yield pages with what is wrong with them, by width: about that many, of each site and in each layout alike."""
+def look(looker, count, seed, *, sites=tuple(HOSTS), layouts=LAYOUTS):
+    """Yield pages with what is wrong with them, by width: at least that many, of each site and in each layout alike."""
     share = -(-count // (len(sites) * len(layouts)))
-    with opened_looker() as looker:
-        for (world_seed, variation), site in product(layouts, sites):
-            world = load_world(world_seed)
-            visitor = Visitor(world.open(), world, site, layout_of(world_seed, variation))
-            for page in pages_of(site, world_seed, variation, share, seed):
-                yield page, looker.faults(page, visitor)
+    for (world_seed, variation), site in product(layouts, sites):
+        world = load_world(world_seed)
+        visitor = Visitor(world.open(), world, site, layout_of(world_seed, variation))
+        for page in pages_of(site, world_seed, variation, share, seed):
+            yield page, looker.faults(page, visitor)
 
 
 def main():
@@ -156,11 +159,13 @@ def main():
     if not axe_source():
         sys.exit("axe-core is not installed: npm install --no-save axe-core")
     begin, seen, kinds = time.monotonic(), 0, {}
-    for page, faults in look(options.pages, options.seed, sites=options.site or tuple(HOSTS)):
-        seen += 1
-        for width, wrong in faults.items():
-            for fault in wrong:
-                kinds.setdefault((page.host, fault), []).append(f"{page.url[:150]} at {width}")
+    with opened_chromium() as chromium:
+        looker = Looker(chromium.new_page())
+        for page, faults in look(looker, options.pages, options.seed, sites=options.site or tuple(HOSTS)):
+            seen += 1
+            for width, wrong in faults.items():
+                for fault in wrong:
+                    kinds.setdefault((page.host, fault), []).append(f"{page.url[:150]} at {width}")
     for (host, fault), places in kinds.items():
         print(f"{host} {fault}\n    {len(places)} times, as on {places[0]}")
     print(f"{seen} pages at {len(WIDTHS)} widths in {time.monotonic() - begin:.0f} s: {len(kinds)} faults")

@@ -116,11 +116,18 @@ def test_pictures_are_drawings_that_show_more_from_nearby(visitor):
 
 @pytest.mark.parametrize(
     ("asked", "size", "zoom"),
-    [("", "720 560", 8), ("&width=300&height=1200", "300 1200", 8), ("&width=99&height=1201", "720 560", 8), ("&small=1", "360 400", 7)],
+    [
+        ("", "720 560", 8),
+        ("&width=300&height=1200", "300 1200", 8),
+        ("&width=99&height=1201", "720 560", 8),
+        ("&small=1", "360 400", 7),
+    ],
 )
 def test_pictures_have_the_size_that_is_asked_for(visitor, asked, size, zoom):
     client = Client(load_site("map").app(Database(content())))
-    assert re.search(rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', client.get(f"/export/map.svg?zoom=8{asked}").text)
+    assert re.search(
+        rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', client.get(f"/export/map.svg?zoom=8{asked}").text
+    )
 
 
 def test_a_marker_stays_where_it_is_when_the_window_moves(visitor):

@@ -18,7 +18,7 @@ from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.world import load_site, load_world
 
 _HOST = "127.0.0.1"
-_BODY = re.compile(rb"<body[^>]*>")
+_BODY = re.compile(rb"<body[^<>]*>")
 _SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
 _MAP = b'<p class="map">'
 _MAP_SCRIPT = b'<script src="/static/map.js" defer></script>'

@@ -144,7 +144,9 @@ def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> lis
         colour = getattr(look, kind)
         dash = ' stroke-dasharray="5 4"' if kind == "path" else ""
         if kind != "path":
-            edges.append(f'<path d="{path}" stroke="{look.edge}" stroke-width="{width + (1.6 if window.zoom >= 11 else 1):.1f}"/>')
+            edges.append(
+                f'<path d="{path}" stroke="{look.edge}" stroke-width="{width + (1.6 if window.zoom >= 11 else 1):.1f}"/>'
+            )
         fills.append(f'<path d="{path}" stroke="{colour}" stroke-width="{width:.1f}"{dash}/>')
         if kind != "path" and window.zoom >= (15 if kind == "street" else 13 if kind == "main" else 10):
             middle = along(*roads.ends(chain[len(chain) // 2]), 0.5)

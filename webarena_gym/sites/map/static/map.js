@@ -27,8 +27,8 @@ const zoomed = (view, by, x = 0, y = 0) => {
 
 const fixed = (number) => number.toFixed(5);
 
-async function enliven(image) {
-  const frame = image.closest(".map");
+async function enliven(frame) {
+  let image = frame.querySelector("img");
   const links = [...document.querySelectorAll("nav.moves a[href*='lat=']")];
   const isPage = links.length > 0;  // the map is what the page is about
   await image.decode().catch(() => {});
@@ -38,7 +38,6 @@ async function enliven(image) {
   const start = {latitude, longitude, zoom: isPage ? Number(new URL(image.src).searchParams.get("zoom")) : zoom};
   if (address.searchParams.get("marker") === "1") address.searchParams.set("marker", `${fixed(latitude)},${fixed(longitude)}`);
   address.searchParams.delete("small");
-  image.removeAttribute("srcset");
   const targets = links.map((link) => {
     const values = new URL(link.href).searchParams;
     return {
@@ -57,11 +56,13 @@ async function enliven(image) {
   const load = async () => {
     isLoading = true;
     const wanted = view, next = new Image();
+    next.alt = image.alt;
+    next.draggable = false;
     next.src = picture(wanted);
     try {
       await next.decode();
-      image.src = next.src;
-      await image.decode();
+      image.replaceWith(next);  // at once, where another `src` would leave a gap
+      image = next;
       shown = wanted;
     } catch { /* the server is gone: what is shown stays */ }
     isLoading = false;
@@ -124,16 +125,15 @@ async function enliven(image) {
     return [event.clientX - x - width / 2, event.clientY - y - height / 2];
   };
   let apart = 0;  // how far two fingers were when the map was zoomed last
-  image.draggable = false;
-  image.addEventListener("pointerdown", (event) => {
-    if (event.button !== 0) return;
+  frame.addEventListener("pointerdown", (event) => {
+    if (event.button !== 0 || event.target.closest("button")) return;
     event.preventDefault();
     frame.focus({preventScroll: true});
-    image.setPointerCapture(event.pointerId);
+    frame.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, {x: event.clientX, y: event.clientY});
     apart = spread();
   });
-  image.addEventListener("pointermove", (event) => {
+  frame.addEventListener("pointermove", (event) => {
     const before = fingers.get(event.pointerId);
     if (!before) return;
     fingers.set(event.pointerId, {x: event.clientX, y: event.clientY});
@@ -146,8 +146,10 @@ async function enliven(image) {
     }
     show(next);
   });
-  for (const end of ["pointerup", "pointercancel"]) image.addEventListener(end, (event) => fingers.delete(event.pointerId));
-  image.addEventListener("dblclick", (event) => show(zoomed(view, 1, ...fromMiddle(event))));
+  for (const end of ["pointerup", "pointercancel"]) frame.addEventListener(end, (event) => fingers.delete(event.pointerId));
+  frame.addEventListener("dblclick", (event) => {
+    if (!event.target.closest("button")) show(zoomed(view, 1, ...fromMiddle(event)));
+  });
 
   let turned = 0;
   frame.addEventListener("wheel", (event) => {
@@ -164,4 +166,4 @@ async function enliven(image) {
   show({...view});  // in the size of the frame
 }
 
-for (const image of document.querySelectorAll(".map img")) enliven(image);
+for (const frame of document.querySelectorAll(".map")) enliven(frame);

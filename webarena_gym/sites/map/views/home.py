@@ -10,8 +10,8 @@ from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM,
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.routing import MODES
 from webarena_gym.sites.map.steps import line
-from webarena_gym.sites.map.windows import WHOLE, arguments, layer_of, picture, point_of, shrunk, size_of, window_of
 from webarena_gym.sites.map.units import read_coordinates
+from webarena_gym.sites.map.windows import WHOLE, arguments, layer_of, picture, point_of, shrunk, size_of, window_of
 
 
 @site.get("/")
