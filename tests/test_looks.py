@@ -182,12 +182,10 @@ def test_the_first_link_leads_past_the_menus(served, tab):
 
 
 def test_people_get_the_pages_of_agents_with_a_link_and_a_script():
-    page = b'<!doctype html><html><body class="x"><main id="main"><p class="map"><img></p></main></body></html>'
-    got = for_people(page)
-    assert (
-        got.replace(b'<a class="skip" href="#main">Skip to the content</a>', b"").replace(
-            b'<script src="/static/map.js" defer></script>', b""
-        )
-        == page
+    page = b'<!doctype html><html><body class="x"><main><p class="map"><img></p></main></body></html>'
+    parts = (
+        b'<!doctype html><html><body class="x"><a class="skip" href="#main">Skip to the content</a><main id="main">',
+        b'<p class="map"><img></p></main><script src="/static/map.js" defer></script></body></html>',
     )
+    assert for_people(page) == b"".join(parts)
     assert b"script" not in for_people(page.replace(b'class="map"', b""))

@@ -20,6 +20,7 @@ from webarena_gym.sites.world import load_site, load_world
 _HOST = "127.0.0.1"
 _BODY = re.compile(rb"<body[^<>]*>")
 _SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
+_MAIN = (b"<main>", b'<main id="main">')
 _MAP = b'<p class="map">'
 _MAP_SCRIPT = b'<script src="/static/map.js" defer></script>'
 
@@ -63,7 +64,7 @@ class Front:
 
 def for_people(page: bytes) -> bytes:
     """Return a page as people get it: with a link past the menus, and the script of its map if it has one."""
-    page = _BODY.sub(lambda body: body[0] + _SKIP_LINK, page, count=1)
+    page = _BODY.sub(lambda body: body[0] + _SKIP_LINK, page, count=1).replace(*_MAIN, 1)
     return page.replace(b"</body>", _MAP_SCRIPT + b"</body>") if _MAP in page else page
 
 
