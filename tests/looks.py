@@ -64,9 +64,9 @@ def pages_of(site, world_seed, variation, count, seed):
         if page is not None and page.root is not None and page.html not in linked and len(page.html) < _LONGEST:
             answers[page.html] = page
     visitor = Visitor(world.open(), world, site, layout)
-    others = rng.sample(list(answers.values()), min(len(answers), count // 3))
+    others = rng.sample(list(answers.values()), min(len(answers), -(-count // 3)))
     others += [visitor.open(home(site) + _NOWHERE), *_after_deeds(site, visitor)]
-    for page in (*rng.sample(list(linked.values()), min(len(linked), count)), *others):
+    for page in (*rng.sample(list(linked.values()), min(len(linked), count - count // 3)), *others):
         yield page._replace(html=_dressed(page.html, rng)) if variation == "content" else page
 
 
@@ -115,13 +115,18 @@ class Looker:
     def faults(self, page, visitor):
         """Return what is wrong with a page, by the width at which it is; 0 for its markup."""
         self.open(page, visitor)
-        self.tab.evaluate(f"() => {{ {axe_source()} }}")
         found = {0: wrong} if (wrong := problems(page.html)) else {}
         for width, height in WIDTHS.items():
             self.tab.set_viewport_size({"width": width, "height": height})
-            if wrong := self.tab.evaluate(_SCRIPT, RULES):
+            if wrong := faults_of(self.tab):
                 found[width] = wrong
         return found
+
+
+def faults_of(tab):
+    """Return what is wrong with the page that a tab shows."""
+    tab.evaluate(f"() => {{ {axe_source()} }}")
+    return tab.evaluate(_SCRIPT, RULES)
 
 
 @contextmanager

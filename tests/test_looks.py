@@ -8,7 +8,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from tests import needs
 from tests.crawl import Page, Visitor, home
-from tests.looks import WIDTHS, Looker, look, opened_chromium
+from tests.looks import WIDTHS, Looker, faults_of, look, opened_chromium
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.serve import Front, addresses, for_people
@@ -179,6 +179,16 @@ def test_the_first_link_leads_past_the_menus(served, tab):
         tab.wait_for_url(f"{address}**#main")
         tab.keyboard.press("Tab")
         assert tab.evaluate("() => document.activeElement.closest('main') !== null")
+
+
+@needs.chromium
+@needs.axe
+def test_what_people_get_besides_is_as_sound(served, tab):
+    for address in (served["map"], f"{served['map']}place/3"):
+        tab.goto(address)
+        for width, height in WIDTHS.items():
+            tab.set_viewport_size({"width": width, "height": height})
+            assert faults_of(tab) == [], address
 
 
 def test_people_get_the_pages_of_agents_with_a_link_and_a_script():

@@ -22,8 +22,11 @@ def style_sheet(seed: int) -> str:
     hue, turn = dice.below(360), dice.between(90, 270)
     font, size, corner = (dice.pick(share(values, seed)) for values in (_FONTS, _SIZES, _CORNERS))
     colours = "".join(f"{name}:hsl({hue} 60% 27%);" for name in _BRANDS)
+    colours += f"--brand-dark:hsl({hue} 60% 20%);--accent:hsl({(hue + turn) % 360} 60% 27%);--menu:hsl({hue} 45% 15%);"
+    colours += f"--ground:hsl({hue} 30% 96%);--line:hsl({hue} 20% 85%)"
     return f"""
-:root:not(.night-on, .night-auto) {{ {colours}--brand-dark:hsl({hue} 60% 20%);--accent:hsl({(hue + turn) % 360} 60% 27%);--menu:hsl({hue} 45% 15%);--ground:hsl({hue} 30% 96%);--line:hsl({hue} 20% 85%) }}
+:root:not(.night-on, .night-auto) {{ {colours} }}
+@media (prefers-color-scheme: light) {{ .night-auto {{ {colours} }} }}
 body {{ font-family: {font}; font-size: {size}px }}
 button, .button, input, select, textarea, .card, fieldset, table {{ border-radius: {corner}px }}
 .as-is {{ display: contents; list-style: none }}
