@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo test test-lowest test-integrations check bench docs peers suite clean
+.PHONY: install demo test test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
 install: $(READY)
 
@@ -66,6 +66,17 @@ check: install
 bench: install  ## how fast it is, beside those of the peers that are installed: about ten minutes
 	$(BIN)/python -m benchmarks.env_speed
 
+axe: node_modules/axe-core/axe.min.js  ## the rules by which tests look at pages; tests that need them are left out without
+
+node_modules/axe-core/axe.min.js:
+	npm install --no-save --no-package-lock --no-audit --no-fund axe-core@4.14.1
+
+looks: install axe  ## 200 pages of all sites in Chromium at two widths: contrast, overflow, focus, markup; some two minutes
+	$(BIN)/python -m tests.looks --pages 200
+
+screenshots: install  ## the pictures of the documents, at the width of a screen and of a phone
+	$(BIN)/python -m benchmarks.screenshots
+
 docs: .venv-docs/.ready  ## the documents as a site in site/, built without network; a warning is an error
 	NO_MKDOCS_2_WARNING=1 .venv-docs/bin/mkdocs build --quiet --strict
 
@@ -90,5 +101,5 @@ suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) .venv-lowest .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules .venv-lowest .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

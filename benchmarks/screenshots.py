@@ -1,19 +1,20 @@
-"""Screenshots of the sites for the documents: `python -m benchmarks.screenshots`.
+"""Screenshots of the sites for the documents: `make screenshots`, or `python -m benchmarks.screenshots`.
 
-Serves a world on the loopback interface and has Chromium take its home pages, and one more page of each site, 1280 x 900
-pixels each, into docs/images.
+Serves a world on the loopback interface, as `webarena-gym serve` does, and has Chromium take its home pages and one more page of
+each site: on a screen, and the home pages on a phone, too.
 """
 
-import shutil
-import subprocess
 import sys
-import tempfile
 import threading
 from pathlib import Path
+from typing import Any
 
+from PIL import Image
+from playwright.sync_api import sync_playwright
 from werkzeug.serving import WSGIRequestHandler, make_server
 
 from webarena_gym import console
+from webarena_gym.browsers.chromium.driver import ARGUMENTS, find_executable
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.sites.world import LARGEST_SEED, Databases, load_world
@@ -44,7 +45,10 @@ PAGES = {
 }
 """What is taken of each site: a picture's name, and the query that finds the page's path in the world."""
 
-SIZE = "1280,900"
+TOGETHER = ("shop", "admin", "forum", "code", "map", "wiki")
+"""The pictures that the README shows as one."""
+
+SCREEN, PHONE = (1280, 900), (390, 844)  # CSS pixels
 
 
 class _Quiet(WSGIRequestHandler):
@@ -64,8 +68,8 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, default=Path("docs/images"), help="where to (default: docs/images)")
     parser.add_argument("--site", choices=tuple(HOSTS), action="append", help="only this site (may be repeated)")
     options = parser.parse_args()
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    if chromium is None:
+    executable = find_executable()
+    if executable is None:
         sys.exit("there is no Chromium on this machine, which takes the pictures; install the package chromium")
     options.folder.mkdir(parents=True, exist_ok=True)
     front = Front(options.world_seed, layout_of(options.world_seed, options.variation))
@@ -73,12 +77,19 @@ def main() -> None:
     threading.Thread(target=server.serve_forever, daemon=True).start()
     databases = load_world(options.world_seed).open()
     bases = addresses(server.port)
-    for site in options.site or PAGES:
-        for name, query in PAGES[site].items():
-            url = bases[site].rstrip("/") + path_of(databases, site, query)
-            take(chromium, url, options.folder / f"{name}.png")
-            print(f"{options.folder / name}.png  {url}")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=list(ARGUMENTS))
+        for site in options.site or PAGES:
+            for place, (name, query) in enumerate(PAGES[site].items()):
+                url = bases[site].rstrip("/") + path_of(databases, site, query)
+                for suffix, size in (("", SCREEN), ("-phone", PHONE)) if place == 0 else (("", SCREEN),):
+                    file = options.folder / f"{name}{suffix}.png"
+                    take(chromium, url, size, file)
+                    print(f"{file}  {url}")
+        chromium.close()
     server.shutdown()
+    if not options.site:
+        put_together(options.folder)
 
 
 def path_of(databases: Databases, site: str, query: str) -> str:
@@ -87,16 +98,25 @@ def path_of(databases: Databases, site: str, query: str) -> str:
     return str(path)
 
 
-def take(chromium: str, url: str, file: Path) -> None:
-    """Write the screenshot of a page. Raises CalledProcessError when Chromium fails."""
-    with tempfile.TemporaryDirectory() as profile:
-        subprocess.run(  # noqa: S603 - the command is our own
-            [
-                chromium, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}",
-                f"--window-size={SIZE}", f"--screenshot={file.resolve()}", url,
-            ],
-            check=True, capture_output=True, timeout=120,
-        )  # fmt: skip
+def take(chromium: Any, url: str, size: tuple[int, int], file: Path) -> None:
+    """Write the screenshot of a page in a window of a size."""
+    tab = chromium.new_page(viewport={"width": size[0], "height": size[1]})
+    tab.goto(url, wait_until="networkidle")
+    tab.screenshot(path=file)
+    tab.close()
+
+
+def put_together(folder: Path) -> None:
+    """Write one picture of three times two sites, at half their size."""
+    width, height = (side // 2 for side in SCREEN)
+    sheet = Image.new("RGB", (3 * width, 2 * height))
+    for place, name in enumerate(TOGETHER):
+        with Image.open(folder / f"{name}.png") as picture:
+            sheet.paste(
+                picture.convert("RGB").resize((width, height), Image.Resampling.LANCZOS),
+                (place % 3 * width, place // 3 * height),
+            )
+    sheet.quantize(128).save(folder / "sites.png", optimize=True)
 
 
 if __name__ == "__main__":

@@ -83,7 +83,11 @@ class Visitor:
 
     def fetch(self, url):
         """Return the content of a file."""
-        return self._network.request("GET", url).body
+        return self.ask(url).body
+
+    def ask(self, url):
+        """Return the answer to a request without cookies."""
+        return self._network.request("GET", url)
 
     def open(self, url, method="GET", body=b"", content_type=""):
         """Send a request and follow its redirects. Raises HostUnknownError when one leads out, and RecursionError."""
@@ -250,6 +254,11 @@ class Walk:
                 self._start()
             self._step()
         return self.faults
+
+    @property
+    def page(self):
+        """The page that the walk has come to; None where there is none."""
+        return self._page
 
     def _session_rows(self):
         return [tuple(row) for row in self.databases[self.site].connection.execute("SELECT session_id, data FROM session")]

@@ -23,6 +23,15 @@ def has_chromium():
 
 chromium = pytest.mark.skipif(not has_chromium(), reason="no Chromium here: apt-get install chromium")
 
+
+def has_axe():
+    from tests.looks import axe_source  # noqa: PLC0415 - few tests need it
+
+    return bool(axe_source())
+
+
+axe = pytest.mark.skipif(not has_axe(), reason="no axe-core here: make axe (needs npm)")
+
 miniwob = pytest.mark.skipif(
     importlib.util.find_spec("miniwob") is None, reason="no pages of MiniWoB++ here: pip install --no-deps miniwob"
 )

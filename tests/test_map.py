@@ -1,6 +1,7 @@
 """The map, seen by a visitor: search, pages, routes, saved places, notes, and what odd input does."""
 
 import itertools
+import re
 import sqlite3
 from contextlib import closing
 from functools import cache
@@ -108,6 +109,34 @@ def test_pictures_are_drawings_that_show_more_from_nearby(visitor):
     a, b = visitor.rows("SELECT * FROM places WHERE town_id = 1 LIMIT 2")
     route = client.get("/export/map.svg", query_string={"from": a["name"], "to": b["name"], "mode": "foot"})
     assert "#2b62c9" in route.get_data(as_text=True)
+    assert 'data-window="' in route.get_data(as_text=True)
+    ends = {"from": a["name"], "to": b["name"], "mode": "foot", "lat": "41.5", "lon": "-29.5", "zoom": "12"}
+    assert 'data-window="41.50000 -29.50000 12"' in client.get("/export/map.svg", query_string=ends).text
+
+
+@pytest.mark.parametrize(
+    ("asked", "size", "zoom"),
+    [
+        ("", "720 560", 8),
+        ("&width=300&height=1200", "300 1200", 8),
+        ("&width=99&height=1201", "720 560", 8),
+        ("&small=1", "360 400", 7),
+    ],
+)
+def test_pictures_have_the_size_that_is_asked_for(visitor, asked, size, zoom):
+    client = Client(load_site("map").app(Database(content())))
+    assert re.search(
+        rf'viewBox="0 0 {size}" .* data-window="\S+ \S+ {zoom}"', client.get(f"/export/map.svg?zoom=8{asked}").text
+    )
+
+
+def test_a_marker_stays_where_it_is_when_the_window_moves(visitor):
+    client = Client(load_site("map").app(Database(content())))
+    around, aside = ({"zoom": "12", "lat": "41.5", "lon": lon, "marker": "41.5,-29.5"} for lon in ("-29.5", "-29.49"))
+    in_the_middle = 'd="M360.0 280.0l-9-15'
+    assert in_the_middle in client.get("/export/map.svg", query_string=around | {"marker": "1"}).text
+    assert in_the_middle in client.get("/export/map.svg", query_string=around).text
+    assert in_the_middle not in client.get("/export/map.svg", query_string=aside).text
 
 
 def test_search_puts_the_very_name_before_beginnings_and_words(visitor):
@@ -393,7 +422,7 @@ def test_odd_input_is_answered_with_a_page(odd):
     for path, names in (
         ("/search", ("query", "p")), ("/directions", ("from", "to", "mode")), ("/query", ("lat", "lon")), ("/", ("lat", "lon", "zoom", "layer")),
         ("/nearby", ("place", "category", "p")), ("/notes", ("status", "p")), ("/note/new", ("where", "lat", "lon")),
-        ("/export/map.svg", ("lat", "lon", "zoom", "from", "to", "mode", "marker", "layer")),
+        ("/export/map.svg", ("lat", "lon", "zoom", "from", "to", "mode", "marker", "layer", "width", "height", "small")),
     ):  # fmt: skip
         answer = client.get(path, query_string=dict.fromkeys(names, odd))
         assert answer.status_code in (200, 302, 404), path

@@ -1,5 +1,9 @@
-"""The sites of one world over HTTP, for a person's own browser."""
+"""The sites of one world over HTTP, for a person's own browser.
 
+People get what agents do not see: a link that leads past the menus, and maps that can be dragged.
+"""
+
+import re
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -14,6 +18,11 @@ from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.world import load_site, load_world
 
 _HOST = "127.0.0.1"
+_BODY = re.compile(rb"<body[^<>]*>")
+_SKIP_LINK = b'<a class="skip" href="#main">Skip to the content</a>'
+_MAIN = (b"<main>", b'<main id="main">')
+_MAP = b'<p class="map">'
+_MAP_SCRIPT = b'<script src="/static/map.js" defer></script>'
 
 
 class Front:
@@ -42,8 +51,21 @@ class Front:
             def answer(status: str, headers: list[tuple[str, str]], *rest: Any) -> Any:
                 return start_response(status, [*headers, ("Set-Cookie", f"{session}; Path=/; HttpOnly")], *rest)
 
+        told: list[Any] = []
         with self._lock:
-            return list(self._sites[label](environ, answer))
+            body = b"".join(self._sites[label](environ, lambda *start: told.extend(start)))
+        status, headers, *rest = told
+        if any(name == "Content-Type" and value.startswith("text/html") for name, value in headers):
+            body = for_people(body)
+            headers = [(name, str(len(body)) if name == "Content-Length" else value) for name, value in headers]
+        answer(status, headers, *rest)
+        return [body]
+
+
+def for_people(page: bytes) -> bytes:
+    """Return a page as people get it: with a link past the menus, and the script of its map if it has one."""
+    page = _BODY.sub(lambda body: body[0] + _SKIP_LINK, page, count=1).replace(*_MAIN, 1)
+    return page.replace(b"</body>", _MAP_SCRIPT + b"</body>") if _MAP in page else page
 
 
 def addresses(port: int | None) -> dict[str, str]:

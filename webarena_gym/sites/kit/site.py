@@ -30,6 +30,8 @@ _ASKED = (
 """All that a page may depend on of a request, but its body."""
 
 _SHARED_TEMPLATES = Path(__file__).parent / "templates"
+_SHARED_STYLE = Path(__file__).parent / "static" / "base.css"
+_STYLE = "style.css"
 
 View = Callable[..., "str | Response"]
 
@@ -61,8 +63,16 @@ class Site:
         self.get("/static/<path:name>")(self._static)
 
     def _static(self, request: Request, name: str) -> Response:
-        """Serve a file of the site's own folder `static`."""
+        """Serve a file of the site's own folder `static`; its style sheet with the rules that all sites share before it."""
+        if name == _STYLE:
+            return Response(self.style, content_type="text/css; charset=utf-8", headers={"Cache-Control": "max-age=86400"})
         return send_from_directory(self._folder / "static", name, request.environ, max_age=86400)
+
+    @cached_property
+    def style(self) -> str:
+        """The style sheet of the site's pages: the rules of all sites, then its own."""
+        own = self._folder / "static" / _STYLE
+        return "".join(file.read_text(encoding="utf-8") for file in (_SHARED_STYLE, own) if file.is_file())
 
     @cached_property
     def templates(self) -> jinja2.Environment:

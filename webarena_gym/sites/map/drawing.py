@@ -11,6 +11,8 @@ from webarena_gym.sites.map.geometry import Point, along
 from webarena_gym.sites.map.routing import Edge, Roads
 
 WIDTH, HEIGHT = 720, 560  # pixels
+SMALL = (360, 400)  # of a picture for a phone
+SMALLEST, LARGEST = 100, 1200  # pixels of a side that is asked for
 LEAST_ZOOM, MOST_ZOOM = 6, 18
 MOST_NAMES = 40  # of streets or places that are written
 
@@ -38,10 +40,12 @@ _WIDTHS = {"motorway": 6, "road": 5, "main": 6, "street": 4, "path": 2}
 
 
 class Window(NamedTuple):
-    """What a picture shows: its middle, and how near one looks (each step doubles the scale)."""
+    """What a picture shows: its middle, how near one looks (each step doubles the scale), and its size in pixels."""
 
     centre: Point
     zoom: int
+    width: int = WIDTH
+    height: int = HEIGHT
 
     @property
     def degrees(self) -> tuple[float, float]:
@@ -52,19 +56,19 @@ class Window(NamedTuple):
     def pixel(self, point: Point) -> tuple[float, float]:
         """Return where a point is in the picture, from its upper left corner."""
         high, wide = self.degrees
-        x = WIDTH / 2 + (point.longitude - self.centre.longitude) / wide
-        return round(x, 1), round(HEIGHT / 2 - (point.latitude - self.centre.latitude) / high, 1)
+        x = self.width / 2 + (point.longitude - self.centre.longitude) / wide
+        return round(x, 1), round(self.height / 2 - (point.latitude - self.centre.latitude) / high, 1)
 
     def shows(self, *points: Point) -> bool:
         """Say whether the box around some points and the picture overlap."""
         high, wide = self.degrees
         latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
-        south, west = self.centre.latitude - high * HEIGHT / 2, self.centre.longitude - wide * WIDTH / 2
+        south, west = self.centre.latitude - high * self.height / 2, self.centre.longitude - wide * self.width / 2
         return (
             max(latitudes) >= south
-            and min(latitudes) <= south + high * HEIGHT
+            and min(latitudes) <= south + high * self.height
             and max(longitudes) >= west
-            and min(longitudes) <= west + wide * WIDTH
+            and min(longitudes) <= west + wide * self.width
         )
 
 
@@ -76,15 +80,16 @@ class Name(NamedTuple):
     kind: str  # town | place
 
 
-def window_around(points: Sequence[Point]) -> Window:
-    """Return the nearest window that shows all points."""
+def window_around(points: Sequence[Point], width: int = WIDTH, height: int = HEIGHT) -> Window:
+    """Return the nearest window of a size that shows all points."""
     latitudes, longitudes = [point.latitude for point in points], [point.longitude for point in points]
     centre = Point((min(latitudes) + max(latitudes)) / 2, (min(longitudes) + max(longitudes)) / 2)
     for zoom in range(MOST_ZOOM - 1, LEAST_ZOOM, -1):
-        high, wide = Window(centre, zoom).degrees
-        if max(latitudes) - min(latitudes) < high * HEIGHT * 0.9 and max(longitudes) - min(longitudes) < wide * WIDTH * 0.9:
-            return Window(centre, zoom)
-    return Window(centre, LEAST_ZOOM)
+        window = Window(centre, zoom, width, height)
+        high, wide = window.degrees
+        if max(latitudes) - min(latitudes) < high * height * 0.9 and max(longitudes) - min(longitudes) < wide * width * 0.9:
+            return window
+    return Window(centre, LEAST_ZOOM, width, height)
 
 
 def draw(
@@ -98,14 +103,16 @@ def draw(
 ) -> str:
     """Return the picture of a window. Streets are left out where they would be too small to see."""
     look = LOOKS[layer]
+    (latitude, longitude), zoom, width, height = window
     letters = _Letters()
     written = _names(window, names, look, letters)
     lines = _streets(roads, window, look, letters)
     parts = [*lines, *_route(window, route, look), *written, *_marker(window, marker, look)]
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        f'data-window="{latitude:.5f} {longitude:.5f} {zoom}" '
         f'font-family="Segoe UI, Helvetica Neue, Arial, sans-serif">'
-        f'<path fill="{look.ground}" d="M0 0h{WIDTH}v{HEIGHT}H0z"/>{"".join(parts)}</svg>'
+        f'<path fill="{look.ground}" d="M0 0h{width}v{height}H0z"/>{"".join(parts)}</svg>'
     )
 
 
@@ -136,8 +143,10 @@ def _streets(roads: Roads, window: Window, look: Look, letters: _Letters) -> lis
         width = max(1.2, _WIDTHS[kind] * scale)
         colour = getattr(look, kind)
         dash = ' stroke-dasharray="5 4"' if kind == "path" else ""
-        if kind != "path" and window.zoom >= 11:
-            edges.append(f'<path d="{path}" stroke="{look.edge}" stroke-width="{width + 1.6:.1f}"/>')
+        if kind != "path":
+            edges.append(
+                f'<path d="{path}" stroke="{look.edge}" stroke-width="{width + (1.6 if window.zoom >= 11 else 1):.1f}"/>'
+            )
         fills.append(f'<path d="{path}" stroke="{colour}" stroke-width="{width:.1f}"{dash}/>')
         if kind != "path" and window.zoom >= (15 if kind == "street" else 13 if kind == "main" else 10):
             middle = along(*roads.ends(chain[len(chain) // 2]), 0.5)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST
 from webarena_gym.sites.kit.forms import whole_number
 from webarena_gym.sites.map.base import url
-from webarena_gym.sites.map.drawing import LEAST_ZOOM, LOOKS, MOST_ZOOM, Window
+from webarena_gym.sites.map.drawing import HEIGHT, LARGEST, LEAST_ZOOM, LOOKS, MOST_ZOOM, SMALL, SMALLEST, WIDTH, Window
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.units import read_coordinates
 
@@ -25,6 +25,17 @@ def window_of(values: Mapping[str, str]) -> Window:
     if point is None:
         return Window(WHOLE.centre, zoom or WHOLE.zoom)
     return Window(point, zoom or 15)
+
+
+def size_of(values: Mapping[str, str]) -> tuple[int, int]:
+    """Return the width and height in pixels that `width` and `height` say; the usual ones for what is missing or senseless."""
+    width, height = (whole_number(values.get(name), SMALLEST, LARGEST) for name in ("width", "height"))
+    return width or WIDTH, height or HEIGHT
+
+
+def shrunk(window: Window) -> Window:
+    """Return a window of a phone's size that shows about as much: it is half as wide, and one looks from twice as far."""
+    return Window(window.centre, max(LEAST_ZOOM, window.zoom - 1), *SMALL)
 
 
 def layer_of(values: Mapping[str, str]) -> str:

@@ -10,7 +10,8 @@ from webarena_gym.sites.map.drawing import HEIGHT, LEAST_ZOOM, LOOKS, MOST_ZOOM,
 from webarena_gym.sites.map.geometry import Point
 from webarena_gym.sites.map.routing import MODES
 from webarena_gym.sites.map.steps import line
-from webarena_gym.sites.map.windows import WHOLE, arguments, layer_of, picture, window_of
+from webarena_gym.sites.map.units import read_coordinates
+from webarena_gym.sites.map.windows import WHOLE, arguments, layer_of, picture, point_of, shrunk, size_of, window_of
 
 
 @site.get("/")
@@ -46,17 +47,21 @@ def _moves(window: Window, layer: str) -> dict[str, str]:
 
 @site.get("/export/map.svg")
 def export(request: Request) -> Response:
-    """Draw a window, or a route in a window of its own."""
+    """Draw a window, or a route: in a window of its own, unless one is asked for as well."""
     roads = queries.roads(request.db)
-    window, route = window_of(request.args), []
+    width, height = size_of(request.args)
+    window, route = window_of(request.args)._replace(width=width, height=height), []
+    if argument(request, "small"):
+        window = shrunk(window)
     mode = MODES.get(argument(request, "mode"))
     if mode is not None:
         ends = [finding.find(request.db, argument(request, name))[:1] for name in ("from", "to")]
         spots = [one.spot for found in ends for one in found if one.spot is not None]
         if len(spots) == 2:
             route = line(roads, roads.route(mode, *spots))
-            window = window_around(route)
-    marker = window.centre if argument(request, "marker") else None
+            window = window if point_of(request.args) else window_around(route, window.width, window.height)
+    at = read_coordinates(argument(request, "marker"))
+    marker = Point(*at) if at else window.centre if argument(request, "marker") else None
     names = [Name(row["name"], Point(row["latitude"], row["longitude"]), "town") for row in _towns(request, window)]
     names += [Name(row["name"], Point(row["latitude"], row["longitude"]), "place") for row in _places(request, window)]
     svg = draw(roads, window, names, route=route, marker=marker, layer=layer_of(request.args))
@@ -85,7 +90,7 @@ def _places(request: Request, window: Window) -> list[Any]:
     query = f"""
         SELECT * FROM places p WHERE latitude BETWEEN ? AND ? AND longitude BETWEEN ? AND ? {landmarks} ORDER BY place_id LIMIT 30
     """
-    (latitude, longitude), (north, east) = window.centre, (high * HEIGHT / 2, wide * WIDTH / 2)
+    (latitude, longitude), (north, east) = window.centre, (high * window.height / 2, wide * window.width / 2)
     return queries.rows(request.db, query, latitude - north, latitude + north, longitude - east, longitude + east)
 
 
