@@ -77,7 +77,7 @@ class RunSettings:
     save_every: MayChange[int] = 10
     """updates between checkpoints"""
     threads: MayChange[int] = 0
-    """CPU threads that train; 0: torch's default"""
+    """CPU threads that train; 0: torch's default, and one for a pointing network"""
     seed: int = 0
     """of all that is drawn at random: weights, tasks, sampling, order"""
 

@@ -177,8 +177,8 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     ranks = kind.ranks()
     _check(settings, ranks.count)
     kind.check({"method": settings.method.name, "ranks": ranks.count, **flatten(settings)}, objective)
-    if run.threads:
-        torch.set_num_threads(run.threads)
+    if threads := run.threads or kind.threads:
+        torch.set_num_threads(threads)
     last = begin(settings, run.out)
     update, record = (last.update, last.progress()) if last else (0, dict[str, Any](elapsed_s=0.0, groups=0, spent={}))
     elapsed_s: float = record["elapsed_s"]

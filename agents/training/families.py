@@ -74,6 +74,8 @@ class ModelKind(Protocol):
 
     preset: str
     """what --preset is for it, unless told else"""
+    threads: int
+    """CPU threads that train it, unless told else; 0: torch's default"""
 
     def record(self, source: str | Path) -> Mapping[str, Any]:
         """Return the options, by name, with which a model must be used as it was trained."""

@@ -25,6 +25,7 @@ class LanguageModel:
     """The kind of causal language models."""
 
     preset = "small"
+    threads = 0
 
     def record(self, source: str | Path) -> Mapping[str, Any]:  # noqa: ARG002 - whatever it is
         """Return nothing, as a language model reads any prompt."""

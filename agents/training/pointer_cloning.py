@@ -23,6 +23,7 @@ from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build
 from agents.training.metrics import BAR, Metrics
 from agents.training.pointer_demonstrations import collect
+from agents.training.pointing_networks import PointingNetwork
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
@@ -119,8 +120,7 @@ def make_settings(**options: Any) -> PointerBCSettings:
 def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:
     """Train and return the folder of the last checkpoint. Tasks are drawn unless given, and played by the expert."""
     run, decisions = settings.run, settings.decisions
-    if run.threads:
-        torch.set_num_threads(run.threads)
+    torch.set_num_threads(run.threads or PointingNetwork.threads)
     last = begin(settings, run.out)
     update, elapsed_s = (last.update, float(last.progress()["elapsed_s"])) if last else (0, 0.0)
     if last and run.progress(update, elapsed_s) >= 1:

@@ -30,6 +30,7 @@ class PointingNetwork:
     """The kind of pointing networks, which are trained and played on CPUs of one machine."""
 
     preset = "pointer"
+    threads = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
 
     def record(self, source: str | Path) -> Mapping[str, Any]:
         """Return how the network was used in training."""

@@ -77,7 +77,7 @@ def make_parser() -> Parser:
         "--no-side-effects",
         dest="side_effects",
         action="store_false",
-        help="do not try solutions with something else done before or after them, nor with detours, which takes a ninth of the time",
+        help="do not try solutions with something else done before or after them, nor with detours; the audit then takes a ninth of the time",
     )
     audit.add_argument(
         "--jobs", type=whole(1), default=os.cpu_count(), metavar="N", help="processes (default: one for each core)"
@@ -151,7 +151,11 @@ def make_parser() -> Parser:
     _choose_variation(mcp)
     mcp.set_defaults(run=arena.mcp)
 
-    world = commands.add_parser("world", help="build worlds and say what is in them")
+    world = commands.add_parser(
+        "world",
+        help="build worlds and say what is in them",
+        description="Draws the databases of worlds, where they are not on disk yet, and prints how much of everything they hold.",
+    )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
     world.set_defaults(run=_world)
 
