@@ -52,7 +52,8 @@ def test_the_audit_ends_with_one_line_of_json(capsys):
     name = load("test")[0].template
     status, out, err = run(capsys, "audit", "--json", "--worlds", "1", "--template", name, "--jobs", "1")
     result = json.loads(out.splitlines()[-1])
-    assert (status, err) == (0, "")
+    assert status == 0
+    assert all(line.endswith("tasks audited") for line in err.splitlines()), err  # a line a minute, on a slow machine
     assert {
         "templates", "tasks", "solved", "noop_rewarded", "exit_rewarded", "na_rewarded", "wrong_rewarded", "other_rewarded", "worlds",
         "browser", "variation", "world_seed", "seconds",
