@@ -48,7 +48,7 @@ def incidental(name: str) -> Incidental:
     tables: set[str] = set()
     columns: list[str] = []
     added: dict[str, str] = {}
-    for plus, table, column, condition in _DECLARED.findall(schema(name)):
+    for plus, table, column, condition in _DECLARED.findall(schema(name, "large")):
         if plus:
             added[table] = " OR ".join(filter(None, (added.get(table), f"({condition or 'TRUE'})")))
         elif column:
@@ -81,6 +81,12 @@ def net_changes(name: str, base: bytes, now: bytes) -> list[Change]:
         connection.deserialize(now)
         connection.deserialize(base, name="base")
         return [change for table in tables for change in _compare(name, connection, table)]
+
+
+def overlay_changes(name: str, connection: sqlite3.Connection, touched: Iterable[str]) -> list[Change]:
+    """Return what differs between the schemas `base` and `main` of a connection to the database of a site, in the tables that were touched."""
+    wanted = sorted(set(touched) - incidental(name).tables)
+    return [change for table in wanted for change in _compare(name, connection, _table(name, connection, table))]
 
 
 def _touched(base: bytes, now: bytes) -> frozenset[str] | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.world import extras
 from webarena_gym.sites.gitlab.world.people import ME, PASSWORD, Group, User, draw_groups, draw_strangers, draw_users
@@ -16,7 +17,7 @@ from webarena_gym.sites.gitlab.world.repositories import Repository, draw_reposi
 from webarena_gym.sites.kit.sessions import sign_in
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     now = moment(seed)
     users = draw_users(seed, now)

@@ -9,6 +9,7 @@ from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, country
 from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
@@ -20,7 +21,7 @@ PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up map
 MAPPERS = 24
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     land, dice, now, board = country(seed), Dice(f"map/{seed}"), moment(seed), Board()
     plans = [

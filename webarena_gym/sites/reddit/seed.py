@@ -6,6 +6,7 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.reddit.texts import slug
@@ -19,7 +20,7 @@ CORRESPONDENTS = 4  # people with whom I have exchanged messages
 _UP_PERCENT = {"good": 92, "neutral": 72, "bad": 22}
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     dice = Dice(f"forum/{seed}")
     now = moment(seed)

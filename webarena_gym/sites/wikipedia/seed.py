@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.wikipedia.markup import links, sections, whole
@@ -19,7 +20,7 @@ _SUMMARIES = ("Created the article", "Wrote more", "Added a section", "Added wha
 _WATCHED = 3  # articles that the first user watches from the start
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer."""
     dice = Dice(f"wikipedia/{seed}")
     now = moment(seed)
