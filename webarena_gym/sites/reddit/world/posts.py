@@ -1,20 +1,22 @@
 """What people post and what others say to it."""
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import accumulate, count
 from typing import Literal
 
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, Forum, Voice, capitalised, pool
 from webarena_gym.sites.reddit.world.people import ME, User
+from webarena_gym.sites.reddit.world.sizes import SIZES, TWISTS, Sizes
 
-SUBMISSIONS = 700
 OWN_SUBMISSIONS = 6
 OWN_COMMENTS = 14
 _DAYS = 1095  # three years
-_COMMENTS = ((0, 0), (1, 2), (2, 5), (4, 8), (8, 14), (18, 32))
-_COMMENT_WEIGHTS = (4, 7, 7, 4, 2, 1)
+_TRIES = 60  # of a title, before it is told apart from the one that has it
 
 Tone = Literal["good", "neutral", "bad"]
 
@@ -49,19 +51,22 @@ class Comment:
     created_at: datetime
 
 
-def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[User]) -> list[Submission]:
+def draw_submissions(
+    seed: int, now: datetime, forums: list[Forum], users: list[User], scale: Scale = "standard"
+) -> list[Submission]:
     """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
     dice = Dice(f"forum/submissions/{seed}")
-    voice = Voice(seed, dice)
-    moments = _moments(dice, now)
-    mine = dice.some(range(SUBMISSIONS // 2, SUBMISSIONS - 20), OWN_SUBMISSIONS)
+    voice, sizes = Voice(seed, dice, scale), SIZES[scale]
+    moments = _moments(dice, now, sizes)
+    authors = _Authors(users)
+    mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
     own_forums = dice.some([forum for forum in forums if not forum.image_percent], OWN_SUBMISSIONS)
     titles: set[str] = set()
     sticky: set[str] = set()
     submissions = []
     for index, moment in enumerate(moments):
         is_mine = index in mine
-        forum = own_forums[mine.index(index)] if is_mine else forums[index % len(forums)] if index < 400 else dice.pick(forums)
+        forum = own_forums[mine.index(index)] if is_mine else forums[index % len(forums)] if index < sizes.dealt else dice.pick(forums)
         thing = dice.pick(forum.things)
         title = _title(voice, forum, thing, titles)
         is_image = not is_mine and dice.chance(forum.image_percent)
@@ -73,7 +78,7 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
             Submission(
                 submission_id=index + 1,
                 forum=forum,
-                user=users[ME - 1] if is_mine else _author(dice, users),
+                user=users[ME - 1] if is_mine else authors.draw(dice),
                 title=title,
                 url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
                 image=f"{capitalised(thing)}, {dice.pick(pool()['views'])}" if is_image else "",
@@ -87,27 +92,36 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
     return submissions
 
 
-def _moments(dice: Dice, now: datetime) -> list[datetime]:
+def _moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
     """Return different moments of three years, most of them near the end."""
     seconds: set[int] = set()
-    while len(seconds) < SUBMISSIONS:
+    while len(seconds) < sizes.submissions:
         share = dice.below(1_000_000) / 1_000_000
         seconds.add(900 + int(_DAYS * 86400 * share**3))
     return sorted(now - timedelta(seconds=second) for second in seconds)
 
 
 def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
-    while True:
+    for tries in count():
         title = capitalised(voice.fill(voice.dice.pick(forum.titles), forum, thing))
+        if tries > _TRIES:
+            title = f"{title.rstrip('.?!')}: {voice.dice.pick(TWISTS)}"
         if len(title) <= LONGEST_TITLE and title not in taken:
             taken.add(title)
             return title
+    raise AssertionError("counting has an end")
 
 
-def _author(dice: Dice, users: list[User]) -> User:
-    """Return somebody who writes, but me."""
-    writers = [user for user in users if user.writes and user.user_id != ME]
-    return dice.weigh(writers, [user.activity for user in writers])
+class _Authors:
+    """Those who write, but me."""
+
+    def __init__(self, users: list[User]) -> None:
+        self._writers = [user for user in users if user.writes and user.user_id != ME]
+        self._ends = list(accumulate(user.activity for user in self._writers))
+
+    def draw(self, dice: Dice) -> User:
+        """Return one of them, as `Dice.weigh` does, each as often as they are active."""
+        return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
 def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
@@ -121,19 +135,22 @@ def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
     return "\n\n".join(" ".join(part) for part in ([*first, *lines], last) if part)
 
 
-def draw_comments(seed: int, now: datetime, submissions: list[Submission], users: list[User]) -> list[Comment]:
+def draw_comments(
+    seed: int, now: datetime, submissions: list[Submission], users: list[User], scale: Scale = "standard"
+) -> list[Comment]:
     """Return the comments, the oldest first; a comment is younger than what it answers."""
     dice = Dice(f"forum/comments/{seed}")
-    voice = Voice(seed, dice)
+    voice, authors = Voice(seed, dice, scale), _Authors(users)
+    lengths, weights = zip(*SIZES[scale].comments, strict=True)
     drafts: list[tuple[datetime, int, int | None, User, str, Tone]] = []
     for submission in submissions:
-        wanted = dice.between(*dice.weigh(_COMMENTS, _COMMENT_WEIGHTS))
+        wanted = dice.between(*dice.weigh(lengths, weights))
         if (now - submission.created_at).total_seconds() < 3 * 3600:
             wanted //= 3
         first = len(drafts)
         for _ in range(wanted):
             parent = dice.between(first, len(drafts) - 1) if len(drafts) > first and dice.chance(55) else None
-            user = _author(dice, users)
+            user = authors.draw(dice)
             tone = _tone(dice, user)
             since = submission.created_at if parent is None else drafts[parent][0]
             body = _remark(voice, submission.forum, tone)
