@@ -72,7 +72,11 @@ class World:
     def database(self, site: str) -> EpisodeDatabase:
         """Return the database of a site for one episode, good as new. Raises WorldError."""
         name = SITES[site].database
-        return Overlay(self._file(name)) if self.scale == "large" else Database(self.content(name))
+        if self.scale == "large" and os.access(self._file(name), os.W_OK):
+            return Overlay(self._file(name))
+        return Database(
+            self.content(name)
+        )  # also where the cache cannot be written, since SQLite would let nothing be written then
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the cookies of the sessions that the generators have signed in on these sites, by host."""

@@ -41,7 +41,9 @@ class Overlay:
     """
 
     def __init__(self, base: Path) -> None:
-        self.connection = sqlite3.connect(_address(base, "mode=rw&nolock=1"), uri=True, isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(
+            _address(base, "mode=rw&nolock=1"), uri=True, isolation_level=None, check_same_thread=False
+        )
         self.connection.row_factory = sqlite3.Row
         for setting in _SETTINGS:
             self.connection.execute(f"PRAGMA {setting}")
@@ -119,7 +121,9 @@ class Overlay:
                 if row is not None:
                     blanks = ", ".join("?" * len(row))
                     columns = ", ".join(self._tables[name].columns)
-                    self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [_unpacked(value) for value in row])
+                    self.connection.execute(
+                        f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [_unpacked(value) for value in row]
+                    )
         except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             self.reset()
             raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
@@ -141,11 +145,9 @@ def _refuse_commits(action: int, what: str | None, *_: object) -> int:
 
 def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
     """Yield the tables of the file; those that only serve a search index follow from the others."""
-    query = "SELECT name, type = 'shadow' OR type = 'virtual' AS is_derived, wr FROM pragma_table_list WHERE schema = 'main'"
-    for name, is_derived, has_no_rowid in connection.execute(query).fetchall():
-        if is_derived or name.startswith("sqlite_"):
-            continue
-        info = connection.execute('SELECT name, pk FROM pragma_table_info(?) ORDER BY cid', (name,)).fetchall()
+    query = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+    for name, has_no_rowid in connection.execute(query).fetchall():
+        info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()
         columns = [column for column, _ in info]
         key: Sequence[str] = [column for _, column in sorted((place, column) for column, place in info if place)]
         if not has_no_rowid:

@@ -62,7 +62,9 @@ class Request(BaseRequest):
     route: Route | None = None
     """The way that the request took; None for one that was refused."""
 
-    def __init__(self, environ: dict[str, Any], database: EpisodeDatabase, layout: Layout, templates: jinja2.Environment) -> None:
+    def __init__(
+        self, environ: dict[str, Any], database: EpisodeDatabase, layout: Layout, templates: jinja2.Environment
+    ) -> None:
         super().__init__(environ)
         self.layout = layout
         self._database = database

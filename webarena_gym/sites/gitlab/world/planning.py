@@ -110,8 +110,7 @@ class _Planner:
         self.groups = {group.group_id: group for group in groups}
         self.pool = {name: share(pools()[name], seed) for name in ("components", "bug_objects", "feature_objects")}
         if sizes.more_words:
-            for name, words in self.pool.items():
-                words += share(pools()[f"more_{name}"], seed)
+            self.pool = {name: words + share(pools()[f"more_{name}"], seed) for name, words in self.pool.items()}
         self.taken: dict[str, int] = {}
 
     def plan(self, repository: Repository) -> Plan:

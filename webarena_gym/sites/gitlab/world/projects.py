@@ -103,9 +103,7 @@ class _Maker:
                 return text
 
 
-def draw_projects(
-    seed: int, now: datetime, users: list[User], groups: list[Group], scale: Scale = "standard"
-) -> list[Project]:
+def draw_projects(seed: int, now: datetime, users: list[User], groups: list[Group], scale: Scale = "standard") -> list[Project]:
     """Return the projects of a world: mine first, then those of the groups, those of others, and the forks."""
     maker, sizes = _Maker(seed, now, users, scale), SIZES[scale]
     dice = maker.dice

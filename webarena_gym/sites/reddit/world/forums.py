@@ -12,7 +12,7 @@ from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.people import Person, population
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import WORDS, invented
-from webarena_gym.sites.reddit.world.sizes import SIZES, Sizes
+from webarena_gym.sites.reddit.world.sizes import SIZES
 
 LONGEST_TITLE = 60  # characters; labels of buttons hold the whole title
 

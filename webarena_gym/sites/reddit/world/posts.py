@@ -66,7 +66,13 @@ def draw_submissions(
     submissions = []
     for index, moment in enumerate(moments):
         is_mine = index in mine
-        forum = own_forums[mine.index(index)] if is_mine else forums[index % len(forums)] if index < sizes.dealt else dice.pick(forums)
+        forum = (
+            own_forums[mine.index(index)]
+            if is_mine
+            else forums[index % len(forums)]
+            if index < sizes.dealt
+            else dice.pick(forums)
+        )
         thing = dice.pick(forum.things)
         title = _title(voice, forum, thing, titles)
         is_image = not is_mine and dice.chance(forum.image_percent)

@@ -68,7 +68,8 @@ def draw(seed: int, now: datetime, scale: Scale = "standard") -> tuple[list[Cust
     nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice, sizes.phones)
     joined = [now - timedelta(days=dice.between(870, 920))]
     joined += sorted(
-        now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430)) for _ in everyone[1 : sizes.customers]
+        now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430))
+        for _ in everyone[1 : sizes.customers]
     )
     customers = []
     for index, (first, last) in enumerate(everyone[: sizes.customers]):

@@ -8,8 +8,8 @@ options, and where they differ from its category's, the aspects that reviews spe
 import json
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from pathlib import Path
 from itertools import product as combinations_of
+from pathlib import Path
 from typing import Any
 
 from webarena_gym.sites.country.dice import Dice
@@ -157,7 +157,12 @@ def draw(seed: int, now: datetime, scale: Scale = "standard") -> Catalogue:
                     title = f"{draft['style']} {draft['kind'].noun}"
                     if sizes.series_percent and dice.chance(sizes.series_percent):
                         title = f"{dice.pick(series)} {title}"
-                    more = {"category_id": home.category_id, "prefix": _code(top), "purpose": dice.pick(purposes), "title": title}
+                    more = {
+                        "category_id": home.category_id,
+                        "prefix": _code(top),
+                        "purpose": dice.pick(purposes),
+                        "title": title,
+                    }
                     drafts.append(draft | more)
     drafts = dice.some(drafts, len(drafts))
     moments = sorted(now - timedelta(days=dice.between(460, 900), seconds=dice.below(86400)) for _ in drafts)
@@ -302,7 +307,14 @@ def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
 
 
 def _product(
-    dice: Dice, draft: dict[str, Any], *, product_id: int, number: int, now: datetime, created_at: datetime, is_enabled: bool,
+    dice: Dice,
+    draft: dict[str, Any],
+    *,
+    product_id: int,
+    number: int,
+    now: datetime,
+    created_at: datetime,
+    is_enabled: bool,
     sizes: Sizes,
 ) -> Product:
     """Turn a draft into a product."""

@@ -37,9 +37,7 @@ class Work:
     awards: list[tuple[str, int]] = field(default_factory=list)  # a prize of the maker's, or a festival; and the year
 
 
-def draw(
-    seed: int, country: Country, people: list[Person], festivals: list[Event], scale: Scale = "standard"
-) -> list[Work]:
+def draw(seed: int, country: Country, people: list[Person], festivals: list[Event], scale: Scale = "standard") -> list[Work]:
     """Return the works of a world, novels first. No maker has two of one kind in a year, and no title comes twice."""
     dice, sizes = Dice(f"wikipedia/works/{seed}"), SIZES[scale]
     words = iter(invented(seed, index, "title", scale) for index in range(sizes.prize_words))
