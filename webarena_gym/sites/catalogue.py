@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from webarena_gym.sites.country.scales import Scale
-
 
 class Account(NamedTuple):
     """A name and a password. The password never shows in a `repr`."""
@@ -138,7 +136,7 @@ DATABASES = tuple(dict.fromkeys(entry.database for entry in _ENTRIES))
 """The sites that have databases of their own."""
 
 
-def schema(database: str, scale: Scale = "standard") -> str:
+def schema(database: str, scale: str = "standard") -> str:
     """Return the `schema.sql` of a database, with the site's `schema_large.sql`, if it has one, for a large world."""
     folder = Path(__file__).parent / database
     files = [folder / "schema.sql", *([folder / "schema_large.sql"] if scale == "large" else [])]
