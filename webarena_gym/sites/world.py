@@ -28,6 +28,7 @@ from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes, overlay_changes
 from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.cache import ResponseCache
 from webarena_gym.sites.kit.database import Database, EpisodeDatabase, Snapshot
 from webarena_gym.sites.kit.overlay import Overlay
@@ -312,6 +313,7 @@ def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
     db.row_factory = sqlite3.Row
     db.executescript(schema(name, scale))
     import_module(f"webarena_gym.sites.{name}.seed").seed(db, seed, scale)
+    ranking.fill_words(db)
     db.commit()
     db.execute("VACUUM")
     content = db.serialize()

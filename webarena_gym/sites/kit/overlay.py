@@ -114,20 +114,27 @@ class Overlay:
             return
         content = snapshot.get(_ROWS, b"")
         try:
-            rows = json.loads(content)
-            for name, key, _ in rows:
-                self.connection.execute(f"DELETE FROM main.{name} WHERE {self._tables[name].condition}", key)
-            for name, _, row in rows:
-                if row is not None:
-                    blanks = ", ".join("?" * len(row))
-                    columns = ", ".join(self._tables[name].columns)
+            rows = [(self._tables[name], key, row) for name, key, row in json.loads(content)]
+            for table, key, _ in rows:
+                self.connection.execute(f"DELETE FROM main.{table.name} WHERE {table.condition}", key)
+            for table, _, row in rows:
+                self._write(table, row)
+            for table, key, row in rows:  # what the site's own triggers have counted meanwhile
+                if row is not None and self._row(table.name, key) != row:
+                    changed = ", ".join(f"{column} = ?" for column in table.columns)
                     self.connection.execute(
-                        f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [_unpacked(value) for value in row]
+                        f"UPDATE main.{table.name} SET {changed} WHERE {table.condition}", [*map(_unpacked, row), *key]
                     )
         except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             self.reset()
             raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
         self._state, self._changes = hashlib.sha256(content).digest(), self.connection.total_changes
+
+    def _write(self, table: _Table, row: list[Any] | None) -> None:
+        if row is not None:
+            blanks = ", ".join("?" * len(row))
+            columns = ", ".join(table.columns)
+            self.connection.execute(f"INSERT INTO main.{table.name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
 
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""
