@@ -8,7 +8,7 @@ keys of the rows that an episode touches, so a snapshot holds these rows, and to
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,6 +32,13 @@ class _Table(NamedTuple):
     def condition(self) -> str:
         """What holds of the row with a key, in SQL."""
         return " AND ".join(f"{column} = ?" for column in self.key)
+
+    @property
+    def is_touched(self) -> str:
+        """What holds of a row of the table `{0}` that the episode has touched, in SQL."""
+        columns = ", ".join(f"{{0}}.{column}" for column in self.key)
+        values = ", ".join(f"key ->> {place}" for place in range(len(self.key)))
+        return f"({columns}) IN (SELECT {values} FROM temp.touched WHERE name = '{self.name}')"
 
 
 class Overlay:
@@ -82,9 +89,10 @@ class Overlay:
         self._state = None if before is None else hashlib.sha256(before + cause).digest()
         self._changes = self.connection.total_changes
 
-    def touched(self) -> frozenset[str]:
-        """Return the names of the tables that the episode has written to."""
-        return frozenset(name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched"))
+    def touched(self) -> dict[str, str]:
+        """Return the tables that the episode has written to, each with the SQL condition under which it has touched a row `{0}`."""
+        names = [name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched ORDER BY name")]
+        return {name: self._tables[name].is_touched for name in names}
 
     def reset(self) -> None:
         """Return to the file's content."""
@@ -93,17 +101,20 @@ class Overlay:
         self._begin()
 
     def snapshot(self) -> Snapshot:
-        """Return the rows that the episode has touched, as they are now."""
-        rows = [[name, key, self._row(name, key)] for name, key in self._keys()]
+        """Return the rows that differ from those of the file, as they are now."""
+        touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
+        rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
         return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
 
     def _keys(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the tables and the keys of the rows that the episode has touched, in order."""
         touched = self.connection.execute("SELECT DISTINCT name, key FROM temp.touched ORDER BY name, key").fetchall()
         return ((name, json.loads(key)) for name, key in touched)
 
-    def _row(self, name: str, key: list[Any]) -> list[Any] | None:
+    def _row(self, schema: str, name: str, key: list[Any]) -> list[Any] | None:
+        """Return a row as JSON has it, None where there is none."""
         table = self._tables[name]
-        query = f"SELECT {', '.join(table.columns)} FROM main.{name} WHERE {table.condition}"
+        query = f"SELECT {', '.join(table.columns)} FROM {schema}.{name} WHERE {table.condition}"
         row = self.connection.execute(query, key).fetchone()
         return None if row is None else [_packed(value) for value in row]
 
@@ -114,27 +125,36 @@ class Overlay:
             return
         content = snapshot.get(_ROWS, b"")
         try:
-            rows = [(self._tables[name], key, row) for name, key, row in json.loads(content)]
-            for table, key, _ in rows:
-                self.connection.execute(f"DELETE FROM main.{table.name} WHERE {table.condition}", key)
-            for table, _, row in rows:
-                self._write(table, row)
-            for table, key, row in rows:  # what the site's own triggers have counted meanwhile
-                if row is not None and self._row(table.name, key) != row:
-                    changed = ", ".join(f"{column} = ?" for column in table.columns)
-                    self.connection.execute(
-                        f"UPDATE main.{table.name} SET {changed} WHERE {table.condition}", [*map(_unpacked, row), *key]
-                    )
+            rows = [(name, key, row) for name, key, row in json.loads(content)]
+            for name, key, _ in rows:
+                self._put(name, key, None)
+            for name, key, row in rows:
+                self._put(name, key, row)
+            self._settle({(name, json.dumps(key)): row for name, key, row in rows})
         except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
             self.reset()
             raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
         self._state, self._changes = hashlib.sha256(content).digest(), self.connection.total_changes
 
-    def _write(self, table: _Table, row: list[Any] | None) -> None:
-        if row is not None:
-            blanks = ", ".join("?" * len(row))
-            columns = ", ".join(table.columns)
-            self.connection.execute(f"INSERT INTO main.{table.name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
+    def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
+        """Write a row under a key where there is none, or remove what is there."""
+        table = self._tables[name]
+        if row is None:
+            self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
+        else:
+            blanks, columns = ", ".join("?" * len(row)), ", ".join(table.columns)
+            self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
+
+    def _settle(self, wanted: Mapping[tuple[str, str], list[Any] | None]) -> None:
+        """Undo what the site's own triggers have done to rows meanwhile, such as counting votes."""
+        for name, key in list(self._keys()):
+            row = wanted.get((name, json.dumps(key)), self._row("base", name, key))
+            if row is not None and self._row("main", name, key) not in (None, row):
+                table = self._tables[name]
+                values = ", ".join(f"{column} = ?" for column in table.columns)
+                self.connection.execute(
+                    f"UPDATE main.{name} SET {values} WHERE {table.condition}", [*map(_unpacked, row), *key]
+                )
 
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""

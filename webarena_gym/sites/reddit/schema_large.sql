@@ -23,5 +23,3 @@ END;
 CREATE TRIGGER comment_text_removed AFTER DELETE ON comment BEGIN
     DELETE FROM comment_text WHERE rowid = old.comment_id;
 END;
-
--- incidental: search_word

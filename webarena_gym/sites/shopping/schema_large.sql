@@ -20,5 +20,3 @@ END;
 CREATE TRIGGER product_text_removed AFTER DELETE ON product BEGIN
     DELETE FROM product_text WHERE rowid = old.product_id;
 END;
-
--- incidental: search_word

@@ -14,5 +14,3 @@ END;
 CREATE TRIGGER article_text_renamed AFTER UPDATE OF title ON article BEGIN
     UPDATE article_text SET title = new.title WHERE rowid = new.article_id;
 END;
-
--- incidental: search_word
