@@ -56,7 +56,12 @@ def _needed(task: Task, world_seed: int, variation: Variation, scale: Scale) -> 
 
 @lru_cache(maxsize=1024)
 def _replayed(
-    solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation, scale: Scale
+    solution: tuple[Step, ...],
+    start_url: str,
+    sites: tuple[str, ...],
+    world_seed: int,
+    variation: Variation,
+    scale: Scale = "standard",
 ) -> Sequence[Change] | str:
     """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
     venue = EmbeddedVenue(InProcessBrowser, variation=variation, scale=scale)

@@ -58,6 +58,5 @@ def set_stock(db: sqlite3.Connection, variant: Variant, quantity: int, *, is_in_
 
 def remove(db: sqlite3.Connection, product_ids: Sequence[int]) -> None:
     """Delete the variants of products."""
-    db.executemany(
-        "DELETE FROM product_variant WHERE variant_id = ?", [(variant.variant_id,) for variant in of(db, product_ids).values()]
-    )
+    for variant in of(db, product_ids).values():
+        db.execute("DELETE FROM product_variant WHERE variant_id = ?", (variant.variant_id,))

@@ -37,8 +37,8 @@ def places(world: t.Sampler, where: str, *values: object) -> list[t.Row]:
 
 
 def some_place(world: t.Sampler, where: str, *values: object) -> t.Row:
-    """Return one of the places that meet a condition. Raises NothingToDraw."""
-    return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
+    """Return one of the places that meet a condition and share their name with no other. Raises NothingToDraw."""
+    return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} AND label = name ORDER BY place_id", *values)
 
 
 def spot(row: t.Row) -> Spot:
@@ -53,7 +53,7 @@ def route(world: t.Sampler, mode: Mode, a: t.Row, b: t.Row) -> Route:
 
 def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
     """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there."""
-    rows = {row["name"]: row for row in places(world, "category = ?", category) if row["name"] != centre["name"]}
+    rows = {row["label"]: row for row in places(world, "category = ?", category) if row["label"] != centre["label"]}
     found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
     return [Near(rows[one.label], one.metres or 0.0, route(world, walk, centre, rows[one.label])) for one in found]
 
