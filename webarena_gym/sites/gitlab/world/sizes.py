@@ -39,7 +39,7 @@ SIZES: Mapping[Scale, Sizes] = {
         giant_branches=(0, 0), most_notes=4, more_words=False,
     ),
     "large": Sizes(
-        users=400, strangers=40, groups=36, first_project_word=64, first_token_word=1_000, others=190, forks=40, popular=84,
+        users=400, strangers=40, groups=36, first_project_word=64, first_token_word=1_000, others=215, forks=40, popular=84,
         giants=14, busy_issues=(18, 60), busy_requests=(4, 16), giant_issues=(180, 420), giant_requests=(40, 110),
         giant_commits=(180, 420), giant_branches=(6, 16), most_notes=7, more_words=True,
     ),
