@@ -442,3 +442,26 @@ def test_standard_worlds_have_no_index():
     databases = load_world(WORLD).open()
     assert not any(ranking.has_index(databases[name].connection) for name in DATABASES)
     databases.close()
+
+
+# What sites leave to their visitors.
+
+
+@pytest.mark.parametrize(
+    ("scale", "is_told"),
+    [("standard", True), ("large", False)],
+)
+def test_sums_and_counts_stand_on_pages_of_standard_worlds_alone(scale, is_told):
+    world = load_world(WORLD, scale)
+    databases = world.open()
+    university = rows(databases, "wikipedia", "SELECT title FROM article WHERE kind = 'university' ORDER BY 1")[0][0]
+    told = {
+        ("map", "nearby?place=5&category=cafe"): "Walking time",
+        ("shopping_admin", "admin/admin/dashboard/"): "<th>Items</th>",
+        ("wikipedia", f"wiki/{university.replace(' ', '_')}"): "Prize winners",
+    }
+    for (site, path), words in told.items():
+        page = Visitor(databases, world, site, PLAIN).open(f"http://{HOSTS[site]}/{path}")
+        assert page.status == 200
+        assert (words in page.html) == is_told, path
+    databases.close()

@@ -44,6 +44,10 @@ class Sampler:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
         return self._databases[site or self._site].connection.execute(query, parameters).fetchall()
 
+    def connection(self, site: str) -> sqlite3.Connection:
+        """Return the database of a site."""
+        return self._databases[site].connection
+
     def value(self, query: str, *parameters: Any, site: str = "") -> Any:
         """Return the first column of the first row. Raises NothingToDraw without one."""
         rows = self.rows(query, *parameters, site=site)

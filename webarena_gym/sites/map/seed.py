@@ -12,6 +12,7 @@ from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Count
 from webarena_gym.sites.country.people import Person, population
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
@@ -36,7 +37,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_places(db, places)
     _insert_people(db, dice, population(seed, scale), now, places, SIZES[scale])
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
-    insert(db, "world", sorted(keys.items()))
+    insert(db, "world", [*sorted(keys.items()), *aggregates.settings(scale)])
     sign_in(db, site="map", user_id=1)
     db.commit()
 

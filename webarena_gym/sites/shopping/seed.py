@@ -9,6 +9,7 @@ from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.country.texts import slug
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
@@ -31,7 +32,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     sold = orders.draw(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
     said = reviews.draw(seed, now, catalogue.products, sold, guests, SIZES[scale])
 
-    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now)), *aggregates.settings(scale)])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
     _insert_catalogue(db, catalogue)
     _insert_customers(db, customers)

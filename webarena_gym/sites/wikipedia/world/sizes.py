@@ -17,6 +17,7 @@ class Sizes:
     prize_rounds: int  # how often each kind of prize is there
     prize_words: int  # the first word of prizes; works have those before it
     makers: Mapping[str, tuple[str, int, int]]  # who makes a kind of work, and how many at least and at most
+    counts_winners: bool  # whether the article on a university says how many of its alumni have won a prize
     namesakes: int  # people of one last name, from which on it has a page of its own
 
 
@@ -31,6 +32,7 @@ SIZES: Mapping[Scale, Sizes] = {
         prize_rounds=1,
         prize_words=118,
         makers={"novel": ("writer", 1, 2), "album": ("musician", 1, 3), "film": ("film director", 3, 6)},
+        counts_winners=True,
         namesakes=4,
     ),
     "large": Sizes(
@@ -43,6 +45,7 @@ SIZES: Mapping[Scale, Sizes] = {
         prize_rounds=3,
         prize_words=1_000,
         makers={"novel": ("writer", 1, 4), "album": ("musician", 1, 5), "film": ("film director", 3, 8)},
+        counts_winners=False,
         namesakes=5,
     ),
 }  # fmt: skip

@@ -1,0 +1,17 @@
+"""Whether the sites of a world show sums and counts that real ones leave to their visitors; those of large worlds do not."""
+
+import sqlite3
+
+from webarena_gym.sites.country.scales import Scale
+
+_NONE = ("aggregates", "none")
+
+
+def settings(scale: Scale) -> list[tuple[str, str]]:
+    """Return the rows for a site's table `world` that say so."""
+    return [_NONE] if scale == "large" else []
+
+
+def are_shown(db: sqlite3.Connection) -> bool:
+    """Say whether a site shows them."""
+    return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", _NONE).fetchone() is None
