@@ -16,6 +16,9 @@ from benchmarks import large_worlds
 from tests import needs
 from tests.crawl import Visitor, survey
 from webarena_gym import tasks as suite
+from webarena_gym.arena.choice import choose
+from webarena_gym.arena.envs import Envs
+from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import SnapshotError
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
@@ -465,3 +468,31 @@ def test_sums_and_counts_stand_on_pages_of_standard_worlds_alone(scale, is_told)
         assert page.status == 200
         assert (words in page.html) == is_told, path
     databases.close()
+
+
+def test_an_env_draws_a_split_of_a_large_world_when_it_needs_it(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        suite,
+        "_drawn",
+        lambda *wanted: drawn.append(wanted) or suite.draw(["map.town_population"], world_seed=WORLD, count=2, scale="large"),
+    )
+    with pytest.raises(ValueError, match="split"):
+        make(split="nothing")
+    with make(split="test") as env:
+        _, info = env.reset(options={"task": f"map.town_population/{WORLD}/0"})
+        assert (info["task_id"], drawn) == (f"map.town_population/{WORLD}/0", [])
+        env.reset(seed=1)
+        assert drawn == [("test", WORLD, "content", "large")]
+
+
+def test_an_arena_plays_in_large_worlds():
+    settings = NewEpisode(task=f"map.town_population/{WORLD}/0", scale="large", mode="step")
+    task, envs = choose(settings), Envs()
+    env = envs.take(settings)
+    env.reset(options={"task": task})
+    assert task.intent == suite.find(task.task_id, scale="large").intent != suite.find(task.task_id).intent
+    assert solve(env, task) == 1.0
+    envs.give_back(env, settings)
+    assert envs.take(settings) is env
+    envs.close()

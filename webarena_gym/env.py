@@ -1,7 +1,8 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from io import BytesIO
 from math import nan
 from pathlib import Path
@@ -60,7 +61,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
             A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
         scale: "standard", or "large": worlds with some ten times as much of everything, and ranked search. A split's templates
-            are then drawn in the large world of `world_seed`, or of the split's first seed.
+            are then drawn in the large world of `world_seed`, or of the split's first seed, when a task is first drawn.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
         observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
@@ -171,10 +172,15 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 )
         expect_display(render_mode)
         if tasks is None:
-            chosen = task_suite.load(split, world_seed, variation, scale)
+            task_suite.expect_split(split)
+            choose = partial(task_suite.load, split, world_seed, variation, scale)
         else:
-            chosen = task_suite.select(tasks, variation, on_unreadable, scale)
-        self._tasks = _judgeable(chosen, rules, on_unreadable)
+            choose = partial(task_suite.select, tasks, variation, on_unreadable, scale)
+        self._choose_tasks: Callable[[], tuple[Task, ...]] = choose
+        self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable)
+        self._draws_late = tasks is None and scale == "large"  # which may take minutes, and is seldom needed
+        if not self._draws_late:
+            assert self._tasks
         self.observation_space = text_space(MAX_OBSERVATION)
         self.render_mode = render_mode
         self.dialect = DIALECTS[dialect].naming_by(elements)
@@ -204,6 +210,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
         self._is_whole = True  # False while a call changes the episode, and for good when it did not come to its end
+
+    @cached_property
+    def _tasks(self) -> tuple[Task, ...]:
+        return self._is_judgeable(self._choose_tasks())
 
     # What an agent must know.
 
@@ -441,7 +451,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         wanted = options["task"]
         if isinstance(wanted, Task):
             return wanted
-        known = next((task for task in self._tasks if task.task_id == str(wanted)), None)
+        known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
         return known or task_suite.find(str(wanted), self._variation, self._scale)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -63,6 +64,11 @@ class World:
         if name not in self._content:
             self._content[name] = _load(name, self.seed)
         return self._content[name]
+
+    def prepare(self, site: str) -> int:
+        """Have the database of a site ready, built if need be, and return its size in bytes. Raises WorldError."""
+        name = SITES[site].database
+        return self._file(name).stat().st_size if self.scale == "large" else len(self.content(name))
 
     def _file(self, name: str) -> Path:
         """Return the file of a database of a large world, built and looked through once. Raises WorldError."""
@@ -312,7 +318,8 @@ def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
     db = sqlite3.connect(":memory:")
     db.row_factory = sqlite3.Row
     db.executescript(schema(name, scale))
-    import_module(f"webarena_gym.sites.{name}.seed").seed(db, seed, scale)
+    fill = import_module(f"webarena_gym.sites.{name}.seed").seed
+    fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # a small site has but one scale
     ranking.fill_words(db)
     db.commit()
     db.execute("VACUUM")

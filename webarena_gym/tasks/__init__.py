@@ -126,13 +126,18 @@ def load(
     With the variation "layout", the suite's own tasks are drawn again, so that their solutions are for the sites as these are
     then built. In a large world, the templates are drawn in that of the split's first seed where no other is named.
     """
-    if split not in SPLITS:
-        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
+    expect_split(split)
     if world_seed is None and scale == "large":
         world_seed = SPLITS[split].worlds[0]
     if world_seed is None:
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
     return tuple(_drawn(split, world_seed, variation, scale))
+
+
+def expect_split(split: str) -> None:
+    """Raise TaskError for what is no split."""
+    if split not in SPLITS:
+        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
 
 
 def generate(split: str) -> list[Task]:
