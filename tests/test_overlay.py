@@ -120,14 +120,19 @@ def test_a_commit_is_refused_and_costs_nothing(file):
     overlay.close()
 
 
-def test_a_reset_after_somebody_rolled_back_begins_a_new_episode(file):
+def test_nobody_leaves_the_transaction_in_which_writes_stay_in_memory(file):
     overlay = Overlay(file)
     first = content(overlay)
-    overlay.connection.execute("DELETE FROM note")
-    overlay.connection.rollback()
-    overlay.reset()
-    overlay.connection.execute("DELETE FROM note")
-    overlay.reset()
+    for _ in range(3):
+        overlay.connection.execute("DELETE FROM note")
+        overlay.reset()
+        for act in (overlay.connection.rollback, lambda: overlay.connection.execute("ROLLBACK")):
+            with pytest.raises(sqlite3.DatabaseError, match="not authorized"):
+                act()
+        assert overlay.connection.in_transaction
+        with pytest.raises(sqlite3.IntegrityError):
+            overlay.connection.execute("INSERT INTO named VALUES ('n1', NULL)")
+        assert overlay.connection.in_transaction
     assert content(overlay) == first
     overlay.close()
 

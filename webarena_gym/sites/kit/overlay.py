@@ -18,6 +18,7 @@ from webarena_gym.sites.kit.database import Snapshot
 _ROWS = -2
 """The key of a snapshot under which its rows stand, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
 _SETTINGS = ("main.journal_mode = MEMORY", "main.cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
+_ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # nobody else writes it so, and finds it prepared
 _CACHE = "PRAGMA {}.cache_size = -1000"  # KiB of pages that were read; the system has them all
 
 
@@ -44,7 +45,7 @@ class _Table(NamedTuple):
 class Overlay:
     """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
 
-    It is used as a `Database` is. The schema `base` of its connection shows the file as it was. To commit is refused.
+    It is used as a `Database` is. The schema `base` of its connection shows the file as it was. To commit or roll back is refused.
     """
 
     def __init__(self, base: Path) -> None:
@@ -59,7 +60,8 @@ class Overlay:
             self.connection.execute(_CACHE.format(name))
         self._tables = {table.name: table for table in _tables(self.connection)}
         self._watch()
-        self.connection.set_authorizer(_refuse_commits)
+        self._guard = _Guard()
+        self.connection.set_authorizer(self._guard)
         self._begin()
 
     def _watch(self) -> None:
@@ -96,9 +98,13 @@ class Overlay:
 
     def reset(self) -> None:
         """Return to the file's content."""
-        if self.connection.in_transaction:  # SQLite itself may have rolled it back
-            self.connection.execute("ROLLBACK")
-        self._begin()
+        self._guard.is_open = True
+        try:
+            if self.connection.in_transaction:  # SQLite itself may have rolled it back
+                self.connection.execute(_ROLLBACK)
+            self._begin()
+        finally:
+            self._guard.is_open = False
 
     def snapshot(self) -> Snapshot:
         """Return the rows that differ from those of the file, as they are now."""
@@ -165,9 +171,15 @@ def _address(path: Path, options: str) -> str:
     return f"{path.absolute().as_uri()}?{options}"
 
 
-def _refuse_commits(action: int, what: str | None, *_: object) -> int:
-    is_refused = action == sqlite3.SQLITE_TRANSACTION and what == "COMMIT"
-    return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
+class _Guard:
+    """Refuses to end the transaction, since what is written outside of one goes to the file; a reset opens it for a moment."""
+
+    is_open = False
+
+    def __call__(self, action: int, what: str | None, *_: object) -> int:
+        """Say whether SQLite may do what a statement says; it asks when the statement is prepared."""
+        is_refused = action == sqlite3.SQLITE_TRANSACTION and (what == "COMMIT" or (what == "ROLLBACK" and not self.is_open))
+        return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
 
 
 def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:

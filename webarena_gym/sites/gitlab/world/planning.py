@@ -165,6 +165,10 @@ class _Planner:
         filled = fill(self.dice, text, c=component, C=component.capitalize(), x=thing, s=self.dice.pick(pools()["systems"]))
         return filled[0].upper() + filled[1:]
 
+    def _described(self, parts: list[str], component: str) -> str:
+        """Return the description of an issue or a merge request, a paragraph for each part: the place for another writer."""
+        return "\n\n".join(self._text(part, component) for part in parts)
+
     def _title(self, patterns: list[str], things: list[str]) -> tuple[str, str]:
         """Return a title that nothing else in the world has, and the component that it is about."""
         while True:
@@ -183,7 +187,7 @@ class _Planner:
         is_open = plan.project.visibility != "private"
         others = [user.user_id for user in self.users[1:]] if is_open and dice.chance(50) else people
         author = ME if is_near and dice.chance(14) else dice.pick(others)
-        issue = Issue(plan.project, title, "\n\n".join(self._text(part, component) for part in parts), author, moment)
+        issue = Issue(plan.project, title, self._described(parts, component), author, moment)
         if dice.chance(72):
             issue.labels.append(_KIND_LABELS[kind])
         issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
@@ -225,7 +229,7 @@ class _Planner:
     def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> MergeRequest:
         dice, pool = self.dice, pools()
         title, component = self._title(pool["mr_titles"], self.pool["bug_objects"] + self.pool["feature_objects"])
-        text = "\n\n".join(self._text(part, component) for part in dice.some(pool["mr_texts"], dice.between(1, 2)))
+        text = self._described(dice.some(pool["mr_texts"], dice.between(1, 2)), component)
         request = MergeRequest(plan.project, title, text, author, moment, source=source, target=plan.project.default_branch)
         others = [user_id for user_id in people if user_id != author] or people
         is_near = ME in others

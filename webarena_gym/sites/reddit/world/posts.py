@@ -1,10 +1,11 @@
 """What people post and what others say to it."""
 
 from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, count
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.scales import Scale
@@ -51,10 +52,44 @@ class Comment:
     created_at: datetime
 
 
+class Draft(NamedTuple):
+    """A submission that has no body yet. A short one has a link or a picture besides."""
+
+    forum: Forum
+    user: User
+    title: str
+    thing: str
+    is_short: bool
+
+
+class Reply(NamedTuple):
+    """A comment that has no text yet; `to` is the text of the comment that it answers, empty for an answer to the submission."""
+
+    submission: Submission
+    user: User
+    tone: Tone
+    to: str
+
+
+BodyWriter = Callable[[Voice, Draft], str]
+"""Writes the body of a submission."""
+RemarkWriter = Callable[[Voice, Reply], str]
+"""Writes a comment."""
+
+
 def draw_submissions(
-    seed: int, now: datetime, forums: list[Forum], users: list[User], scale: Scale = "standard"
+    seed: int,
+    now: datetime,
+    forums: list[Forum],
+    users: list[User],
+    scale: Scale = "standard",
+    write: BodyWriter | None = None,
 ) -> list[Submission]:
-    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
+    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour.
+
+    `write` writes their bodies, by default from the forum's own sentences.
+    """
+    write = write or _body
     dice = Dice(f"forum/submissions/{seed}")
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
     moments = _moments(dice, now, sizes)
@@ -80,15 +115,16 @@ def draw_submissions(
         is_sticky = not is_mine and forum.name not in sticky and dice.chance(3)
         if is_sticky:
             sticky.add(forum.name)
+        user = users[ME - 1] if is_mine else authors.draw(dice)
         submissions.append(
             Submission(
                 submission_id=index + 1,
                 forum=forum,
-                user=users[ME - 1] if is_mine else authors.draw(dice),
+                user=user,
                 title=title,
                 url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
                 image=f"{capitalised(thing)}, {dice.pick(pool()['views'])}" if is_image else "",
-                body=_body(voice, forum, is_short=is_image or is_link),
+                body=write(voice, Draft(forum, user, title, thing, is_short=is_image or is_link)),
                 created_at=moment,
                 is_locked=not is_mine and dice.chance(2),
                 is_sticky=is_sticky,
@@ -130,9 +166,9 @@ class _Authors:
         return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
-def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
-    dice = voice.dice
-    if is_short:
+def _body(voice: Voice, draft: Draft) -> str:
+    dice, forum = voice.dice, draft.forum
+    if draft.is_short:
         return dice.pick(forum.lines) if dice.chance(35) else ""
     first = [voice.say("openers", forum)] if dice.chance(60) else []
     lines = dice.some(forum.lines, dice.between(1, 3))
@@ -142,9 +178,18 @@ def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
 
 
 def draw_comments(
-    seed: int, now: datetime, submissions: list[Submission], users: list[User], scale: Scale = "standard"
+    seed: int,
+    now: datetime,
+    submissions: list[Submission],
+    users: list[User],
+    scale: Scale = "standard",
+    write: RemarkWriter | None = None,
 ) -> list[Comment]:
-    """Return the comments, the oldest first; a comment is younger than what it answers."""
+    """Return the comments, the oldest first; a comment is younger than what it answers.
+
+    `write` writes their texts, by default from the sentences that all forums share.
+    """
+    write = write or _remark
     dice = Dice(f"forum/comments/{seed}")
     voice, authors = Voice(seed, dice, scale), _Authors(users)
     lengths, weights = zip(*SIZES[scale].comments, strict=True)
@@ -159,7 +204,7 @@ def draw_comments(
             user = authors.draw(dice)
             tone = _tone(dice, user)
             since = submission.created_at if parent is None else drafts[parent][0]
-            body = _remark(voice, submission.forum, tone)
+            body = write(voice, Reply(submission, user, tone, "" if parent is None else drafts[parent][4]))
             drafts.append((_later(dice, since, now), submission.submission_id, parent, user, body, tone))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
         moment, submission_id, parent, _, body, _ = drafts[index]
@@ -185,9 +230,9 @@ def _later(dice: Dice, since: datetime, now: datetime) -> datetime:
     return since + timedelta(seconds=int(room * share**2) + 1)
 
 
-def _remark(voice: Voice, forum: Forum, tone: Tone) -> str:
-    dice = voice.dice
-    parts = [voice.say(tone, forum), voice.say("reasons", forum)]
+def _remark(voice: Voice, reply: Reply) -> str:
+    dice, forum = voice.dice, reply.submission.forum
+    parts = [voice.say(reply.tone, forum), voice.say("reasons", forum)]
     if dice.chance(30):
         parts.append(voice.say("reasons", forum))
     if dice.chance(35):
