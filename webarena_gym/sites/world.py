@@ -29,7 +29,6 @@ from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
 from webarena_gym.sites.changes import net_changes, overlay_changes
 from webarena_gym.sites.country.scales import Scale
-from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.cache import ResponseCache
 from webarena_gym.sites.kit.database import Database, EpisodeDatabase, Snapshot
 from webarena_gym.sites.kit.overlay import Overlay
@@ -320,7 +319,6 @@ def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
     db.executescript(schema(name, scale))
     fill = import_module(f"webarena_gym.sites.{name}.seed").seed
     fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # a small site has but one scale
-    ranking.fill_words(db)
     db.commit()
     db.execute("VACUUM")
     content = db.serialize()

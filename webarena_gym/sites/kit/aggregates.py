@@ -2,16 +2,9 @@
 
 import sqlite3
 
-from webarena_gym.sites.country.scales import Scale
-
-_NONE = ("aggregates", "none")
-
-
-def settings(scale: Scale) -> list[tuple[str, str]]:
-    """Return the rows for a site's table `world` that say so."""
-    return [_NONE] if scale == "large" else []
+from webarena_gym.sites.country.scales import NO_AGGREGATES
 
 
 def are_shown(db: sqlite3.Connection) -> bool:
     """Say whether a site shows them."""
-    return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", _NONE).fetchone() is None
+    return db.execute("SELECT 1 FROM world WHERE key = ? AND value = ?", NO_AGGREGATES).fetchone() is None

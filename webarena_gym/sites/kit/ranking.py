@@ -6,14 +6,15 @@ comes first, and among those what is more relevant (BM25). So there are near mis
 """
 
 import json
-import re
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
-_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+from webarena_gym.sites.country.indexing import WORD
+from webarena_gym.sites.country.indexing import has_index as has_index
+
 _MOST_WORDS = 12
 _MOST_SPELLINGS = 4
 _STOP_WORDS = frozenset(
@@ -73,26 +74,6 @@ _STOP_WORDS = frozenset(
 _DIGITS = 6  # of a relevance that count, so that the last bits of a logarithm decide nothing
 
 
-def has_index(db: sqlite3.Connection) -> bool:
-    """Say whether the texts of a database can be searched by relevance."""
-    return db.execute("SELECT 1 FROM main.sqlite_schema WHERE name = 'search_word'").fetchone() is not None
-
-
-def fill_words(db: sqlite3.Connection) -> None:
-    """Write the words of all indexed texts, by which misspelled ones are mended; nothing where there is no index."""
-    if not has_index(db):
-        return
-    counts: dict[str, int] = defaultdict(int)
-    for (index,) in db.execute("SELECT name FROM pragma_table_list WHERE type = 'virtual' AND name LIKE '%_text'").fetchall():
-        for row in db.execute(f"SELECT * FROM {index}"):
-            for word in set(_WORD.findall(" ".join(text for text in row if isinstance(text, str)).lower())):
-                counts[word] += 1
-        db.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
-    db.executemany(
-        "INSERT INTO search_word VALUES (?, ?)", sorted((word, count) for word, count in counts.items() if len(word) > 2)
-    )
-
-
 def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[float]) -> dict[int, float]:
     """Return the relevance of each text that fits a phrase, by rowid, the most relevant first.
 
@@ -116,7 +97,7 @@ def ranked(db: sqlite3.Connection, index: str, phrase: str, weights: Sequence[fl
 
 def _groups(db: sqlite3.Connection, phrase: str) -> list[str]:
     """Return an FTS5 query for each word of a phrase: the word or what stands for it. Stop words count only among themselves."""
-    words = list(dict.fromkeys(_WORD.findall(phrase.lower())))[:_MOST_WORDS]
+    words = list(dict.fromkeys(WORD.findall(phrase.lower())))[:_MOST_WORDS]
     words = [word for word in words if word not in _STOP_WORDS] or words
     return [" OR ".join(f'"{other}"' for other in dict.fromkeys(_meanings(db, word))) for word in words]
 

@@ -10,9 +10,8 @@ from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, country
 from webarena_gym.sites.country.people import Person, population
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
-from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
@@ -37,7 +36,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_places(db, places)
     _insert_people(db, dice, population(seed, scale), now, places, SIZES[scale])
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
-    insert(db, "world", [*sorted(keys.items()), *aggregates.settings(scale)])
+    insert(db, "world", [*sorted(keys.items()), *settings(scale), *SIZES[scale].settings])
     sign_in(db, site="map", user_id=1)
     db.commit()
 

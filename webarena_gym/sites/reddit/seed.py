@@ -6,6 +6,7 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.indexing import fill_words
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
@@ -37,6 +38,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_posts(db, submissions, comments)
     _insert_votes(db, dice, now, users, submissions, comments, sizes)
     _insert_own(db, voice, now, users, places, submissions, sizes)
+    fill_words(db)
     sign_in(db, site="reddit", user_id=ME)
     db.commit()
 

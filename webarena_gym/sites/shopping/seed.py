@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.indexing import fill_words
+from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.country.texts import slug
-from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
@@ -32,7 +32,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     sold = orders.draw(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
     said = reviews.draw(seed, now, catalogue.products, sold, guests, SIZES[scale])
 
-    insert(db, "world", [("seed", str(seed)), ("now", str(now)), *aggregates.settings(scale)])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now)), *settings(scale)])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
     _insert_catalogue(db, catalogue)
     _insert_customers(db, customers)
@@ -40,6 +40,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_orders(db, sold, shop)
     _insert_documents(db, sold)
     _insert_reviews(db, said)
+    fill_words(db)
     sign_in(db, site="shopping", customer_id=1)
     sign_in(db, site="shopping_admin", admin_id=1)
     db.commit()

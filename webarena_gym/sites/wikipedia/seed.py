@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.indexing import fill_words
 from webarena_gym.sites.country.people import Person, population
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
@@ -38,6 +39,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
         [index for index, article in enumerate(articles, 1) if article.kind in ("national park", "museum", "bridge")]
     )
     db.execute("UPDATE article SET is_featured = 1 WHERE article_id = ?", (featured,))
+    fill_words(db)
     sign_in(db, site="wikipedia", user_id=1)
 
 

@@ -18,6 +18,7 @@ class Sizes:
     bare_percent: int  # branches that are called like their chain and nothing else; others say their street
     is_unique: bool  # whether a name is given once in the country, or once in a town
     alias_percent: int  # landmarks that people also call by another name
+    settings: tuple[tuple[str, str], ...] = ()  # further rows of the table `world`
 
 
 SIZES: Mapping[Scale, Sizes] = {
@@ -27,7 +28,7 @@ SIZES: Mapping[Scale, Sizes] = {
     ),
     "large": Sizes(
         mappers=150, notes=500, phones=6_500, first_chain=200, percents=(320, 300, 225), bare_percent=60, is_unique=False,
-        alias_percent=70,
+        alias_percent=70, settings=(("names", "shared"),),
     ),
 }  # fmt: skip
 
