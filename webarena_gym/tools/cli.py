@@ -348,7 +348,8 @@ def _world(options: argparse.Namespace) -> int:
         databases = world.open()
         for name in DATABASES:
             database = databases[name]
-            tables = database.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+            query = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            tables = database.connection.execute(query).fetchall()
             rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
             counts = ", ".join(f"{count} {table['name']}" for table, count in zip(tables, rows, strict=True))
             print(f"  {name}: {counts}")
