@@ -144,9 +144,9 @@ def searches(page):
     return found
 
 
-def survey(site, world_seed, *, per_rule=2, limit=150, layout=PLAIN, signed_in=True):
+def survey(site, world_seed, *, per_rule=2, limit=150, layout=PLAIN, signed_in=True, scale="standard"):
     """Yield pages of a fresh site, as its own links and searches reach them: up to `per_rule` of each kind."""
-    world = load_world(world_seed)
+    world = load_world(world_seed, scale)
     databases = world.open()
     visitor = Visitor(databases, world, site, layout, signed_in=signed_in)
     waiting, seen, kinds = deque([home(site)]), {home(site)}, Counter()

@@ -81,7 +81,7 @@ def caught(name):
 
 
 BENCHMARKS = (
-    "arena", "env_speed", "generation", "miniwob", "page_sizes", "plots", "pointing", "rollouts", "scaling", "screenshots", "soak", "tables",
+    "arena", "env_speed", "generation", "large_worlds", "miniwob", "page_sizes", "plots", "pointing", "rollouts", "scaling", "screenshots", "soak", "tables",
     "training_speed",
 )  # fmt: skip
 

@@ -162,7 +162,7 @@ SHARED = {
     "catalogue": set(),
     "sources": set(),
     "changes": {"catalogue"},
-    "world": {"catalogue", "changes", "sources", "kit", "layout"},
+    "world": {"catalogue", "changes", "sources", "country", "kit", "layout"},
 }
 """What each shared part of `sites` may import of the others. A site may import the first four."""
 

@@ -5,7 +5,7 @@ import json
 from tests.generated import assert_nothing_shared, assert_same_bytes_in_any_process, column, none, opened, value, worlds
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, capitalised, pool
-from webarena_gym.sites.reddit.world.people import WRITERS
+from webarena_gym.sites.reddit.world.sizes import SIZES
 
 SEEDS = (7, 1, 1003)
 
@@ -34,7 +34,7 @@ def test_size(db):
     assert (counts["forum"], counts["submission"], counts["session"]) == (36, 700, 1)
     assert 2_000 < counts["comment"] < 4_000
     assert counts["image"] > 30
-    assert 60 <= value(db, "SELECT count(DISTINCT user_id) FROM submission") <= WRITERS
+    assert 60 <= value(db, "SELECT count(DISTINCT user_id) FROM submission") <= SIZES["standard"].writers
     assert value(db, "SELECT min(n) FROM (SELECT count(*) AS n FROM submission GROUP BY forum_id)") > 10
 
 

@@ -12,9 +12,9 @@ BUILD = """
 import sys
 from webarena_gym.sites import world
 
-def build(name, seed, build=world.build):
+def build(name, seed, scale, build=world.build):
     print("built", name)
-    return build(name, seed)
+    return build(name, seed, scale)
 
 world.build = build
 print(len(world.load_world(int(sys.argv[1])).content("shopping")))

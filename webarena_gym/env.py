@@ -1,7 +1,8 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from io import BytesIO
 from math import nan
 from pathlib import Path
@@ -32,6 +33,7 @@ from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import Login, read_logins
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import OnUnreadable, Task, leave_out
 from webarena_gym.venues.embedded import EmbeddedVenue
@@ -58,6 +60,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             name none.
         variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
             A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
+        scale: "standard", or "large": worlds with some ten times as much of everything, and ranked search. A split's templates
+            are then drawn in the large world of `world_seed`, or of the split's first seed, when a task is first drawn.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
         observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
@@ -101,6 +105,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         sites: Mapping[str, str] | Literal["environment"] | None = None,
         world_seed: int | None = None,
         variation: Variation = "content",
+        scale: Scale = "standard",
         history: History = "compressed",
         observation: Style = "html",
         dialect: str = "webrl",
@@ -137,6 +142,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         expect_one_of("on_failure", on_failure, get_args(OnFailure))
         expect_one_of("on_unreadable", on_unreadable, get_args(OnUnreadable))
         expect_one_of("variation", variation, get_args(Variation))
+        expect_one_of("scale", scale, get_args(Scale))
+        if scale != "standard" and sites is not None:
+            raise ValueError(f"scale={scale!r} is of the embedded sites: give no sites=, or scale='standard'")
         expect_one_of("dialect", dialect, DIALECTS)
         expect_one_of("browser", browser, get_args(BrowserKind))
         if rules == "verified" and sites is None:
@@ -164,15 +172,21 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 )
         expect_display(render_mode)
         if tasks is None:
-            chosen = task_suite.load(split, world_seed, variation)
+            task_suite.expect_split(split)
+            choose = partial(task_suite.load, split, world_seed, variation, scale)
         else:
-            chosen = task_suite.select(tasks, variation, on_unreadable)
-        self._tasks = _judgeable(chosen, rules, on_unreadable)
+            choose = partial(task_suite.select, tasks, variation, on_unreadable, scale)
+        self._choose_tasks: Callable[[], tuple[Task, ...]] = choose
+        self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable)
+        self._draws_late = tasks is None and scale == "large"  # which may take minutes, and is seldom needed
+        if not self._draws_late:
+            assert self._tasks
         self.observation_space = text_space(MAX_OBSERVATION)
         self.render_mode = render_mode
         self.dialect = DIALECTS[dialect].naming_by(elements)
         self.action_space = reply_space(self.dialect)
         self._variation: Variation = variation
+        self._scale: Scale = scale
         self._max_steps = max_steps
         self._limit: float = max_steps
         self._on_failure: OnFailure = on_failure
@@ -185,7 +199,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._venue: Venue
         self._side_effects: SideEffects = side_effects or ("forbidden" if are_seen else "ignored")
         if sites is None:
-            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation)
+            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation, scale)
         else:
             addresses = read_addresses(None if sites == "environment" else sites)
             if rules == "verified":
@@ -196,6 +210,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
         self._is_whole = True  # False while a call changes the episode, and for good when it did not come to its end
+
+    @cached_property
+    def _tasks(self) -> tuple[Task, ...]:
+        return self._is_judgeable(self._choose_tasks())
 
     # What an agent must know.
 
@@ -433,8 +451,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         wanted = options["task"]
         if isinstance(wanted, Task):
             return wanted
-        known = next((task for task in self._tasks if task.task_id == str(wanted)), None)
-        return known or task_suite.find(str(wanted), self._variation)
+        known = None if self._draws_late else next((task for task in self._tasks if task.task_id == str(wanted)), None)
+        return known or task_suite.find(str(wanted), self._variation, self._scale)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
         """Judge an episode that is over; returns what its info says of that."""

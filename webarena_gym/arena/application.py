@@ -98,7 +98,7 @@ async def _delete(call: _Call) -> Summary:
 
 async def _tasks(call: _Call) -> list[TaskLine]:
     wanted: TasksWanted = call.body
-    settings = NewEpisode(split=wanted.split, world_seed=wanted.world_seed, variation=wanted.variation)
+    settings = NewEpisode(split=wanted.split, world_seed=wanted.world_seed, variation=wanted.variation, scale=wanted.scale)
     tasks = await asyncio.to_thread(prepare, settings)
     return [TaskLine(task.task_id, task.intent, list(task.sites)) for task in tasks]
 

@@ -8,6 +8,7 @@ from gymnasium.utils.seeding import np_random
 from webarena_gym.arena.schema import NewEpisode
 from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.sites.catalogue import DATABASES
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.world import is_seed, load_world
 from webarena_gym.tasks import SPLITS, Task, find, load, templates
 
@@ -26,21 +27,21 @@ def prepare(settings: NewEpisode) -> tuple[Task, ...]:
     """
     if settings.task is None:
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
-            _build(seed)
-        return _drawn(settings.split, settings.world_seed, settings.variation)
+            _build(seed, settings.scale)
+        return _drawn(settings.split, settings.world_seed, settings.variation, settings.scale)
     template, *rest = settings.task.split("/")
     with suppress(IndexError, ValueError):  # it is refused when it is looked for
         if template in templates() and is_seed(int(rest[0])):
-            _build(int(rest[0]))
+            _build(int(rest[0]), settings.scale)
     try:
-        return (_found(settings.task, settings.variation),)
+        return (_found(settings.task, settings.variation, settings.scale),)
     except TaskError as error:
         raise ArenaError(str(error), status=422, at="body.task", value=settings.task, expected="the id of a task") from error
 
 
-def _build(world_seed: int) -> None:
+def _build(world_seed: int, scale: Scale) -> None:
     for name in DATABASES:
-        load_world(world_seed).content(name)
+        load_world(world_seed, scale).prepare(name)
 
 
 _drawn = lru_cache(maxsize=32)(load)

@@ -28,6 +28,7 @@ class Envs:
                 return env
         return WebArenaLite(
             variation=settings.variation,
+            scale=settings.scale,
             history=settings.history,
             observation=settings.observation,
             dialect=settings.dialect,

@@ -9,6 +9,7 @@ from webarena_gym.env import MAX_STEPS
 from webarena_gym.episode.history import History
 from webarena_gym.episode.reference import SideEffects
 from webarena_gym.observation import Elements, Style
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
 from webarena_gym.texts import MAX_PAGE
@@ -39,6 +40,8 @@ class NewEpisode:
     """Draw the templates of the split in this world, instead of the suite's own."""
     variation: Variation = "content"
     """"content": worlds differ in what is on the sites. "layout": they also differ in how the sites are built."""
+    scale: Scale = "standard"
+    """"large": worlds with some ten times as much of everything, and ranked search."""
     mode: Mode = "browse"
     """"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`."""
     side_effects: SideEffects = "forbidden"
@@ -112,6 +115,8 @@ class TasksWanted:
     """Its templates in this world, instead of the suite's own."""
     variation: Variation = "content"
     """How the sites are built."""
+    scale: Scale = "standard"
+    """How much there is in the worlds."""
 
     def __post_init__(self) -> None:
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)

@@ -13,6 +13,7 @@ from webarena_gym.errors import ActionError
 from webarena_gym.evaluators import Verdict, side_effects
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
@@ -44,21 +45,26 @@ def follow(browser: Browser, solution: Iterable[Step]) -> None:
         act(browser, action, found)
 
 
-def _needed(task: Task, world_seed: int, variation: Variation) -> Sequence[Change] | str:
+def _needed(task: Task, world_seed: int, variation: Variation, scale: Scale) -> Sequence[Change] | str:
     if not task.solution:
         if all(eval_kinds()[name].looks_at == "answer" for name in task.eval_types):
             return ()
         return "the task has no reference solution, so what it may change is not known"
     sites = task.sites if task.require_login else ()
-    return _replayed(task.solution, task.start_url, sites, world_seed, variation)
+    return _replayed(task.solution, task.start_url, sites, world_seed, variation, scale)
 
 
 @lru_cache(maxsize=1024)
 def _replayed(
-    solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation
+    solution: tuple[Step, ...],
+    start_url: str,
+    sites: tuple[str, ...],
+    world_seed: int,
+    variation: Variation,
+    scale: Scale = "standard",
 ) -> Sequence[Change] | str:
     """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
-    venue = EmbeddedVenue(InProcessBrowser, variation=variation)
+    venue = EmbeddedVenue(InProcessBrowser, variation=variation, scale=scale)
     try:
         venue.begin(world_seed, start_url, sites)
         for action in (step.action for step in solution):

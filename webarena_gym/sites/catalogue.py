@@ -136,6 +136,8 @@ DATABASES = tuple(dict.fromkeys(entry.database for entry in _ENTRIES))
 """The sites that have databases of their own."""
 
 
-def schema(database: str) -> str:
-    """Return the `schema.sql` of a database."""
-    return (Path(__file__).parent / database / "schema.sql").read_text(encoding="utf-8")
+def schema(database: str, scale: str = "standard") -> str:
+    """Return the `schema.sql` of a database, with the site's `schema_large.sql`, if it has one, for a large world."""
+    folder = Path(__file__).parent / database
+    files = [folder / "schema.sql", *([folder / "schema_large.sql"] if scale == "large" else [])]
+    return "\n".join(file.read_text(encoding="utf-8") for file in files if file.exists())

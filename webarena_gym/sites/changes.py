@@ -83,6 +83,14 @@ def net_changes(name: str, base: bytes, now: bytes) -> list[Change]:
         return [change for table in tables for change in _compare(name, connection, table)]
 
 
+def overlay_changes(name: str, connection: sqlite3.Connection, touched: Mapping[str, str]) -> list[Change]:
+    """Return what differs between the schemas `base` and `main` of a connection to the database of a site, in the tables that were touched."""
+    wanted = sorted(set(touched) - incidental(name).tables)
+    return [
+        change for table in wanted for change in _compare(name, connection, _table(name, connection, table), touched[table])
+    ]
+
+
 def _touched(base: bytes, now: bytes) -> frozenset[str] | None:
     """Return the tables that own a page of the base which is no longer the same; None when that cannot be known.
 
@@ -130,9 +138,9 @@ def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
     return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), tuple(identity) if is_numbered else (), parents)
 
 
-def _compare(site: str, connection: sqlite3.Connection, table: _Table) -> Iterator[Change]:
-    """Yield the changes of one table."""
-    added, removed, changed = _differences(connection, table)
+def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
+    """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
+    added, removed, changed = _differences(connection, table, among)
     kept = []
     for before, after in changed:
         if any(before[place] != after[place] for place in table.identity):
@@ -155,27 +163,33 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table) -> Iterat
             yield change
 
 
-def _differences(connection: sqlite3.Connection, table: _Table) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
+def _differences(
+    connection: sqlite3.Connection, table: _Table, among: str
+) -> tuple[list[Row], list[Row], list[tuple[Row, Row]]]:
     """Return the rows that were added, those that were removed, and those that differ, before and after."""
     columns, same = len(table.columns), _joined(" AND ", "now.{0} = was.{0}", table.key)
     wanted = ", ".join(_joined(", ", f"{schema}.{{0}}", table.columns) for schema in ("now", "was"))
     unlike = _joined(" OR ", "now.{0} IS NOT was.{0} COLLATE BINARY", table.columns)
     rows: list[Row] = connection.execute(
-        f"SELECT {wanted} FROM main.{table.name} now LEFT JOIN base.{table.name} was ON {same} WHERE {unlike}"
+        f"SELECT {wanted} FROM main.{table.name} now LEFT JOIN base.{table.name} was ON {same}"
+        f" WHERE {among.format('now')} AND ({unlike})"
     ).fetchall()
     place = table.columns.index(table.key[0])
     added = [row[:columns] for row in rows if row[columns + place] is None]
     changed = [(row[columns:], row[:columns]) for row in rows if row[columns + place] is not None]
-    (now, was) = connection.execute(
-        f"SELECT (SELECT count(*) FROM main.{table.name}), (SELECT count(*) FROM base.{table.name})"
-    ).fetchone()
     removed: list[Row] = []
-    if now - len(added) != was:
+    if among != "TRUE" or _count(connection, "main", table) - len(added) != _count(connection, "base", table):
         removed = connection.execute(
-            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{table.name} was"
-            f" WHERE NOT EXISTS (SELECT 1 FROM main.{table.name} now WHERE {same})"
+            f"SELECT {_joined(', ', 'was.{0}', table.columns)} FROM base.{table.name} was WHERE {among.format('was')}"
+            f" AND NOT EXISTS (SELECT 1 FROM main.{table.name} now WHERE {same})"
         ).fetchall()
+        removed = [tuple(row) for row in removed]
     return added, removed, changed
+
+
+def _count(connection: sqlite3.Connection, schema: str, table: _Table) -> int:
+    (count,) = connection.execute(f"SELECT count(*) FROM {schema}.{table.name}").fetchone()
+    return int(count)
 
 
 def _joined(by: str, form: str, columns: Iterable[str]) -> str:

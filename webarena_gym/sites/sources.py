@@ -31,7 +31,7 @@ def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
     and are named in it.
     """
     site = package / "sites" / database
-    found = {site / "schema.sql"}
+    found = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
     new = {site / "seed.py"}
     while new:
         file = new.pop()

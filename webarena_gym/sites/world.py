@@ -1,8 +1,8 @@
 """Worlds: everything that all sites show, drawn from one integer, built once and kept on disk.
 
-A world is a handful of SQLite files, as bytes, made and read only when something of their site is asked for. An episode works
-on copies in memory (`Databases`), so a world is never written to. The cache is keyed by the generators' sources
-(`sources`), so a new generator never meets an old world.
+A world is a handful of SQLite files, made and read only when something of their site is asked for. An episode works on copies in
+memory, and in a large world on what it writes over the files (`Databases`), so a world is never written to. The cache is keyed
+by the generators' sources (`sources`), so a new generator never meets an old world.
 """
 
 import hashlib
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache, lru_cache, partial
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -26,9 +27,11 @@ from webarena_gym.pages.network import Network, WSGIApplication
 from webarena_gym.progress import Progress
 from webarena_gym.sites import sources
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES, schema
-from webarena_gym.sites.changes import net_changes
+from webarena_gym.sites.changes import net_changes, overlay_changes
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.cache import ResponseCache
-from webarena_gym.sites.kit.database import Database, Snapshot
+from webarena_gym.sites.kit.database import Database, EpisodeDatabase, Snapshot
+from webarena_gym.sites.kit.overlay import Overlay
 from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import PLAIN, Layout
@@ -43,18 +46,43 @@ _STATES = 512  # of databases, whose changes a world keeps
 class World:
     """One drawn world: the databases to copy, and the sessions that tasks start with."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, scale: Scale = "standard") -> None:
         self.seed = seed
+        self.scale: Scale = scale
         self.responses = ResponseCache()
         self.changes: OrderedDict[tuple[str, bytes], list[Change]] = OrderedDict()  # by database and the name of its state
         self._content: dict[str, bytes] = {}
+        self._files: dict[str, Path] = {}
+        self._signed_in: dict[str, dict[str, list[str]]] = {}
 
     def content(self, site: str) -> bytes:
         """Return the database of a site as the bytes of a SQLite file. Raises WorldError."""
         name = SITES[site].database
+        if self.scale == "large":
+            return self._file(name).read_bytes()
         if name not in self._content:
             self._content[name] = _load(name, self.seed)
         return self._content[name]
+
+    def prepare(self, site: str) -> int:
+        """Have the database of a site ready, built if need be, and return its size in bytes. Raises WorldError."""
+        name = SITES[site].database
+        return self._file(name).stat().st_size if self.scale == "large" else len(self.content(name))
+
+    def _file(self, name: str) -> Path:
+        """Return the file of a database of a large world, built and looked through once. Raises WorldError."""
+        if name not in self._files:
+            self._files[name] = _large_file(name, self.seed)
+        return self._files[name]
+
+    def database(self, site: str) -> EpisodeDatabase:
+        """Return the database of a site for one episode, good as new. Raises WorldError."""
+        name = SITES[site].database
+        if self.scale == "large" and os.access(self._file(name), os.W_OK):
+            return Overlay(self._file(name))
+        return Database(
+            self.content(name)
+        )  # also where the cache cannot be written, since SQLite would let nothing be written then
 
     def cookies(self, sites: Iterable[str]) -> dict[str, dict[str, str]]:
         """Return the cookies of the sessions that the generators have signed in on these sites, by host."""
@@ -65,20 +93,17 @@ class World:
         return Databases(self)
 
     def _sessions(self, name: str, site: str) -> list[str]:
-        return _sessions(self.content(name)).get(site, [])
+        """Return the ids of the sessions that the generator of a database has signed in to a site."""
+        if name not in self._signed_in:
+            database = self.database(name)
+            rows = database.connection.execute("SELECT data ->> '$.site' AS site, session_id FROM session").fetchall()
+            database.close()
+            self._signed_in[name] = {row["site"]: [row["session_id"]] for row in rows}
+        return self._signed_in[name].get(site, [])
 
 
-@lru_cache(maxsize=64)
-def _sessions(content: bytes) -> dict[str, list[str]]:
-    """The ids of the sessions that a generator has signed in, by site."""
-    database = Database(content)
-    rows = database.connection.execute("SELECT data ->> '$.site' AS site, session_id FROM session").fetchall()
-    database.close()
-    return {row["site"]: [row["session_id"]] for row in rows}
-
-
-class Databases(Mapping[str, Database]):
-    """The databases of one episode by site, each copied from its world when it is first asked for.
+class Databases(Mapping[str, EpisodeDatabase]):
+    """The databases of one episode by site, each opened when it is first asked for.
 
     `lock` is held while a request is answered, and while the databases change as a whole: a browser asks in a thread of its own, and
     SQLite breaks the process where a connection is closed in the middle of a query.
@@ -88,12 +113,12 @@ class Databases(Mapping[str, Database]):
         self._world = world
         self.responses = world.responses
         self.lock = threading.RLock()
-        self._open: dict[str, Database] = {}
+        self._open: dict[str, EpisodeDatabase] = {}
 
-    def __getitem__(self, site: str) -> Database:
+    def __getitem__(self, site: str) -> EpisodeDatabase:
         name = SITES[site].database
         if name not in self._open:
-            self._open[name] = Database(self._world.content(name))
+            self._open[name] = self._world.database(name)
         return self._open[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -129,7 +154,10 @@ class Databases(Mapping[str, Database]):
         if state == b"":
             return ()
         if state is None or (name, state) not in known:
-            found = net_changes(name, self._world.content(name), database.connection.serialize())
+            if isinstance(database, Overlay):
+                found = overlay_changes(name, database.connection, database.touched())
+            else:
+                found = net_changes(name, self._world.content(name), database.connection.serialize())
             if state is None:
                 return found
             known[name, state] = found
@@ -179,14 +207,14 @@ def _on_demand(make: Callable[[], WSGIApplication], lock: threading.RLock) -> WS
 
 
 @lru_cache(maxsize=8)
-def load_world(seed: int) -> World:
-    """Return the world of a seed; its databases come from this process's memory, from disk, or are newly built.
+def load_world(seed: int, scale: Scale = "standard") -> World:
+    """Return the world of a seed and scale; its databases come from this process's memory, from disk, or are newly built.
 
     Raises WorldError for what is no whole number from -LARGEST_SEED to LARGEST_SEED.
     """
     if not is_seed(seed):
         raise WorldError(f"there is no world {seed!r}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
-    return World(seed)
+    return World(seed, scale)
 
 
 def is_seed(seed: object) -> bool:
@@ -222,11 +250,42 @@ def _load(name: str, seed: int) -> bytes:
     with _alone(path):
         content = _read(path)  # another process may have built it meanwhile
         if not content:
-            progress = Progress(len(DATABASES), f"building world {seed}: {name}")
-            progress.show(DATABASES.index(name))
-            content = build(name, seed)
-            progress.clear()
+            content = _built(name, seed, "standard")
             _store(path, hashlib.sha256(content).digest() + content)
+    return content
+
+
+def _large_file(name: str, seed: int) -> Path:
+    """Return the file of a large world's database; it is built where it is not there or not whole. Raises WorldError."""
+    path = cache_folder() / _version(name) / f"{name}-{seed}-large.sqlite"
+    if not _is_whole(path):
+        with _alone(path):
+            if not _is_whole(path):
+                content = _built(name, seed, "large")
+                _store(_digest_of(path), hashlib.sha256(content).digest())
+                _store(path, content)
+    return path
+
+
+def _digest_of(path: Path) -> Path:
+    return path.with_suffix(".sha256")
+
+
+def _is_whole(path: Path) -> bool:
+    """Say whether a file of the cache holds what its digest says."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest() == _digest_of(path).read_bytes()
+    except OSError:
+        return False
+
+
+def _built(name: str, seed: int, scale: Scale) -> bytes:
+    """Build a database, and tell so."""
+    progress = Progress(len(DATABASES), f"building {'large ' if scale == 'large' else ''}world {seed}: {name}")
+    progress.show(DATABASES.index(name))
+    content = build(name, seed, scale)
+    progress.clear()
     return content
 
 
@@ -253,12 +312,13 @@ def _alone(path: Path) -> Iterator[None]:
         yield
 
 
-def build(name: str, seed: int) -> bytes:
+def build(name: str, seed: int, scale: Scale = "standard") -> bytes:
     """Draw a database from scratch and return it as the bytes of a SQLite file."""
     db = sqlite3.connect(":memory:")
     db.row_factory = sqlite3.Row
-    db.executescript(schema(name))
-    import_module(f"webarena_gym.sites.{name}.seed").seed(db, seed)
+    db.executescript(schema(name, scale))
+    fill = import_module(f"webarena_gym.sites.{name}.seed").seed
+    fill(db, seed, **({"scale": scale} if "scale" in signature(fill).parameters else {}))  # a small site has but one scale
     db.commit()
     db.execute("VACUUM")
     content = db.serialize()

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.errors import TaskError
 from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks.expert import Expert as Expert
@@ -57,14 +58,21 @@ def templates() -> dict[str, Template]:
     return known
 
 
-def draw(names: Iterable[str] | None = None, *, world_seed: int, count: int, variation: Variation = "content") -> list[Task]:
+def draw(
+    names: Iterable[str] | None = None,
+    *,
+    world_seed: int,
+    count: int,
+    variation: Variation = "content",
+    scale: Scale = "standard",
+) -> list[Task]:
     """Draw `count` different tasks from each of the named templates (all by default) in one world.
 
     Their solutions are for the sites as `variation` builds them. A template that has fewer gives what it has. Raises TaskError
     for an unknown name.
     """
     wanted = named(names)
-    with _Sampling(world_seed, variation) as sampling:
+    with _Sampling(world_seed, variation, scale) as sampling:
         return [task for template in wanted for task in sampling.several(template, count)]
 
 
@@ -75,6 +83,7 @@ def spread(
     total: int,
     variation: Variation = "content",
     longest: int | None = None,
+    scale: Scale = "standard",
 ) -> list[Task]:
     """Draw `total` different tasks in one world, evenly from the named templates (all by default).
 
@@ -85,7 +94,7 @@ def spread(
     if total < 0 or not wanted:
         raise TaskError(f"{total} tasks of {len(wanted)} templates; expected 0 or more of at least one")
     drawn: list[list[Task]] = [[] for _ in wanted]
-    with _Sampling(world_seed, variation) as sampling:
+    with _Sampling(world_seed, variation, scale) as sampling:
         streams = {place: sampling.several(template, total, longest) for place, template in enumerate(wanted)}
         left = total
         while left and streams:
@@ -109,17 +118,26 @@ def named(names: Iterable[str] | None) -> list[Template]:
     return [known[name] for name in wanted]
 
 
-def load(split: str, world_seed: int | None = None, variation: Variation = "content") -> tuple[Task, ...]:
+def load(
+    split: str, world_seed: int | None = None, variation: Variation = "content", scale: Scale = "standard"
+) -> tuple[Task, ...]:
     """Return a split of the suite, or the same templates drawn in another world. Raises TaskError for an unknown split.
 
     With the variation "layout", the suite's own tasks are drawn again, so that their solutions are for the sites as these are
-    then built.
+    then built. In a large world, the templates are drawn in that of the split's first seed where no other is named.
     """
-    if split not in SPLITS:
-        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
+    expect_split(split)
+    if world_seed is None and scale == "large":
+        world_seed = SPLITS[split].worlds[0]
     if world_seed is None:
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
-    return tuple(_drawn(split, world_seed, variation))
+    return tuple(_drawn(split, world_seed, variation, scale))
+
+
+def expect_split(split: str) -> None:
+    """Raise TaskError for what is no split."""
+    if split not in SPLITS:
+        raise TaskError(f"there is no split {shown(split)}; {suggestion(split, SPLITS)}")
 
 
 def generate(split: str) -> list[Task]:
@@ -159,18 +177,19 @@ def _file(split: str) -> Path:
     return DATA / f"{split}.json"
 
 
-def _drawn(split: str, world_seed: int, variation: Variation) -> Iterator[Task]:
+def _drawn(split: str, world_seed: int, variation: Variation, scale: Scale) -> Iterator[Task]:
     """Draw as many tasks in another world as a split has, site by site."""
     for part in PARTS.values():
         total, longest = part.total(split), SPLITS[split].longest
-        yield from spread(part.names(split), world_seed=world_seed, total=total, variation=variation, longest=longest)
+        names = part.names(split)
+        yield from spread(names, world_seed=world_seed, total=total, variation=variation, longest=longest, scale=scale)
 
 
-def find(task_id: str, variation: Variation = "content") -> Task:
+def find(task_id: str, variation: Variation = "content", scale: Scale = "standard") -> Task:
     """Return the task with that id, from the suite or drawn again. Raises TaskError."""
     try:
         name, world_seed, index = _parted(task_id)
-        with _Sampling(world_seed, variation) as sampling:
+        with _Sampling(world_seed, variation, scale) as sampling:
             return sampling.one(templates()[name], index)
     except (KeyError, ValueError, NothingToDraw) as error:
         name, _, rest = task_id.partition("/")
@@ -183,17 +202,20 @@ def find(task_id: str, variation: Variation = "content") -> Task:
 
 
 def select(
-    tasks: str | Path | Sequence[str | Task], variation: Variation = "content", on_unreadable: OnUnreadable = "raise"
+    tasks: str | Path | Sequence[str | Task],
+    variation: Variation = "content",
+    on_unreadable: OnUnreadable = "raise",
+    scale: Scale = "standard",
 ) -> tuple[Task, ...]:
     """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks.
 
     Raises TaskError, also for tasks of a file that cannot be read, unless these are to be skipped.
     """
     if isinstance(tasks, str) and _is_id(tasks) and not Path(tasks).exists():
-        return (find(tasks, variation),)
+        return (find(tasks, variation, scale),)
     if isinstance(tasks, str | Path):
         return read_tasks(tasks, on_unreadable)
-    chosen = tuple(task if isinstance(task, Task) else find(str(task), variation) for task in tasks)
+    chosen = tuple(task if isinstance(task, Task) else find(str(task), variation, scale) for task in tasks)
     if not chosen:
         raise TaskError("tasks is empty; expected at least one task or id")
     return chosen
@@ -233,12 +255,13 @@ def _is_id(text: str) -> bool:
 class _Sampling:
     """Draws from one world; holds its databases open as a context manager."""
 
-    def __init__(self, world_seed: int, variation: Variation) -> None:
+    def __init__(self, world_seed: int, variation: Variation, scale: Scale = "standard") -> None:
         self._world_seed = world_seed
+        self._scale: Scale = scale
         self._layout = layout_of(world_seed, variation)
 
     def __enter__(self) -> "_Sampling":
-        self._databases = load_world(self._world_seed).open()
+        self._databases = load_world(self._world_seed, self._scale).open()
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -22,7 +22,7 @@ from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
-from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
@@ -34,7 +34,7 @@ _NUMBER = re.compile(r" \[\d+\]$")
 class Sampler:
     """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
 
-    def __init__(self, databases: Mapping[str, Database], rng: Random, site: str, layout: Layout = PLAIN) -> None:
+    def __init__(self, databases: Mapping[str, EpisodeDatabase], rng: Random, site: str, layout: Layout = PLAIN) -> None:
         self._databases = databases
         self._site = site
         self.rng = rng
@@ -43,6 +43,10 @@ class Sampler:
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
         return self._databases[site or self._site].connection.execute(query, parameters).fetchall()
+
+    def connection(self, site: str) -> sqlite3.Connection:
+        """Return the database of a site."""
+        return self._databases[site].connection
 
     def value(self, query: str, *parameters: Any, site: str = "") -> Any:
         """Return the first column of the first row. Raises NothingToDraw without one."""

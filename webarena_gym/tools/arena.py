@@ -95,7 +95,7 @@ async def _serve(options: argparse.Namespace) -> None:
         limits = Limits(episodes=options.episodes, idle_s=options.idle, memory_mb=options.memory)
     except ValueError as error:
         raise ArenaError(str(error), status=422) from error
-    front = Front(options.world_seed, layout_of(options.world_seed, options.variation))
+    front = Front(options.world_seed, layout_of(options.world_seed, options.variation), options.scale)
     places = addresses(options.port)
     sites = Network({url.removeprefix("http://").rstrip("/"): front for url in places.values()}) if is_own else None
     async with opened(address, limits, sites) as arena:

@@ -19,6 +19,7 @@ from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
 from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import cache_folder, load_world
 from webarena_gym.tasks import Task
@@ -124,6 +125,7 @@ def make_parser() -> Parser:
     play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
     play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
     _choose_variation(play)
+    _choose_scale(play)
     play.set_defaults(run=arena.play)
 
     serve = commands.add_parser(
@@ -137,6 +139,7 @@ def make_parser() -> Parser:
     serve.add_argument("--port", type=whole(0, 65_535), default=8000, metavar="N", help="the port; 0: any that is free")
     arena.add_serve_options(serve)
     _choose_variation(serve)
+    _choose_scale(serve)
     serve.set_defaults(run=_serve)
 
     mcp = commands.add_parser(
@@ -157,6 +160,7 @@ def make_parser() -> Parser:
         description="Draws the databases of worlds, where they are not on disk yet, and prints how much of everything they hold.",
     )
     world.add_argument("seeds", type=world_seed, nargs="*", default=[1000], metavar="SEED", help="the worlds (default: 1000)")
+    _choose_scale(world)
     world.set_defaults(run=_world)
 
     add_commands(commands)
@@ -201,6 +205,12 @@ def _choose_variation(parser: argparse.ArgumentParser) -> None:
         choices=get_args(Variation),
         default="content",
         help="what differs from world to world: the content, or the layout of the sites too",
+    )
+
+
+def _choose_scale(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--scale", choices=get_args(Scale), default="standard", help="how much there is in a world (default: standard)"
     )
 
 
@@ -328,21 +338,22 @@ def _serve(options: argparse.Namespace) -> int:
         for name, url in urls.items():
             print(f"{name:<15} {url}", flush=True)
 
-    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation), tell)
+    serve(options.world_seed, options.port, layout_of(options.world_seed, options.variation), tell, options.scale)
     return 0
 
 
 def _world(options: argparse.Namespace) -> int:
     for seed in options.seeds:
         start = time.perf_counter()
-        world = load_world(seed)
-        sizes = ", ".join(f"{name} {len(world.content(name)) / 1e6:.2f} MB" for name in DATABASES)
+        world = load_world(seed, options.scale)
+        sizes = ", ".join(f"{name} {world.prepare(name) / 1e6:.2f} MB" for name in DATABASES)
         seconds = time.perf_counter() - start
         print(f"world {seed}: {sizes}, ready in {seconds:.2f} s")
         databases = world.open()
         for name in DATABASES:
             database = databases[name]
-            tables = database.connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").fetchall()
+            query = "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+            tables = database.connection.execute(query).fetchall()
             rows = (database.connection.execute(f"SELECT count(*) FROM {table['name']}").fetchone()[0] for table in tables)
             counts = ", ".join(f"{count} {table['name']}" for table, count in zip(tables, rows, strict=True))
             print(f"  {name}: {counts}")

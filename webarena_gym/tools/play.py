@@ -55,6 +55,7 @@ def play_in_terminal(options: argparse.Namespace) -> int:
         observation=options.observation,
         dialect=options.dialect,
         variation=options.variation,
+        scale=options.scale,
         max_steps=options.max_steps,
         disable_env_checker=True,  # a person's mistakes are no faults of the env
     )

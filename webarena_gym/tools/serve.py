@@ -13,6 +13,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 
 from webarena_gym.errors import ArenaError
 from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.world import load_site, load_world
@@ -31,8 +32,8 @@ class Front:
     Whoever comes without a session gets the one that tasks start with, so that a person is logged in as an agent would be.
     """
 
-    def __init__(self, world_seed: int, layout: Layout = PLAIN) -> None:
-        world = load_world(world_seed)
+    def __init__(self, world_seed: int, layout: Layout = PLAIN, scale: Scale = "standard") -> None:
+        world = load_world(world_seed, scale)
         databases = world.open()
         self._sites = {_label(host): load_site(name).app(databases[name], layout) for name, host in HOSTS.items()}
         self._sessions = {_label(host): cookies[COOKIE] for host, cookies in world.cookies(HOSTS).items()}
@@ -80,7 +81,9 @@ class _Quiet(WSGIRequestHandler):
         """Say nothing."""
 
 
-def serve(world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping[str, str]], None]) -> None:
+def serve(
+    world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping[str, str]], None], scale: Scale = "standard"
+) -> None:
     """Serve a world's sites on the loopback interface until interrupted. Changes last as long as the server.
 
     `on_open` is told the addresses once it listens. Raises ArenaError for a port in use.
@@ -91,7 +94,7 @@ def serve(world_seed: int, port: int, layout: Layout, on_open: Callable[[Mapping
         raise ArenaError(f"cannot listen at port {port} of {_HOST}: {error.strerror}; choose another", status=503) from error
     with listener:
         port = listener.getsockname()[1]
-        front = Front(world_seed, layout)
+        front = Front(world_seed, layout, scale)
         server = make_server(_HOST, port, front, threaded=True, request_handler=_Quiet, fd=listener.fileno())
         on_open(addresses(port))
         server.serve_forever()

@@ -9,6 +9,7 @@ from webarena_gym.changes import Change
 from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.pages.network import Network
 from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import Databases, World, connect, generators, load_world
@@ -24,6 +25,15 @@ class EmbeddedSnapshot(NamedTuple):
     variation: Variation
     databases: dict[str, DatabaseSnapshot]
     browser: Any
+    scale: Scale = "standard"
+
+
+class Place(NamedTuple):
+    """Where a task is done: the world, and how its sites are built."""
+
+    world_seed: int
+    variation: Variation
+    scale: Scale
 
 
 class EmbeddedVenue:
@@ -33,18 +43,24 @@ class EmbeddedVenue:
         make_browser: makes a browser on the network of an episode.
         world_seed: the world of tasks that name none.
         variation: whether the sites are built in the plain way, or in a layout drawn with the world.
+        scale: how much there is in the worlds.
 
     """
 
     is_embedded = True
 
     def __init__(
-        self, make_browser: Callable[[Network], Browser], world_seed: int | None = None, variation: Variation = "content"
+        self,
+        make_browser: Callable[[Network], Browser],
+        world_seed: int | None = None,
+        variation: Variation = "content",
+        scale: Scale = "standard",
     ) -> None:
         self.urls: Mapping[str, str] = URLS
         self._make_browser = make_browser
         self._world_seed = world_seed
         self._variation: Variation = variation
+        self._scale: Scale = scale
         self._built: Variation = variation  # how the sites of the world that is open are built
         self._world: World | None = None
         self._databases: Databases | None = None
@@ -69,15 +85,15 @@ class EmbeddedVenue:
 
     def begin(self, world_seed: int, start_url: str, sites: Iterable[str]) -> None:
         """Bring a world to its beginning and open pages on it, signed in to some sites."""
-        world, _ = self._open(world_seed, self._variation)
+        world, _ = self._open(world_seed, self._variation, self._scale)
         self.browser.start(first_pages(start_url, self.urls), world.cookies(sites))
 
     @property
-    def world(self) -> tuple[int, Variation]:
-        """The seed of the current world, and how its sites are built. Raises LookupError before the first task."""
+    def world(self) -> Place:
+        """The current world, and how its sites are built. Raises LookupError before the first task."""
         if self._world is None:
             raise LookupError("no task has been entered")
-        return self._world.seed, self._built
+        return Place(self._world.seed, self._built, self._world.scale)
 
     @property
     def network(self) -> Network:
@@ -104,7 +120,12 @@ class EmbeddedVenue:
         assert self._world is not None
         assert self._databases is not None
         return EmbeddedSnapshot(
-            self._world.seed, generators(), self._built, self._databases.snapshot(), self.browser.snapshot()
+            self._world.seed,
+            generators(),
+            self._built,
+            self._databases.snapshot(),
+            self.browser.snapshot(),
+            self._world.scale,
         )
 
     def restore(self, snapshot: Any) -> None:
@@ -112,7 +133,7 @@ class EmbeddedVenue:
             raise SnapshotError(f"expected a snapshot of the embedded sites, got {type(snapshot).__name__}")
         if snapshot.generators != generators():
             raise SnapshotError(f"the snapshot is of a world {snapshot.world_seed} as another version of this package draws it")
-        _, databases = self._open(snapshot.world_seed, snapshot.variation)
+        _, databases = self._open(snapshot.world_seed, snapshot.variation, snapshot.scale)
         databases.restore(snapshot.databases)
         self.browser.restore(snapshot.browser)
 
@@ -127,11 +148,11 @@ class EmbeddedVenue:
             self._databases.close()
         self._world, self._databases, self._network = None, None, None
 
-    def _open(self, seed: int, variation: Variation) -> tuple[World, Databases]:
+    def _open(self, seed: int, variation: Variation, scale: Scale) -> tuple[World, Databases]:
         """Open a world, good as new, its sites built as the variation says, and a browser on it."""
-        if self._world is None or self._databases is None or (self._world.seed, self._built) != (seed, variation):
+        if self._world is None or self._databases is None or self.world != (seed, variation, scale):
             self.close()
-            self._world = load_world(seed)
+            self._world = load_world(seed, scale)
             self._databases = self._world.open()
             self._built = variation
             self._network = connect(self._databases, layout_of(seed, variation))

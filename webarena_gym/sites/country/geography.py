@@ -4,20 +4,23 @@ The map lays it out on a road graph, the encyclopedia writes about it, the shop'
 degrees north and east; the country lies in the middle of the Atlantic.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import cos, hypot, radians
+from typing import NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.country.people import LAST_NAMES
-from webarena_gym.sites.country.words import invented
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.words import WORDS, invented
 
 KM_PER_DEGREE = 111.195
 SOUTH, NORTH, WEST, EAST = 41.0, 43.2, -31.0, -28.0
 _STATES = 4
-_TOWN_SIZES = ((3, 160_000, 700_000, 34), (7, 24_000, 110_000, 16), (14, 1_500, 14_000, 7))
-"""How many towns of each size, their least and greatest number of people, and their streets."""
+_TOWN_SIZES = ((160_000, 700_000, 34), (24_000, 110_000, 16), (1_500, 14_000, 7))
+"""The least and greatest number of people of towns of each size, and their streets."""
 
 _STREET_NAMES = (
     "Maple", "Oak", "Cedar", "Elm", "Pine", "Birch", "Lakeview", "Hillcrest", "Park", "River", "Sunset", "Mill", "Church",
@@ -83,6 +86,11 @@ class Country:
     towns: tuple[Town, ...]
     landmarks: tuple[Landmark, ...]
     teams: tuple[Team, ...]
+    counts: tuple[int, int, int] = (3, 7, 14)  # cities, towns and villages, in the order of `towns`
+
+    def weights(self, city: int, town: int, village: int) -> list[int]:
+        """Return a weight for each town by its size, to draw one with."""
+        return [weight for weight, count in zip((city, town, village), self.counts, strict=True) for _ in range(count)]
 
     def town(self, name: str) -> Town:
         """Return a town by its name."""
@@ -99,6 +107,37 @@ _SPORTS = ("basketball", "basketball", "ice hockey", "baseball")
 _MASCOTS = (
     "Falcons", "Bears", "Wolves", "Comets", "Pilots", "Foxes", "Sailors", "Herons", "Miners", "Ravens", "Rangers", "Otters",
 )  # fmt: skip
+_MORE_MASCOTS = (
+    "Badgers", "Bison", "Captains", "Cranes", "Drifters", "Eagles", "Gulls", "Hornets", "Lynxes", "Mariners", "Owls", "Panthers",
+    "Rockets", "Stags", "Thunder", "Voyagers", "Weavers", "Lancers", "Kestrels", "Smiths", "Terriers",
+)  # fmt: skip
+
+
+class Sizes(NamedTuple):
+    """How much a country has."""
+
+    towns: tuple[int, int, int]  # of each of _TOWN_SIZES
+    town_weights: tuple[int, ...]  # of the first ten towns, for landmarks
+    landmarks: Mapping[str, int]
+    sports: tuple[str, ...]
+    mascots: tuple[str, ...]
+    apart_km: float  # between two towns
+
+
+SIZES: Mapping[Scale, Sizes] = {
+    "standard": Sizes((3, 7, 14), (6, 5, 5, 2, 2, 2, 2, 1, 1, 1), KINDS, _SPORTS, _MASCOTS, 22),
+    "large": Sizes(
+        towns=(6, 16, 38),
+        town_weights=(6, 5, 5, 5, 4, 4, *[2] * 16, *[1] * 8),
+        landmarks={
+            "university": 14, "museum": 18, "national park": 12, "stadium": 9, "airport": 4, "concert hall": 8, "hospital": 14,
+            "library": 10, "monument": 14, "bridge": 12, "zoo": 5, "theater": 10,
+        },
+        sports=_SPORTS * 3,
+        mascots=_MASCOTS + _MORE_MASCOTS,
+        apart_km=17,
+    ),
+}  # fmt: skip
 
 
 def distance_km(latitude: float, longitude: float, other_latitude: float, other_longitude: float) -> float:
@@ -112,18 +151,18 @@ def distance_km(latitude: float, longitude: float, other_latitude: float, other_
 
 
 @lru_cache(maxsize=4)
-def country(seed: int) -> Country:
+def country(seed: int, scale: Scale = "standard") -> Country:
     """Return the country of a world."""
-    dice = Dice(f"country/{seed}")
-    names = iter([invented(seed, index, "place") for index in range(128)])
+    dice, counts = Dice(f"country/{seed}"), SIZES[scale]
+    names = iter([invented(seed, index, "place", scale) for index in range(WORDS[scale])])
     name = next(names)
-    spots = _spots(dice)
+    spots = _spots(dice, counts)
     state_names = [next(names) for _ in range(_STATES)]
     postcodes, areas = dice.some(range(100, 990), len(spots)), dice.some(range(201, 990), len(spots))
     towns = []
-    sizes = [size for size in _TOWN_SIZES for _ in range(size[0])]
+    sizes = [size for size, count in zip(_TOWN_SIZES, counts.towns, strict=True) for _ in range(count)]
     for index, (latitude, longitude) in enumerate(spots):
-        _, least, most, streets = sizes[index]
+        least, most, streets = sizes[index]
         towns.append(
             Town(
                 name=next(names),
@@ -141,15 +180,17 @@ def country(seed: int) -> Country:
         for each, letters in zip(state_names, _abbreviations(state_names), strict=True)
     )
     landmarks = [
-        _landmark(dice, kind, next(names), seed, towns, index) for kind, count in KINDS.items() for index in range(count)
+        _landmark(dice, kind, next(names), seed, towns, index, counts)
+        for kind, count in counts.landmarks.items()
+        for index in range(count)
     ]
     stadiums = [landmark for landmark in landmarks if landmark.kind == "stadium"]
-    mascots = dice.some(share(_MASCOTS, seed), len(stadiums))
+    mascots = dice.some(share(counts.mascots, seed), len(stadiums))
     teams = tuple(
         Team(f"{stadium.town} {mascot}", sport, stadium.town, stadium.name)
-        for stadium, mascot, sport in zip(stadiums, mascots, dice.some(_SPORTS, len(stadiums)), strict=True)
+        for stadium, mascot, sport in zip(stadiums, mascots, dice.some(counts.sports, len(stadiums)), strict=True)
     )
-    return Country(name, states, tuple(towns), tuple(landmarks), teams)
+    return Country(name, states, tuple(towns), tuple(landmarks), teams, counts.towns)
 
 
 def _abbreviations(names: list[str]) -> list[str]:
@@ -161,9 +202,9 @@ def _abbreviations(names: list[str]) -> list[str]:
     return used
 
 
-def _spots(dice: Dice) -> list[tuple[float, float]]:
-    """Return where the towns are: no two within 22 km, and at least three in each quarter of the country."""
-    count = sum(size[0] for size in _TOWN_SIZES)
+def _spots(dice: Dice, counts: Sizes) -> list[tuple[float, float]]:
+    """Return where the towns are: no two near each other, and equally many in each quarter of the country."""
+    count = sum(counts.towns)
     spots: list[tuple[float, float]] = []
     while len(spots) < count:
         quarter = len(spots) % _STATES
@@ -171,7 +212,7 @@ def _spots(dice: Dice) -> list[tuple[float, float]]:
         longitude = round(
             (WEST if quarter % 2 == 0 else (WEST + EAST) / 2) + dice.below(10_000) / 10_000 * (EAST - WEST) / 2, 5
         )
-        if all(distance_km(latitude, longitude, *spot) > 22 for spot in spots):
+        if all(distance_km(latitude, longitude, *spot) > counts.apart_km for spot in spots):
             spots.append((latitude, longitude))
     return spots
 
@@ -184,14 +225,14 @@ def _streets(dice: Dice, count: int) -> tuple[str, ...]:
     return tuple(f"{name} {dice.pick(_STREET_KINDS)}" for name in dice.some(_STREET_NAMES, count))
 
 
-def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int) -> Landmark:
-    """Place one landmark: airports outside of the three cities, stadiums in different towns, parks in the open country."""
+def _landmark(dice: Dice, kind: str, word: str, seed: int, towns: list[Town], index: int, counts: Sizes) -> Landmark:
+    """Place one landmark: airports outside of the largest cities, stadiums in different towns, parks in the open country."""
     if kind in ("airport", "stadium"):
         town = towns[index]
     elif kind == "national park":
-        town = dice.pick(towns[3:])
+        town = dice.pick(towns[counts.towns[0] :])
     else:
-        town = dice.weigh(towns[:10], (6, 5, 5, 2, 2, 2, 2, 1, 1, 1))
+        town = dice.weigh(towns[: len(counts.town_weights)], counts.town_weights)
     reach = {"airport": (5.0, 8.0), "national park": (8.0, 10.0)}.get(kind, (0.15, 1.6 if town.population > 150_000 else 0.7))
     north, east = _offset(dice, *reach)
     return Landmark(

@@ -7,26 +7,28 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.world import extras
 from webarena_gym.sites.gitlab.world.people import ME, PASSWORD, Group, User, draw_groups, draw_strangers, draw_users
 from webarena_gym.sites.gitlab.world.planning import Item, Plan, draw_plans
 from webarena_gym.sites.gitlab.world.projects import Project, draw_projects
 from webarena_gym.sites.gitlab.world.repositories import Repository, draw_repositories
+from webarena_gym.sites.gitlab.world.sizes import SIZES
 from webarena_gym.sites.kit.sessions import sign_in
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     now = moment(seed)
-    users = draw_users(seed, now)
-    groups = draw_groups(seed, now, users)
-    projects = draw_projects(seed, now, users, groups)
-    repositories = draw_repositories(seed, now, projects, groups, users, draw_strangers(seed))
-    plans = draw_plans(seed, now, repositories, groups, users)
+    users = draw_users(seed, now, scale)
+    groups = draw_groups(seed, now, users, scale)
+    projects = draw_projects(seed, now, users, groups, scale)
+    repositories = draw_repositories(seed, now, projects, groups, users, draw_strangers(seed, scale), SIZES[scale])
+    plans = draw_plans(seed, now, repositories, groups, users, SIZES[scale])
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
-    _insert_people(db, seed, now, users, groups)
+    _insert_people(db, seed, scale, now, users, groups)
     _insert_projects(db, now, projects, repositories, plans)
     _insert_repositories(db, seed, repositories)
     _insert_plans(db, plans)
@@ -35,7 +37,9 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     db.commit()
 
 
-def _insert_people(db: sqlite3.Connection, seed: int, now: datetime, users: list[User], groups: list[Group]) -> None:
+def _insert_people(
+    db: sqlite3.Connection, seed: int, scale: Scale, now: datetime, users: list[User], groups: list[Group]
+) -> None:
     """Write accounts with what people keep in them, and groups."""
     dice = Dice(f"code/extras/{seed}")
     insert(
@@ -50,7 +54,7 @@ def _insert_people(db: sqlite3.Connection, seed: int, now: datetime, users: list
         ),
     )  # fmt: skip
     insert(db, "follow", extras.follows(dice, users))
-    insert(db, "access_token", extras.tokens(dice, now, seed))
+    insert(db, "access_token", extras.tokens(dice, now, seed, scale))
     insert(db, "ssh_key", extras.keys(dice, now, seed))
     insert(db, "snippet", extras.snippets(dice, now, users))
     insert(db, "user_group", ((g.group_id, g.path, g.name, g.description, g.visibility, g.created_at) for g in groups))

@@ -4,13 +4,14 @@ import sqlite3
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer; the scratchpad is blank."""
-    me = population(seed)[0]
+    me = population(seed, scale)[0]
     insert(db, "world", [("seed", str(seed)), ("now", str(moment(seed)))])
     insert(db, "owner", [(me.name, f"{me.first}.{me.last}@example.com".lower())])
     sign_in(db, site="homepage")

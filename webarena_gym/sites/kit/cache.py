@@ -41,5 +41,13 @@ class ResponseCache:
         self._kept[key] = response
         self._room -= len(response.body)
         while self._room < 0:
-            _, old = self._kept.popitem(last=False)
-            self._room += len(old.body)
+            self._drop()
+
+    def clear(self) -> None:
+        """Drop everything."""
+        while self._kept:
+            self._drop()
+
+    def _drop(self) -> None:
+        _, old = self._kept.popitem(last=False)
+        self._room += len(old.body)

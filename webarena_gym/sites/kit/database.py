@@ -8,7 +8,7 @@ import hashlib
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from typing import Any
+from typing import Any, Protocol
 
 from werkzeug.exceptions import NotFound
 
@@ -16,6 +16,33 @@ from webarena_gym.errors import SnapshotError
 
 Snapshot = dict[int, bytes]
 _PAGE = 4096  # bytes; SQLite's page size, fixed for every world
+
+
+class EpisodeDatabase(Protocol):
+    """The database of a site in one episode, which can return to its beginning: a `Database`, or an `Overlay` of a large world."""
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """What reads and writes the database."""
+
+    @property
+    def state(self) -> bytes | None:
+        """A name of the content; see `Database.state`."""
+
+    def follows(self, before: bytes | None, cause: bytes) -> None:
+        """Name the content anew; see `Database.follows`."""
+
+    def reset(self) -> None:
+        """Return to the world's content."""
+
+    def snapshot(self) -> Snapshot:
+        """Return what differs from the world."""
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state in which `snapshot` was taken. Raises SnapshotError."""
+
+    def close(self) -> None:
+        """Free the memory."""
 
 
 class Database:

@@ -22,7 +22,7 @@ from werkzeug.utils import redirect as redirect
 from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
-from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.kit.sessions import COOKIE, sign_in
 from webarena_gym.sites.layout import Layout
 
@@ -62,7 +62,9 @@ class Request(BaseRequest):
     route: Route | None = None
     """The way that the request took; None for one that was refused."""
 
-    def __init__(self, environ: dict[str, Any], database: Database, layout: Layout, templates: jinja2.Environment) -> None:
+    def __init__(
+        self, environ: dict[str, Any], database: EpisodeDatabase, layout: Layout, templates: jinja2.Environment
+    ) -> None:
         super().__init__(environ)
         self.layout = layout
         self._database = database

@@ -19,7 +19,7 @@ from werkzeug.utils import send_from_directory
 
 from webarena_gym.sites.country.formats import FILTERS
 from webarena_gym.sites.kit.cache import CachedResponse, ResponseCache
-from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.kit.requests import Request, Response, Route
 from webarena_gym.sites.layout import PLAIN, Layout
 
@@ -113,7 +113,7 @@ class Site:
             return ""
         return str(rule)
 
-    def app(self, database: Database, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
+    def app(self, database: EpisodeDatabase, layout: Layout = PLAIN, responses: ResponseCache | None = None) -> "App":
         """Return the WSGI application of one episode. `responses` is shared with others whose databases have the same base."""
         return App(self, database, layout, responses or ResponseCache())
 
@@ -131,7 +131,7 @@ class Site:
 class App:
     """A site bound to one episode's database, in one layout: a WSGI application."""
 
-    def __init__(self, site: Site, database: Database, layout: Layout, responses: ResponseCache) -> None:
+    def __init__(self, site: Site, database: EpisodeDatabase, layout: Layout, responses: ResponseCache) -> None:
         self.site = site
         self.database = database
         self.layout = layout

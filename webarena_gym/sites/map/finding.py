@@ -65,7 +65,7 @@ def search(db: sqlite3.Connection, text: str) -> Results:
 def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:
     """Return the places of a kind, the nearest to something first, without itself."""
     rows = queries.rows(db, "SELECT * FROM places WHERE category = ?", category)
-    return by_distance(queries.roads(db), [of_place(row) for row in rows if row["name"] != centre.label], centre)
+    return by_distance(queries.roads(db), [of_place(row) for row in rows if row["label"] != centre.label], centre)
 
 
 def by_distance(roads: Roads, found: Iterable[Found], centre: Found) -> list[Found]:
@@ -85,12 +85,12 @@ def _around(db: sqlite3.Connection, wanted: str, centre: Found, *, is_inside: bo
     if category:
         rows = queries.rows(db, "SELECT * FROM places WHERE category = ?", category)
     else:
-        where, patterns = _all_words("name || ' ' || category || ' ' || brand", wanted)
+        where, patterns = _all_words("name || ' ' || alias || ' ' || category || ' ' || brand", wanted)
         rows = queries.rows(db, f"SELECT * FROM places WHERE {where}", *patterns)
     if is_inside:
         rows = [row for row in rows if centre.label == row[centre.table]]
     title = f"{PLURALS[category] if category else wanted} {'in' if is_inside else 'near'} {centre.label}"
-    found = [of_place(row) for row in rows if row["name"] != centre.label]
+    found = [of_place(row) for row in rows if row["label"] != centre.label]
     return Results(title, by_distance(queries.roads(db), found, centre))
 
 
@@ -117,7 +117,7 @@ def of_place(row: sqlite3.Row, rank: int = _EXACT) -> Found:
     """Return a place as something found."""
     spot = Spot(row["edge_id"], row["metres"])
     point = Point(row["latitude"], row["longitude"])
-    return Found("place", row["name"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
+    return Found("place", row["label"], row["category"], row["address"], f"/place/{row['place_id']}", point, spot, rank)
 
 
 def of_town(db: sqlite3.Connection, row: sqlite3.Row, rank: int = _EXACT) -> Found:
@@ -189,9 +189,11 @@ def _towns(db: sqlite3.Connection, text: str) -> Iterable[Found]:
 
 
 def _places(db: sqlite3.Connection, text: str) -> Iterable[Found]:
-    where, words = _all_words("name || ' ' || category || ' ' || address", text)
-    for row in queries.rows(db, f"SELECT * FROM places WHERE {where}", *words):
-        yield of_place(row, _rank(row["name"], text))
+    where, words = _all_words("name || ' ' || alias || ' ' || category || ' ' || address", text)
+    rows = queries.rows(db, f"SELECT * FROM places WHERE {where}", *words)
+    meant = [row for row in rows if row["label"] != row["name"] and row["label"].lower() == text.lower()]
+    for row in meant or rows:
+        yield of_place(row, min(_rank(name, text) for name in (row["name"], row["alias"]) if name))
 
 
 def _streets(db: sqlite3.Connection, text: str) -> Iterable[Found]:

@@ -9,7 +9,12 @@ from webarena_gym.sites.map.routing import Roads, load_roads
 PLACES = """
 WITH places AS (
     SELECT p.*, s.name AS street, s.postcode, t.town_id, t.name AS town, t.kind AS town_kind, a.state_id, a.name AS state,
-        p.number || ' ' || s.name || ', ' || t.name || ', ' || a.name || ' ' || s.postcode AS address
+        p.number || ' ' || s.name || ', ' || t.name || ', ' || a.name || ' ' || s.postcode AS address,
+        CASE WHEN (SELECT 1 FROM world WHERE key = 'names') IS NULL THEN p.name
+            WHEN EXISTS (SELECT 1 FROM place q WHERE q.name = p.name AND q.place_id != p.place_id)
+            THEN p.name || ', ' || p.number || ' ' || s.name || ', ' || t.name ELSE p.name END AS label,
+        CASE WHEN (SELECT 1 FROM world WHERE key = 'names') IS NULL THEN '' ELSE coalesce(
+            (SELECT value FROM place_detail d WHERE d.place_id = p.place_id AND d.name = 'Also known as'), '') END AS alias
     FROM place p JOIN street s USING (street_id) JOIN town t USING (town_id) JOIN state a USING (state_id)
 ), towns AS (
     SELECT t.*, a.name AS state, a.name AS address FROM town t JOIN state a USING (state_id)
@@ -17,7 +22,10 @@ WITH places AS (
     SELECT s.*, t.name AS town, a.state_id, a.name AS state, t.name || ', ' || a.name || ' ' || s.postcode AS address
     FROM street s JOIN town t USING (town_id) JOIN state a USING (state_id) WHERE s.kind != 'path'
 ) """
-"""Places, towns and the streets of towns, with their addresses in full."""
+"""Places, towns and the streets of towns, with their addresses in full. The label of a place tells it from others of its name.
+
+A world in which places share names or have several says so by the key `names`.
+"""
 
 
 def rows(db: sqlite3.Connection, query: str, *values: Any) -> list[sqlite3.Row]:

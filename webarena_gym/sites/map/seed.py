@@ -3,38 +3,40 @@
 import hashlib
 import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, country
-from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.map.world import highways, notes, towns
 from webarena_gym.sites.map.world.places import Draftsman, Place
 from webarena_gym.sites.map.world.roads import Board
+from webarena_gym.sites.map.world.sizes import SIZES, Sizes
 from webarena_gym.sites.map.world.towns import Plan
 
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up mapper
-MAPPERS = 24
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
-    land, dice, now, board = country(seed), Dice(f"map/{seed}"), moment(seed), Board()
+    land, dice, now, board = country(seed, scale), Dice(f"map/{seed}"), moment(seed), Board()
     plans = [
         towns.lay_out(board, dice, index, town, [landmark for landmark in land.landmarks if landmark.town == town.name])
         for index, town in enumerate(land.towns, 1)
     ]
     highways.connect(board, dice, plans)
-    places = Draftsman(seed, board).draw(plans, land)
+    places = Draftsman(seed, board, scale).draw(plans, land)
     _insert_country(db, land, plans)
     _insert_roads(db, board)
     _insert_places(db, places)
-    _insert_people(db, dice, seed, now, places)
+    _insert_people(db, dice, population(seed, scale), now, places, SIZES[scale])
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
-    insert(db, "world", sorted(keys.items()))
+    insert(db, "world", [*sorted(keys.items()), *settings(scale), *SIZES[scale].settings])
     sign_in(db, site="map", user_id=1)
     db.commit()
 
@@ -95,9 +97,11 @@ def _insert_places(db: sqlite3.Connection, places: list[Place]) -> None:
     insert(db, "place_detail", [(i, *detail) for i, place in enumerate(places, 1) for detail in sorted(place.details.items())])
 
 
-def _insert_people(db: sqlite3.Connection, dice: Dice, seed: int, now: datetime, places: list[Place]) -> None:
+def _insert_people(
+    db: sqlite3.Connection, dice: Dice, people: Sequence[Person], now: datetime, places: list[Place], sizes: Sizes
+) -> None:
     """Write the mappers, what they have saved, and the notes that they left on the map; the first one is the user."""
-    mappers = population(seed)[:MAPPERS]
+    mappers = people[: sizes.mappers]
     joined = sorted(now - timedelta(days=dice.between(100, 900), seconds=dice.below(80_000)) for _ in mappers)
     insert(
         db,
@@ -108,13 +112,13 @@ def _insert_people(db: sqlite3.Connection, dice: Dice, seed: int, now: datetime,
         ],
     )
     saved = []
-    for user_id in range(1, MAPPERS + 1):
+    for user_id in range(1, sizes.mappers + 1):
         count = dice.between(6, 9) if user_id == 1 else dice.below(4)
         for place_id in sorted(dice.some(range(1, len(places) + 1), count)):
             when = now - timedelta(days=dice.between(2, 90), seconds=dice.below(80_000))
             saved.append((user_id, place_id, dice.pick(notes.REMINDERS), when))
     insert(db, "saved_place", saved)
-    drawn = notes.draw(dice, now, places, MAPPERS)
+    drawn = notes.draw(dice, now, places, sizes)
     insert(db, "map_note", [(i, *note.row()) for i, note in enumerate(drawn, 1)])
     comments = [(i, *comment) for i, note in enumerate(drawn, 1) for comment in note.comments]
     insert(db, "note_comment", [(i, *comment) for i, comment in enumerate(comments, 1)])

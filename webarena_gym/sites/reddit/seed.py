@@ -6,35 +6,39 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.indexing import fill_words
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world import forums, people, posts
 from webarena_gym.sites.reddit.world.forums import Forum, Voice
-from webarena_gym.sites.reddit.world.people import ME, WRITERS, User
+from webarena_gym.sites.reddit.world.people import ME, User
 from webarena_gym.sites.reddit.world.posts import Comment, Submission
+from webarena_gym.sites.reddit.world.sizes import SIZES, Sizes
 
 OWN_SUBSCRIPTIONS = 9
 CORRESPONDENTS = 4  # people with whom I have exchanged messages
 _UP_PERCENT = {"good": 92, "neutral": 72, "bad": 22}
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     dice = Dice(f"forum/{seed}")
     now = moment(seed)
-    users = people.draw(seed, now)
-    places = forums.draw(seed, now)
-    submissions = posts.draw_submissions(seed, now, places, users)
-    comments = posts.draw_comments(seed, now, submissions, users)
+    users = people.draw(seed, now, scale)
+    places = forums.draw(seed, now, scale)
+    submissions = posts.draw_submissions(seed, now, places, users, scale)
+    comments = posts.draw_comments(seed, now, submissions, users, scale)
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
-    voice = Voice(seed, dice)
+    voice, sizes = Voice(seed, dice, scale), SIZES[scale]
     _insert_users(db, voice, users, places)
-    _insert_forums(db, dice, users, places)
+    _insert_forums(db, dice, users, places, sizes)
     _insert_posts(db, submissions, comments)
-    _insert_votes(db, dice, now, users, submissions, comments)
-    _insert_own(db, voice, now, users, places, submissions)
+    _insert_votes(db, dice, now, users, submissions, comments, sizes)
+    _insert_own(db, voice, now, users, places, submissions, sizes)
+    fill_words(db)
     sign_in(db, site="reddit", user_id=ME)
     db.commit()
 
@@ -49,14 +53,14 @@ def _insert_users(db: sqlite3.Connection, voice: Voice, users: list[User], place
     insert(db, "user", rows)
 
 
-def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places: list[Forum]) -> None:
+def _insert_forums(db: sqlite3.Connection, dice: Dice, users: list[User], places: list[Forum], sizes: Sizes) -> None:
     """Write forums with their moderators and subscribers. I moderate one of them."""
     insert(db, "forum", [(f.forum_id, f.name, f.title, f.description, f.sidebar, f.created_at) for f in places])
     insert(db, "forum_tag", sorted((forum.forum_id, tag) for forum in places for tag in forum.tags))
     own = dice.below(len(places))
     moderators = []
     for index, forum in enumerate(places):
-        chosen = dice.some(users[1:WRITERS], dice.between(1, 3))
+        chosen = dice.some(users[1 : sizes.writers], dice.between(1, 3))
         if index == own:
             chosen = [users[ME - 1], *chosen[:1]]
         moderators += [
@@ -102,6 +106,7 @@ def _insert_votes(
     users: list[User],
     submissions: list[Submission],
     comments: list[Comment],
+    sizes: Sizes,
 ) -> None:
     """Write who voted for what. Everybody is for what they wrote; I vote now and then."""
     for_submissions = []
@@ -109,7 +114,7 @@ def _insert_votes(
         age_days = (now - submission.created_at).total_seconds() / 86400
         reach = (4 + dice.below(70) * dice.below(100) / 100) * min(1.0, 0.2 + age_days / 2)
         liking = dice.weigh((96, 85, 65, 40), (6, 5, 3, 1))
-        for user in users:
+        for user in _voters(dice, users, submission.user, sizes.voters):
             if user is submission.user:
                 for_submissions.append((submission.submission_id, user.user_id, 1))
             elif dice.chance(3 if user.user_id == ME else reach):
@@ -118,12 +123,21 @@ def _insert_votes(
     for_comments = []
     for comment in comments:
         reach = dice.pick((0, 1, 1, 2, 4, 7))
-        for user in users:
+        for user in _voters(dice, users, comment.user, sizes.comment_voters):
             if user is comment.user:
                 for_comments.append((comment.comment_id, user.user_id, 1))
             elif dice.chance(0.5 if user.user_id == ME else reach):
                 for_comments.append((comment.comment_id, user.user_id, 1 if dice.chance(_UP_PERCENT[comment.tone]) else -1))
     insert(db, "comment_vote", for_comments)
+
+
+def _voters(dice: Dice, users: list[User], author: User, count: int) -> list[User]:
+    """Return who may vote for something: everybody, or where there are many, me, the author, and some who were born in a row."""
+    if count >= len(users):
+        return users
+    start = dice.below(len(users) - count)
+    near = users[start : start + count]
+    return [*near, *(user for user in dict.fromkeys((users[ME - 1], author)) if user not in near)]
 
 
 def _insert_own(
@@ -133,16 +147,17 @@ def _insert_own(
     users: list[User],
     places: list[Forum],
     submissions: list[Submission],
+    sizes: Sizes,
 ) -> None:
     """Write whom I have blocked, what I have hidden, and the messages that I got and sent."""
     dice = voice.dice
     # Only people who write nothing are blocked, so that what others see is what I see.
-    blocked = dice.some(users[WRITERS:], 3)
+    blocked = dice.some(users[sizes.writers :], 3)
     insert(db, "user_block", sorted((ME, user.user_id, now - timedelta(days=dice.between(2, 300))) for user in blocked))
     others = [s for s in submissions if s.user.user_id != ME and not s.is_removed]
     insert(db, "hidden_submission", sorted((ME, submission.submission_id) for submission in dice.some(others, 3)))
     threads: list[tuple[datetime, int, int, list[tuple[int, str]]]] = []
-    for place, other in enumerate(dice.some(users[1:WRITERS], CORRESPONDENTS)):
+    for place, other in enumerate(dice.some(users[1 : sizes.writers], CORRESPONDENTS)):
         forum = dice.pick(places)
         sides = (ME, other.user_id) if place % 2 else (other.user_id, ME)
         said = [(sides[0], voice.say("messages", forum)), (sides[1], voice.say("replies", forum))]

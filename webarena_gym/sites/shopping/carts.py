@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping import pricing, queries
+from webarena_gym.sites.shopping import pricing, queries, variants
 from webarena_gym.sites.shopping.forms import RefusedError
 
 MOST = 10_000  # pieces of one product in a cart
@@ -25,6 +25,7 @@ class Line:
     price_cents: int
     quantity: int
     available: int
+    stock: str = ""  # the choice as JSON, where it has a stock of its own
 
     @property
     def total_cents(self) -> int:
@@ -80,22 +81,25 @@ def lines(db: sqlite3.Connection, cart_id: int) -> list[Line]:
         (cart_id,),
     ).fetchall()
     choices = queries.options(db, sorted({row["product_id"] for row in rows})) if rows else []
+    kinds = variants.of(db, sorted({row["product_id"] for row in rows}))
     deltas = {(row["product_id"], row["title"], row["label"]): row["price_delta_cents"] for row in choices}
     found = []
     for row in rows:
         options = json.loads(row["options"])
+        kind = kinds.get((row["product_id"], row["options"]))
         extra = sum(deltas.get((row["product_id"], title, label), 0) for title, label in options.items())
         found.append(
             Line(
                 item_id=row["item_id"],
                 product_id=row["product_id"],
                 name=row["name"],
-                sku=row["sku"],
+                sku=kind.sku if kind else row["sku"],
                 url_key=row["url_key"],
                 options=options,
                 price_cents=row["final_cents"] + extra,
                 quantity=row["quantity"],
-                available=row["available"],
+                available=min(row["available"], kind.available) if kind else row["available"],
+                stock=row["options"] if kind else "",
             )
         )
     return found
@@ -130,6 +134,14 @@ def add(db: sqlite3.Connection, cart_id: int, product: sqlite3.Row, quantity: in
     ).fetchone()[0]
     if held + quantity > min(product["quantity"], MOST):
         raise RefusedError(f"The requested quantity of {product['name']} is not available.")
+    kind = variants.of(db, [product["product_id"]]).get((product["product_id"], choice))
+    if kind is not None:
+        query = "SELECT coalesce(sum(quantity), 0) FROM cart_item WHERE cart_id = ? AND product_id = ? AND options = ?"
+        (held,) = db.execute(query, (cart_id, product["product_id"], choice)).fetchone()
+        if held + quantity > kind.available:
+            wanted = ", ".join(f"{title}: {label}" for title, label in options.items())
+            how = "is out of stock" if not kind.available else "is not available in the requested quantity"
+            raise RefusedError(f"{product['name']} ({wanted}) {how}.")
     query = "UPDATE cart_item SET quantity = quantity + ? WHERE cart_id = ? AND product_id = ? AND options = ?"
     if db.execute(query, (quantity, cart_id, product["product_id"], choice)).rowcount == 0:
         db.execute(

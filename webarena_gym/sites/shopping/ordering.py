@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from webarena_gym.sites.kit.requests import Request
-from webarena_gym.sites.shopping import carts, pricing, queries
+from webarena_gym.sites.shopping import carts, pricing, queries, variants
 from webarena_gym.sites.shopping.addressing import ADDRESS
 from webarena_gym.sites.shopping.carts import Line
 from webarena_gym.sites.shopping.forms import RefusedError
@@ -14,10 +14,11 @@ PAYMENT_METHODS = ("Check / Money order", "Cash On Delivery")
 
 def check_stock(lines: Sequence[Line]) -> None:
     """Raise RefusedError when the cart holds more than the shop has."""
-    pieces: dict[int, int] = {}
+    pieces: dict[tuple[int, str], int] = {}
     for line in lines:
-        pieces[line.product_id] = pieces.get(line.product_id, 0) + line.quantity
-        if pieces[line.product_id] > line.available:
+        key = (line.product_id, line.stock)
+        pieces[key] = pieces.get(key, 0) + line.quantity
+        if pieces[key] > line.available:
             raise RefusedError(f"The requested quantity of {line.name} is not available.")
 
 
@@ -79,6 +80,7 @@ def place(
             "UPDATE product SET quantity = quantity - :taken, is_in_stock = quantity > :taken WHERE product_id = :product_id",
             {"taken": line.quantity, "product_id": line.product_id},
         )
+        variants.add(db, line.product_id, json.dumps(line.options), -line.quantity)
     for rule in pricing.rules(db, request.now, cart["coupon_code"]):
         db.execute("UPDATE cart_rule SET times_used = times_used + 1 WHERE rule_id = ?", (rule["rule_id"],))
     carts.remove(db, cart["cart_id"])

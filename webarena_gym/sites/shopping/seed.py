@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.indexing import fill_words
+from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.kit.sessions import sign_in
@@ -14,22 +16,23 @@ from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer
 from webarena_gym.sites.shopping.world.products import Catalogue
 from webarena_gym.sites.shopping.world.reviews import Review
+from webarena_gym.sites.shopping.world.sizes import SIZES
 from webarena_gym.sites.shopping.world.store import Store
 
 ADMIN = ("admin", "admin1234")
 
 
-def seed(db: sqlite3.Connection, seed: int) -> None:
+def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     """Fill the tables of schema.sql, empty so far, with the world of that integer, and commit."""
     dice = Dice(f"shopping/{seed}")
     now = moment(seed)
-    shop = store.draw(seed, now)
-    catalogue = products.draw(seed, now)
-    customers, guests = people.draw(seed, now)
-    sold = orders.draw(seed, now, catalogue.products, customers, guests, shop)
-    said = reviews.draw(seed, now, catalogue.products, sold, guests)
+    shop = store.draw(seed, now, scale)
+    catalogue = products.draw(seed, now, scale)
+    customers, guests = people.draw(seed, now, scale)
+    sold = orders.draw(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
+    said = reviews.draw(seed, now, catalogue.products, sold, guests, SIZES[scale])
 
-    insert(db, "world", [("seed", str(seed)), ("now", str(now))])
+    insert(db, "world", [("seed", str(seed)), ("now", str(now)), *settings(scale)])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
     _insert_catalogue(db, catalogue)
     _insert_customers(db, customers)
@@ -37,6 +40,7 @@ def seed(db: sqlite3.Connection, seed: int) -> None:
     _insert_orders(db, sold, shop)
     _insert_documents(db, sold)
     _insert_reviews(db, said)
+    fill_words(db)
     sign_in(db, site="shopping", customer_id=1)
     sign_in(db, site="shopping_admin", admin_id=1)
     db.commit()
@@ -106,6 +110,12 @@ def _insert_catalogue(db: sqlite3.Connection, catalogue: Catalogue) -> None:
     )
     insert(db, "product_option", options)
     insert(db, "product_option_value", values)
+    variants = [
+        (product.product_id, variant.sku, choice, variant.quantity, int(variant.quantity > 0))
+        for product in catalogue.products
+        for choice, variant in product.variants.items()
+    ]
+    insert(db, "product_variant", [(i, *variant) for i, variant in enumerate(variants, 1)])
 
 
 def _address(address: Address) -> tuple[str, ...]:
@@ -176,7 +186,7 @@ def _insert_orders(db: sqlite3.Connection, sold: list[Order], shop: Store) -> No
     for i, order in enumerate(sold, 1):
         for place, line in enumerate(order.lines):
             items.append((
-                i, line.product.product_id, line.product.sku, line.product.name, json.dumps(line.options), line.price_cents,
+                i, line.product.product_id, line.product.sku_of(line.options), line.product.name, json.dumps(line.options), line.price_cents,
                 line.quantity,
                 line.quantity if order.invoiced_at else 0,
                 order.shipment.quantities[place] if order.shipment else 0,

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from webarena_gym.errors import FormError
 from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping import variants
 from webarena_gym.sites.shopping_admin.queries import insert, next_number, one, update
 
 STATUSES = {
@@ -195,6 +196,8 @@ def _restock(db: sqlite3.Connection, order: Order, quantities: Quantities) -> No
         "UPDATE product SET quantity = quantity + ?1, is_in_stock = is_in_stock OR ?1 > 0 WHERE product_id = ?2",
         [(quantities.get(line.item_id, 0), line.product_id) for line in order.lines],
     )
+    for line in order.lines:
+        variants.add(db, line.product_id, line.options, quantities.get(line.item_id, 0))
 
 
 def _check(order: Order, quantities: Quantities, left: str, *, may_be_empty: bool = False) -> None:

@@ -1,11 +1,14 @@
 """Reading the encyclopedia's database."""
 
+import json
 import sqlite3
 
 from webarena_gym.sites.country.texts import like
+from webarena_gym.sites.kit import ranking
 
 Row = sqlite3.Row
 _MOST_WORDS = 10
+_WEIGHTS = (10, 1)  # of the columns of article_text
 
 
 def find(db: sqlite3.Connection, title: str) -> Row | None:
@@ -81,10 +84,18 @@ def is_watched(db: sqlite3.Connection, user_id: int, article_id: int) -> bool:
 
 
 def search(db: sqlite3.Connection, phrase: str) -> list[Row]:
-    """Return the pages that hold all words of a phrase: first those with all of them in the title, then by how often."""
+    """Return the pages that hold all words of a phrase: first those with all of them in the title, then by how often.
+
+    Where the encyclopedia has an index, these are the most relevant pages.
+    """
     words = list(dict.fromkeys(phrase.lower().split()))[:_MOST_WORDS]
     if not words:
         return []
+    if ranking.has_index(db):
+        relevances = ranking.ranked(db, "article_text", phrase, _WEIGHTS)
+        query = "SELECT * FROM page WHERE article_id IN (SELECT value FROM json_each(?))"
+        found = db.execute(query, (json.dumps(list(relevances)),)).fetchall()
+        return sorted(found, key=lambda row: (-relevances[row["article_id"]], row["title"]))
     conditions = " AND ".join([r"title || ' ' || text LIKE ? ESCAPE '\'"] * len(words))
     rows = db.execute(f"SELECT * FROM page WHERE {conditions} ORDER BY title", [like(word) for word in words]).fetchall()
     return sorted(rows, key=lambda row: _rank(row, words))

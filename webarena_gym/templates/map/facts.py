@@ -29,7 +29,7 @@ def one_fact(row: t.Row, column: str, other: t.Row) -> t.Draw:
 
 def two_places(world: t.Sampler, where: str = "1", column: str = "name") -> list[t.Row]:
     """Return two places that differ in a column. Raises NothingToDraw."""
-    first, second = world.rng.sample(places(world, where), 2)
+    first, second = world.rng.sample(places(world, f"({where}) AND label = name"), 2)
     if first[column] == second[column]:
         raise t.NothingToDraw("two that differ")
     return [first, second]

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.map.categories import PLURALS
 from webarena_gym.sites.map.finding import by_distance, of_place
 from webarena_gym.sites.map.queries import PLACES
@@ -37,8 +38,8 @@ def places(world: t.Sampler, where: str, *values: object) -> list[t.Row]:
 
 
 def some_place(world: t.Sampler, where: str, *values: object) -> t.Row:
-    """Return one of the places that meet a condition. Raises NothingToDraw."""
-    return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} ORDER BY place_id", *values)
+    """Return one of the places that meet a condition and share their name with no other. Raises NothingToDraw."""
+    return world.pick(PLACES + f"SELECT * FROM places p WHERE {where} AND label = name ORDER BY place_id", *values)
 
 
 def spot(row: t.Row) -> Spot:
@@ -52,8 +53,13 @@ def route(world: t.Sampler, mode: Mode, a: t.Row, b: t.Row) -> Route:
 
 
 def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int = 2 * PER_PAGE) -> list[Near]:
-    """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there."""
-    rows = {row["name"]: row for row in places(world, "category = ?", category) if row["name"] != centre["name"]}
+    """Return the places of a kind around a place as the map lists them, the nearest first, with the ways there.
+
+    Raises NothingToDraw where the list has no ways.
+    """
+    if not aggregates.are_shown(world.connection("map")):
+        raise t.NothingToDraw("a list with ways")
+    rows = {row["label"]: row for row in places(world, "category = ?", category) if row["label"] != centre["label"]}
     found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
     return [Near(rows[one.label], one.metres or 0.0, route(world, walk, centre, rows[one.label])) for one in found]
 

@@ -43,7 +43,7 @@ def account_place(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("Show me the {category} category in {department}.")
 def category_place(world: t.Sampler) -> t.Draw:
     """Open a category."""
-    row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path FROM goods ORDER BY url_path")
+    row = world.pick(GOODS + "SELECT DISTINCT category, department, division, url_path FROM goods ORDER BY url_path")
     return visit(
         {"category": row["category"], "department": row["department"]},
         f"__SHOPPING__/{row['url_path']}.html",
@@ -105,7 +105,9 @@ def sorted_place(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("Show me what {category} offers for {range}.")
 def price_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by one of the ranges of prices on offer."""
-    row = world.pick(GOODS + "SELECT DISTINCT category_id, category, department, url_path FROM goods ORDER BY url_path")
+    row = world.pick(
+        GOODS + "SELECT DISTINCT category_id, category, department, division, url_path FROM goods ORDER BY url_path"
+    )
     goods = world.rows(GOODS + "SELECT cents FROM goods WHERE category_id = ? ORDER BY cents", row["category_id"])
     low, high, found = world.rng.choice(price_ranges([product["cents"] for product in goods]))
     if found == len(goods):
@@ -122,7 +124,9 @@ def price_filter_place(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("In {category}, show me the products of {brand} only.")
 def brand_filter_place(world: t.Sampler) -> t.Draw:
     """Open a category, filtered by a brand."""
-    row = world.pick(GOODS + "SELECT DISTINCT category, department, url_path, brand FROM goods ORDER BY url_path, brand")
+    row = world.pick(
+        GOODS + "SELECT DISTINCT category, department, division, url_path, brand FROM goods ORDER BY url_path, brand"
+    )
     return visit(
         {"category": row["category"], "brand": row["brand"]},
         f"__SHOPPING__/{row['url_path']}.html?brand={row['brand']}",

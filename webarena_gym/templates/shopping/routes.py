@@ -15,8 +15,9 @@ WITH rated AS (
 ), goods AS (
     SELECT p.*, {FINAL_PRICE} AS cents, p.is_in_stock AND p.quantity > 0 AS is_salable, rating, coalesce(reviews, 0) AS reviews,
         NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id) AS is_plain,
-        c.name AS category, c.url_path, top.name AS department
+        c.name AS category, c.url_path, top.name AS department, above.name AS division
     FROM product p JOIN category c USING (category_id) JOIN category top ON top.category_id = c.parent_id
+        LEFT JOIN category above ON above.category_id = top.parent_id
         LEFT JOIN rated USING (product_id)
     WHERE p.is_enabled
 ) """
@@ -37,7 +38,7 @@ def open_product(name: str) -> list[Step]:
 
 def open_category(row: t.Row) -> list[Step]:
     """Return the steps to the category of a row of the goods."""
-    return [t.click(row["department"]), t.click(row["category"])]
+    return [t.click(row[name]) for name in ("division", "department", "category") if row[name]]
 
 
 def sort_by_price(*, is_descending: bool = False) -> list[Step]:

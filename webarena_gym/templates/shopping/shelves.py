@@ -111,7 +111,7 @@ def brand_count(world: t.Sampler) -> t.Draw:
     """Ask how many products of a category are of one brand."""
     row = world.pick(
         GOODS
-        + "SELECT brand, category, department, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand"
+        + "SELECT brand, category, department, division, count(*) AS found FROM goods GROUP BY category_id, brand ORDER BY url_path, brand"
     )
     return question(
         {"brand": row["brand"], "category": row["category"]},

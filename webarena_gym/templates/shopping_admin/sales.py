@@ -1,6 +1,7 @@
 """Questions that go over several orders, on the dashboard or in the list of orders."""
 
 from webarena_gym.sites.country.formats import long_date, money
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import difference_of, sum_of
 from webarena_gym.templates.shopping_admin.routes import STATUSES, an_order, filtered, open_customer, open_menu
@@ -44,6 +45,8 @@ def latest_of_status(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define("How many items were sold in total in the {count} most recent orders?")
 def latest_pieces(world: t.Sampler) -> t.Draw:
     """Ask for a sum over the orders that the dashboard shows; four draws in a world."""
+    if not aggregates.are_shown(world.connection("shopping_admin")):
+        raise t.NothingToDraw("a dashboard with the pieces of orders")
     count = world.rng.randint(2, SHOWN)
     pieces = [
         world.value("SELECT sum(qty_ordered) FROM order_item WHERE order_id = ?", row["order_id"])

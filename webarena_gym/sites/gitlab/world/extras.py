@@ -6,9 +6,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.gitlab.world.people import ME, User
 from webarena_gym.sites.gitlab.world.pools import pools
+from webarena_gym.sites.gitlab.world.sizes import SIZES
 
 Row = tuple[Any, ...]
 
@@ -33,7 +35,7 @@ def follows(dice: Dice, users: list[User]) -> list[Row]:
     ]
 
 
-def tokens(dice: Dice, now: datetime, seed: int) -> list[Row]:
+def tokens(dice: Dice, now: datetime, seed: int, scale: Scale = "standard") -> list[Row]:
     """Return my access tokens; the last has been revoked."""
     wanted = (("deploy", "read_repository"), ("nightly backup", "read_api"), ("laptop", "api, read_user"), ("old phone", "api"))
     rows = []
@@ -41,7 +43,8 @@ def tokens(dice: Dice, now: datetime, seed: int) -> list[Row]:
         token = "cyat-" + hashlib.sha256(f"token/{seed}/{number}".encode()).hexdigest()[:20]
         ends = str((now + timedelta(days=dice.between(20, 300))).date())
         born = now - timedelta(days=dice.between(20, 300), seconds=dice.below(9000))
-        rows.append((number, ME, f"{name} {invented(seed, 120 + number, 'work')}", scopes, token, ends, born, int(number == 4)))
+        word = invented(seed, SIZES[scale].first_token_word + number, "work", scale)
+        rows.append((number, ME, f"{name} {word}", scopes, token, ends, born, int(number == 4)))
     return rows
 
 
@@ -78,7 +81,7 @@ def todos(db: sqlite3.Connection, seed: int) -> list[Row]:
         FROM merge_request_reviewer r JOIN merge_request m USING (merge_request_id) WHERE m.state = 'opened'
         UNION ALL
         SELECT u.user_id, n.author_id, 'mentioned', n.issue_id, n.merge_request_id, n.created_at
-        FROM note n JOIN user u ON n.body LIKE '@' || u.username || ' %' WHERE NOT n.is_system AND u.user_id != n.author_id
+        FROM note n JOIN user u ON u.username = substr(n.body, 2, instr(n.body, ' ') - 2) WHERE n.body LIKE '@%' AND NOT n.is_system AND u.user_id != n.author_id
         ORDER BY 6, 1, 4, 5
         """
     ).fetchall()

@@ -5,13 +5,13 @@ from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.gitlab.world.pools import fill, pools
+from webarena_gym.sites.gitlab.world.sizes import SIZES
 
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up person
 ME = 1
-USERS, STRANGERS, GROUPS = 60, 8, 9
-FIRST_PROJECT_WORD = 16  # the words before it name groups
 
 
 @dataclass(frozen=True)
@@ -47,12 +47,12 @@ class Group:
     members: dict[int, Membership] = field(default_factory=dict)
 
 
-def draw_users(seed: int, now: datetime) -> list[User]:
+def draw_users(seed: int, now: datetime, scale: Scale = "standard") -> list[User]:
     """Return the accounts of a world, ordered by id, from 1."""
     dice = Dice(f"code/users/{seed}")
     users: list[User] = []
     taken: dict[str, int] = {}
-    for number, person in enumerate(population(seed)[:USERS], 1):
+    for number, person in enumerate(population(seed, scale)[: SIZES[scale].users], 1):
         username = _username(dice, person, taken)
         taken[username] = number
         born = now - timedelta(days=dice.between(760, 1500), seconds=dice.below(86400))
@@ -60,9 +60,10 @@ def draw_users(seed: int, now: datetime) -> list[User]:
     return users
 
 
-def draw_strangers(seed: int) -> list[User]:
+def draw_strangers(seed: int, scale: Scale = "standard") -> list[User]:
     """Return people without an account, whose commits came by mail."""
-    people = population(seed)[USERS : USERS + STRANGERS]
+    sizes = SIZES[scale]
+    people = population(seed, scale)[sizes.users : sizes.users + sizes.strangers]
     return [
         User(0, "", person.name, f"{person.last}.{person.first}@mail.example".lower(), datetime(2000, 1, 1))
         for person in people
@@ -77,15 +78,15 @@ def _username(dice: Dice, person: Person, taken: dict[str, int]) -> str:
     return dice.pick(free[: max(1, len(free) - 1)])
 
 
-def draw_groups(seed: int, now: datetime, users: list[User]) -> list[Group]:
+def draw_groups(seed: int, now: datetime, users: list[User], scale: Scale = "standard") -> list[Group]:
     """Return the groups: I own the first, maintain the second, develop in the third and fourth and report in the fifth."""
-    dice = Dice(f"code/groups/{seed}")
-    kinds, domains = pools()["group_kinds"], dice.some(pools()["domains"], GROUPS)
+    dice, count = Dice(f"code/groups/{seed}"), SIZES[scale].groups
+    kinds, domains = pools()["group_kinds"], dice.some(pools()["domains"], count)
     mine = ("Owner", "Maintainer", "Developer", "Developer", "Reporter")
     groups = []
-    for place in range(GROUPS):
+    for place in range(count):
         ending, title, description = kinds[place % len(kinds)]
-        word = invented(seed, place, "work")
+        word = invented(seed, place, "work", scale)
         born = now - timedelta(days=dice.between(730, 1200), seconds=dice.below(86400))
         group = Group(
             place + 1,

@@ -10,6 +10,7 @@ from webarena_gym.sites.gitlab.world.people import ME, Group, User
 from webarena_gym.sites.gitlab.world.pools import fill, pools
 from webarena_gym.sites.gitlab.world.projects import Project
 from webarena_gym.sites.gitlab.world.repositories import Branch, Repository
+from webarena_gym.sites.gitlab.world.sizes import SIZES, Sizes
 
 _KIND_LABELS = {"bugs": "bug", "features_wanted": "enhancement", "docs_wanted": "documentation", "questions": "question"}
 
@@ -85,26 +86,38 @@ class Plan:
     merge_requests: list[MergeRequest] = field(default_factory=list)
 
 
-def draw_plans(seed: int, now: datetime, repositories: list[Repository], groups: list[Group], users: list[User]) -> list[Plan]:
+def draw_plans(
+    seed: int,
+    now: datetime,
+    repositories: list[Repository],
+    groups: list[Group],
+    users: list[User],
+    sizes: Sizes = SIZES["standard"],
+) -> list[Plan]:
     """Return the planning of all projects, in their order."""
-    planner = _Planner(seed, now, groups, users)
+    planner = _Planner(seed, now, groups, users, sizes)
     return [planner.plan(repository) for repository in repositories]
 
 
 class _Planner:
-    """Plans one project after the other; titles are unique in the world."""
+    """Plans one project after the other; titles are unique in the world, or in a project where there are many."""
 
-    def __init__(self, seed: int, now: datetime, groups: list[Group], users: list[User]) -> None:
+    def __init__(self, seed: int, now: datetime, groups: list[Group], users: list[User], sizes: Sizes) -> None:
+        self.sizes = sizes
         self.dice = Dice(f"code/planning/{seed}")
         self.now, self.users = now, users
         self.names = {user.user_id: user.username for user in users}
         self.groups = {group.group_id: group for group in groups}
         self.pool = {name: share(pools()[name], seed) for name in ("components", "bug_objects", "feature_objects")}
+        if sizes.more_words:
+            self.pool = {name: words + share(pools()[f"more_{name}"], seed) for name, words in self.pool.items()}
         self.taken: dict[str, int] = {}
 
     def plan(self, repository: Repository) -> Plan:
         """Return the planning of one project."""
-        dice, project = self.dice, repository.project
+        dice, project, sizes = self.dice, repository.project, self.sizes
+        if sizes.more_words:
+            self.taken.clear()
         labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
         for area in dice.some(pools()["areas"], dice.below(3)):
             labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
@@ -113,12 +126,16 @@ class _Planner:
             return plan
         people = self._people(project)
         is_mine = project.owner_id == ME
-        count = dice.between(8, 13) if is_mine or len(project.stars) > 25 else dice.weigh((0, 3, 6, 8), (2, 5, 4, 2))
+        is_busy = len(project.stars) > 25
+        count = dice.between(*sizes.busy_issues) if is_mine or is_busy else dice.weigh((0, 3, 6, 8), (2, 5, 4, 2))
+        if project.is_giant:
+            count = dice.between(*sizes.giant_issues)
         moments = self._moments(project, count)
         plan.issues = [self._issue(plan, people, moment) for moment in moments]
         open_branches = [branch for branch in repository.branches[1:] if dice.chance(75 if not is_mine else 60)]
         requests = [self._open_request(plan, people, repository, branch) for branch in open_branches]
-        for moment in self._moments(project, dice.below(3) if len(project.stars) <= 25 else dice.between(1, 4)):
+        past = dice.between(*sizes.busy_requests) if is_busy else dice.below(3)
+        for moment in self._moments(project, dice.between(*sizes.giant_requests) if project.is_giant else past):
             requests.append(self._past_request(plan, people, repository, moment))
         plan.merge_requests = sorted(requests, key=lambda request: request.created_at)
         return plan
@@ -148,6 +165,10 @@ class _Planner:
         filled = fill(self.dice, text, c=component, C=component.capitalize(), x=thing, s=self.dice.pick(pools()["systems"]))
         return filled[0].upper() + filled[1:]
 
+    def _described(self, parts: list[str], component: str) -> str:
+        """Return the description of an issue or a merge request, a paragraph for each part: the place for another writer."""
+        return "\n\n".join(self._text(part, component) for part in parts)
+
     def _title(self, patterns: list[str], things: list[str]) -> tuple[str, str]:
         """Return a title that nothing else in the world has, and the component that it is about."""
         while True:
@@ -166,7 +187,7 @@ class _Planner:
         is_open = plan.project.visibility != "private"
         others = [user.user_id for user in self.users[1:]] if is_open and dice.chance(50) else people
         author = ME if is_near and dice.chance(14) else dice.pick(others)
-        issue = Issue(plan.project, title, "\n\n".join(self._text(part, component) for part in parts), author, moment)
+        issue = Issue(plan.project, title, self._described(parts, component), author, moment)
         if dice.chance(72):
             issue.labels.append(_KIND_LABELS[kind])
         issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
@@ -178,7 +199,7 @@ class _Planner:
         if dice.chance(35):
             issue.due_on = str(moment.date() + timedelta(days=dice.between(10, 200)))
         issue.is_confidential = dice.chance(3)
-        self._talk(issue, [author, *people], component, pool["comments"], 4)
+        self._talk(issue, [author, *people], component, pool["comments"], self.sizes.most_notes)
         self._note_assignees(issue)
         if dice.chance(38):
             self._close(issue, "closed", dice.pick(people))
@@ -208,7 +229,7 @@ class _Planner:
     def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> MergeRequest:
         dice, pool = self.dice, pools()
         title, component = self._title(pool["mr_titles"], self.pool["bug_objects"] + self.pool["feature_objects"])
-        text = "\n\n".join(self._text(part, component) for part in dice.some(pool["mr_texts"], dice.between(1, 2)))
+        text = self._described(dice.some(pool["mr_texts"], dice.between(1, 2)), component)
         request = MergeRequest(plan.project, title, text, author, moment, source=source, target=plan.project.default_branch)
         others = [user_id for user_id in people if user_id != author] or people
         is_near = ME in others

@@ -6,13 +6,14 @@ from typing import Any
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
-from webarena_gym.sites.gitlab.world.people import FIRST_PROJECT_WORD, ME, Group, Membership, User, membership
+from webarena_gym.sites.gitlab.world.people import ME, Group, Membership, User, membership
 from webarena_gym.sites.gitlab.world.pools import fill, licenses, pools
+from webarena_gym.sites.gitlab.world.sizes import SIZES, Sizes
 
 MINE = ("website", "dotfiles", "python", "javascript", "guide", "android")
 """The kinds of my own projects, besides two forks; the fourth is private, the sixth internal."""
-OTHERS, FORKS, POPULAR = 40, 6, 24
 
 
 @dataclass
@@ -37,6 +38,7 @@ class Project:
     members: dict[int, Membership] = field(default_factory=dict)
     stars: list[int] = field(default_factory=list)
     commits: int = 0  # how many its default branch is to have
+    is_giant: bool = False
 
     @property
     def word(self) -> str:
@@ -47,8 +49,8 @@ class Project:
 class _Maker:
     """Makes one project after the other."""
 
-    def __init__(self, seed: int, now: datetime, users: list[User]) -> None:
-        self.seed, self.now, self.users = seed, now, users
+    def __init__(self, seed: int, now: datetime, users: list[User], scale: Scale) -> None:
+        self.seed, self.now, self.users, self.scale = seed, now, users, scale
         self.dice = Dice(f"code/projects/{seed}")
         self.projects: list[Project] = []
         self._domains = share(pools()["domains"], seed)
@@ -58,7 +60,7 @@ class _Maker:
         """Add a project of an owner or a group."""
         dice, shape = self.dice, pools()["kinds"][kind]
         number = len(self.projects) + 1
-        word = invented(self.seed, FIRST_PROJECT_WORD + number, "work").lower()
+        word = invented(self.seed, SIZES[self.scale].first_project_word + number, "work", self.scale).lower()
         domain = self._domains[number % len(self._domains)]
         own_name = kind == "website" and owner is not None and owner.user_id == ME
         project = Project(
@@ -101,9 +103,9 @@ class _Maker:
                 return text
 
 
-def draw_projects(seed: int, now: datetime, users: list[User], groups: list[Group]) -> list[Project]:
+def draw_projects(seed: int, now: datetime, users: list[User], groups: list[Group], scale: Scale = "standard") -> list[Project]:
     """Return the projects of a world: mine first, then those of the groups, those of others, and the forks."""
-    maker = _Maker(seed, now, users)
+    maker, sizes = _Maker(seed, now, users, scale), SIZES[scale]
     dice = maker.dice
     kinds = [kind for kind in pools()["kinds"] if kind != "dotfiles"]
     for place, kind in enumerate(MINE):
@@ -111,16 +113,18 @@ def draw_projects(seed: int, now: datetime, users: list[User], groups: list[Grou
     for group in groups:
         for _ in range(dice.between(3, 6)):
             maker.make(dice.pick(kinds), "private" if group.visibility == "private" else group.visibility, group=group)
-    for _ in range(OTHERS):
+    for _ in range(sizes.others):
         visibility = dice.weigh(("public", "internal", "private"), (8, 1, 1))
         maker.make(dice.pick(kinds), visibility, owner=dice.pick(users[1:]))
     originals = list(maker.projects)
     _add_members(dice, now, originals, users)
-    popular = _add_stars(dice, originals, users)
+    popular = _add_stars(dice, originals, users, sizes.popular)
     for project in originals:
         project.commits = dice.between(24, 52) if project in popular else dice.between(6, 20)
         project.is_archived = project not in popular and project.owner_id != ME and dice.chance(6)
-    _add_forks(maker)
+    for project in popular[:: max(1, len(popular) // sizes.giants)][: sizes.giants] if sizes.giants else []:
+        project.is_giant, project.commits = True, dice.between(*sizes.giant_commits)
+    _add_forks(maker, sizes)
     return maker.projects
 
 
@@ -139,11 +143,11 @@ def _add_members(dice: Dice, now: datetime, projects: list[Project], users: list
         project.members[ME] = Membership(role, None, project.created_at + timedelta(days=2))
 
 
-def _add_stars(dice: Dice, projects: list[Project], users: list[User]) -> list[Project]:
+def _add_stars(dice: Dice, projects: list[Project], users: list[User], count: int) -> list[Project]:
     """Give stars and return the popular projects, which all have different numbers of them."""
     public = [project for project in projects if project.visibility == "public" and project.kind != "dotfiles"]
     mine = [project for project in public if ME in project.members]
-    popular = dice.some([project for project in public if project not in mine], POPULAR - 6) + dice.some(mine, 6)
+    popular = dice.some([project for project in public if project not in mine], count - 6) + dice.some(mine, 6)
     popular = [popular[place] for place in dice.some(range(len(popular)), len(popular))]
     count = len(users) - 1 - dice.below(3)
     fans = [user.user_id for user in users[1:]]
@@ -159,13 +163,13 @@ def _add_stars(dice: Dice, projects: list[Project], users: list[User]) -> list[P
     return popular
 
 
-def _add_forks(maker: _Maker) -> None:
+def _add_forks(maker: _Maker, sizes: Sizes) -> None:
     """Fork small public projects: two are mine, the others of different people."""
     dice, users = maker.dice, maker.users
     sources = [
         p for p in maker.projects if p.visibility == "public" and p.commits <= 20 and p.owner_id != ME and not p.is_archived
     ]
-    targets: list[Any] = [users[0], users[0], *dice.some(users[1:], FORKS)]
+    targets: list[Any] = [users[0], users[0], *dice.some(users[1:], sizes.forks)]
     chosen = dice.some(sources, 5)
     for place, owner in enumerate(targets):
         source = chosen[place] if place < 2 else chosen[2 + place % 3]

@@ -1,8 +1,7 @@
 """What is in the repositories: files that grow by commits, and branches that are ahead of the default one."""
 
 import re
-from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
@@ -12,6 +11,7 @@ from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.world.people import Group, User
 from webarena_gym.sites.gitlab.world.pools import fill, licenses, pools
 from webarena_gym.sites.gitlab.world.projects import Project, title_of
+from webarena_gym.sites.gitlab.world.sizes import SIZES, Sizes
 
 _NUMBER = re.compile(r"(?<![\w.-])\d{2,3}(?![\w.-])")
 _LONGEST = 1000  # characters of a file that still grows
@@ -30,6 +30,10 @@ class File:
     def content(self) -> str:
         """The whole text."""
         return self.top + "".join(self.units) + self.bottom
+
+    def copy(self) -> "File":
+        """Return the file as it is now, to be changed apart."""
+        return replace(self, units=list(self.units))
 
 
 @dataclass
@@ -53,6 +57,10 @@ class Branch:
     files: dict[str, File]
     author: User | None = None  # of the commits that only it has
 
+    def copy(self) -> "Branch":
+        """Return the branch as it is now, to be changed apart."""
+        return replace(self, commits=list(self.commits), files={path: file.copy() for path, file in self.files.items()})
+
 
 @dataclass
 class Repository:
@@ -65,12 +73,18 @@ class Repository:
 
 
 def draw_repositories(
-    seed: int, now: datetime, projects: list[Project], groups: list[Group], users: list[User], strangers: list[User]
+    seed: int,
+    now: datetime,
+    projects: list[Project],
+    groups: list[Group],
+    users: list[User],
+    strangers: list[User],
+    sizes: Sizes = SIZES["standard"],
 ) -> list[Repository]:
     """Return the repositories, one for each project in their order."""
     drawn: dict[int, Repository] = {}
     for project in projects:
-        maker = _Maker(Dice(f"code/repository/{seed}/{project.project_id}"), project, now)
+        maker = _Maker(Dice(f"code/repository/{seed}/{project.project_id}"), project, now, sizes)
         members = dict(project.members)
         for group in groups:
             if group.group_id == project.group_id:
@@ -91,8 +105,8 @@ def draw_repositories(
 class _Maker:
     """Writes one repository."""
 
-    def __init__(self, dice: Dice, project: Project, now: datetime) -> None:
-        self.dice, self.project, self.now = dice, project, now
+    def __init__(self, dice: Dice, project: Project, now: datetime, sizes: Sizes) -> None:
+        self.dice, self.project, self.now, self.sizes = dice, project, now, sizes
         self.repository = Repository(project)
         self.shape: dict[str, Any] = pools()["kinds"][project.kind]
         self.slots = {
@@ -102,12 +116,12 @@ class _Maker:
     def copy(self, source: Repository) -> None:
         """Take over what a fork's source had when it was forked."""
         trunk = source.branches[0]
-        self.repository.commits = [deepcopy(source.commits[place]) for place in trunk.commits]
+        self.repository.commits = [replace(source.commits[place]) for place in trunk.commits]
         places = list(range(len(trunk.commits)))
         for place, commit in enumerate(self.repository.commits):
             commit.parent = place - 1 if place else None
         new_place = {old: place for place, old in enumerate(trunk.commits)}
-        files = deepcopy(trunk.files)
+        files = trunk.copy().files
         for file in files.values():
             file.commit = new_place[file.commit]
         self.repository.branches = [Branch(trunk.name, places, files)]
@@ -123,10 +137,11 @@ class _Maker:
         start = self.repository.commits[-1].created_at
         snapshots: list[Branch] = []
         for moment, author in self._moments(start, self.project.commits):
-            snapshots = [*snapshots[-3:], deepcopy(trunk)]
+            snapshots = [*snapshots[-3:], trunk.copy()]
             self._commit(trunk, author, moment)
-        for _ in range(dice.weigh((0, 1, 2, 3), (4, 4, 3, 1)) if self.project.commits > 3 else 0):
-            self._branch_off(deepcopy(dice.pick([*snapshots[1:], trunk])))
+        count = dice.weigh((0, 1, 2, 3), (4, 4, 3, 1)) if self.project.commits > 3 else 0
+        for _ in range(dice.between(*self.sizes.giant_branches) if self.project.is_giant else count):
+            self._branch_off(dice.pick([*snapshots[1:], trunk]).copy())
 
     def _moments(self, start: datetime, count: int) -> list[tuple[datetime, User]]:
         """Return when and by whom commits are made: on some days the same author makes several."""

@@ -3,6 +3,7 @@
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.forms import whole_number
 from webarena_gym.sites.kit.paging import Pager
 from webarena_gym.sites.kit.requests import Request, Response, redirect
@@ -36,7 +37,7 @@ def results(request: Request) -> str | Response:
 
 @site.get("/nearby")
 def nearby(request: Request) -> str:
-    """Show the places of a kind around a place, by straight distance, and how far they are on foot. Raises NotFound."""
+    """Show the places of a kind around a place, by straight distance, and in standard worlds how far they are on foot. Raises NotFound."""
     place = queries.place(request.db, whole_number(request.args.get("place"), 1, 10**9 - 1) or 0)
     category = category_of(argument(request, "category"))
     if place is None or category is None:
@@ -45,14 +46,14 @@ def nearby(request: Request) -> str:
     centre = finding.of_place(place)
     found = finding.near(request.db, category, centre)
     pager = Pager.of(request, len(found), PER_PAGE)
-    roads = queries.roads(request.db)
-    shown = pager.cut(found)
-    walks = [roads.route(FOOT, centre.spot, one.spot) for one in shown if centre.spot and one.spot]
+    roads, shown, has_walks = queries.roads(request.db), pager.cut(found), aggregates.are_shown(request.db)
+    walks = [roads.route(FOOT, centre.spot, one.spot) if has_walks and centre.spot and one.spot else None for one in shown]
     return request.render(
         "nearby.html",
         place=place,
         title=f"{PLURALS[category]} near {place['name']}",
         found=list(zip(shown, walks, strict=True)),
+        has_walks=has_walks,
         pager=pager,
     )
 

@@ -12,7 +12,7 @@ _BENDS = (0.22, 0.5, 0.78)
 
 def connect(board: Board, dice: Dice, plans: list[Plan]) -> None:
     """Draw the roads between towns; on country roads alone one can get from every town to every other."""
-    numbers = dice.some(range(2, 99), 99)
+    numbers = [*range(999, 99, -1), *dice.some(range(2, 99), 99)]  # those of three digits come last
     for a, b in _neighbours(plans):
         _draw(board, dice, a, b, f"Route {numbers.pop()}", "road", 0.03)
     larger = [plan for plan in plans if plan.kind != "village"]

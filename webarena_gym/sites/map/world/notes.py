@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.map.geometry import Point, moved
 from webarena_gym.sites.map.world.places import Place
+from webarena_gym.sites.map.world.sizes import Sizes
 
-NOTES = 60
 REMINDERS = (
     "", "", "Go there with the family", "Recommended by a colleague", "Ask for opening hours", "Good parking", "For the next trip",
     "Meet Thursday", "Bring the papers", "Nice and quiet",
@@ -46,12 +46,12 @@ class Note:
         return (self.user_id, *self.point, self.text, self.status, self.created_at)
 
 
-def draw(dice: Dice, now: datetime, places: list[Place], mappers: int) -> list[Note]:
+def draw(dice: Dice, now: datetime, places: list[Place], sizes: Sizes) -> list[Note]:
     """Draw the notes, the oldest first; each is about another place."""
-    moments = sorted(now - timedelta(days=dice.between(1, 98), seconds=dice.below(80_000)) for _ in range(NOTES))
+    moments = sorted(now - timedelta(days=dice.between(1, 98), seconds=dice.below(80_000)) for _ in range(sizes.notes))
     notes = []
-    for place, moment in zip(dice.some(places, NOTES), moments, strict=True):
-        replies = [(dice.between(2, mappers), text) for text in dice.some(_REPLIES, dice.weigh((0, 1, 2), (5, 3, 2)))]
+    for place, moment in zip(dice.some(places, sizes.notes), moments, strict=True):
+        replies = [(dice.between(2, sizes.mappers), text) for text in dice.some(_REPLIES, dice.weigh((0, 1, 2), (5, 3, 2)))]
         comments = tuple(
             (user, text, min(moment + timedelta(hours=5 * index), now - timedelta(minutes=9 - index)))
             for index, (user, text) in enumerate(replies, 1)
@@ -59,5 +59,5 @@ def draw(dice: Dice, now: datetime, places: list[Place], mappers: int) -> list[N
         text = dice.pick(_FAULTS).format(name=place.name, street="the street")
         point = moved(place.point, (dice.below(21) - 10) / 1000, (dice.below(21) - 10) / 1000)
         status = "resolved" if comments and dice.chance(50) else "open"
-        notes.append(Note(dice.between(1, mappers), point, text, status, moment, comments))
+        notes.append(Note(dice.between(1, sizes.mappers), point, text, status, moment, comments))
     return notes

@@ -13,13 +13,14 @@ from typing import Any
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, Landmark
 from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of
 from webarena_gym.sites.map.geometry import Point, along, metres_between, moved, nearest_fraction, offset
 from webarena_gym.sites.map.world.roads import Board, Line
+from webarena_gym.sites.map.world.sizes import ALIASES, SINGLE, SIZES
 from webarena_gym.sites.map.world.towns import Plan
 
-FIRST_CHAIN = 64  # brand words below it belong to the shop
 _WEBSITES = ("www.{name}.example", "{name}.example", "visit.{name}.example", "{town}.example/{name}", "{name}.{town}.example")
 _KINDS = ("city", "town", "village")
 _AIRPORT = ("hotel", "hotel", "hotel", "supermarket", "cafe", "restaurant", "car rental", "petrol station")
@@ -50,20 +51,21 @@ class Place:
 
 
 class Draftsman:
-    """Draws the places of one world, and sees to it that names, addresses and telephones are different."""
+    """Draws the places of one world, and sees to it that addresses and telephones are different, and names where they must be."""
 
-    def __init__(self, seed: int, board: Board) -> None:
+    def __init__(self, seed: int, board: Board, scale: Scale = "standard") -> None:
+        self._sizes = sizes = SIZES[scale]
         self._dice = Dice(f"map/{seed}/places")
         self._board = board
         self._names: set[str] = set()
         self._taken: set[tuple[int, int]] = set()
         self._streets = [line.name for line in board.lines]
-        self._lines = self._dice.some(range(100, 10_000), 2_000)
+        self._lines = self._dice.some(range(100, 10_000), sizes.phones)
         pairs = [f"{adjective} {noun}" for adjective in pool()["adjectives"] for noun in pool()["nouns"]]
         self._pairs = share(pairs, seed)
-        words: Iterator[int] = count(FIRST_CHAIN)
+        words: Iterator[int] = count(sizes.first_chain)
         self._chains = {
-            category: [f"{invented(seed, next(words), 'brand')} {ending}" for ending in endings]
+            category: [f"{invented(seed, next(words), 'brand', scale)} {ending}" for ending in endings]
             for category, endings in pool()["chains"].items()
         }
 
@@ -75,11 +77,15 @@ class Draftsman:
         places = [self._landmark(by_name[landmark.town], landmark) for landmark in country.landmarks]
         for plan in plans:
             for category, counts in pool()["counts"].items():
-                for index in range(counts[_KINDS.index(plan.kind)]):
+                for index in range(self._count(plan, category, counts[_KINDS.index(plan.kind)])):
                     places.append(self._ordinary(plan, category, index, plan.lines))
             if plan.terminal is not None:
                 places += [self._ordinary(plan, category, 9, (plan.terminal,)) for category in _AIRPORT]
         return places
+
+    def _count(self, plan: Plan, category: str, usual: int) -> int:
+        """Return how many places of a kind a town has."""
+        return usual if category in SINGLE else usual * self._sizes.percents[_KINDS.index(plan.kind)] // 100
 
     def _landmark(self, plan: Plan, landmark: Landmark) -> Place:
         """Give a landmark the address on the nearest street of its town, or at the end of its own road."""
@@ -90,6 +96,9 @@ class Draftsman:
         else:
             line, number = self._nearest(plan, point)
         details = {"Opened": str(landmark.opened)}
+        if self._sizes.alias_percent and self._dice.chance(self._sizes.alias_percent):
+            first = next(word for word in landmark.name.split() if word != "The")
+            details["Also known as"] = self._dice.pick(ALIASES[landmark.kind]).format(first=first, town=plan.town.name)
         return self._place(plan, landmark.name, landmark.kind, "", line, number, point, details)
 
     def _nearest(self, plan: Plan, point: Point) -> tuple[Line, int]:
@@ -123,14 +132,17 @@ class Draftsman:
         return self._place(plan, name, category, brand, line, number, point, details)
 
     def _named(self, plan: Plan, category: str, index: int, lines: tuple[Line, ...]) -> tuple[str, str, Line]:
-        """Return a name that no other place has, its chain, and the street that goes with it."""
+        """Return a name that no other place has, at least in town, its chain, and the street that goes with it."""
         while True:
             line, brand = self._dice.pick(lines), ""
             if self._dice.chance(pool()["chain_percent"].get(category, 0)):
                 brand = self._dice.pick(self._chains[category])
+                if self._sizes.bare_percent and self._dice.chance(self._sizes.bare_percent):
+                    return brand, brand, line
             name = self._name(plan, category, brand, index, line)
-            if name not in self._names:
-                self._names.add(name)
+            key = name if self._sizes.is_unique else f"{name}, {plan.town.name}"
+            if name not in self._names and key not in self._names:
+                self._names.add(key)
                 return name, brand, line
 
     def _name(self, plan: Plan, category: str, brand: str, index: int, line: Line) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.people import Person, population
-from webarena_gym.sites.country.words import WORDS_PER_WORLD, invented
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.country.words import WORDS, invented
+from webarena_gym.sites.reddit.world.sizes import SIZES
 
-TOWNS = 4
-_WORKS = 3  # invented names of each forum
 LONGEST_TITLE = 60  # characters; labels of buttons hold the whole title
 
 
@@ -44,22 +44,22 @@ def pool() -> dict[str, Any]:
     return content
 
 
-def draw(seed: int, now: datetime) -> list[Forum]:
+def draw(seed: int, now: datetime, scale: Scale = "standard") -> list[Forum]:
     """Return the forums, the oldest first."""
     dice = Dice(f"forum/forums/{seed}")
-    land = country(seed)
+    land, sizes = country(seed, scale), SIZES[scale]
     towns = [
         pool()["town"] | {"name": town.name, "title": f"{town.name}, {town.state}", "town": town.name, "kind": "town"}
-        for town in land.towns[:TOWNS]
+        for town in land.towns[: sizes.towns]
     ]
-    kinds = dice.some([*pool()["forums"], *towns], len(pool()["forums"]) + TOWNS)
+    kinds = dice.some([*pool()["forums"], *towns], len(pool()["forums"]) + sizes.towns)
     ages = sorted((dice.between(1100, 2000) for _ in kinds), reverse=True)
-    return [_forum(dice, seed, index, kind, now - timedelta(days=ages[index])) for index, kind in enumerate(kinds)]
+    return [_forum(dice, seed, scale, index, kind, now - timedelta(days=ages[index])) for index, kind in enumerate(kinds)]
 
 
-def _forum(dice: Dice, seed: int, index: int, kind: dict[str, Any], created_at: datetime) -> Forum:
+def _forum(dice: Dice, seed: int, scale: Scale, index: int, kind: dict[str, Any], created_at: datetime) -> Forum:
     town = kind.get("town", "")
-    names = pool()["names"].get(kind["kind"], ["{w}"])
+    names, works = pool()["names"].get(kind["kind"], ["{w}"]), SIZES[scale].works
     rules = dice.some(pool()["rules"], dice.between(3, 5))
     return Forum(
         forum_id=index + 1,
@@ -74,7 +74,7 @@ def _forum(dice: Dice, seed: int, index: int, kind: dict[str, Any], created_at: 
         things=tuple(kind["things"]),
         titles=tuple(kind["titles"]),
         lines=tuple(kind["lines"]),
-        works=tuple(dice.pick(names).format(w=invented(seed, index * _WORKS + place, "title")) for place in range(_WORKS)),
+        works=tuple(dice.pick(names).format(w=invented(seed, index * works + place, "title", scale)) for place in range(works)),
         town=town,
     )
 
@@ -82,15 +82,15 @@ def _forum(dice: Dice, seed: int, index: int, kind: dict[str, Any], created_at: 
 class Voice:
     """Fills the blanks of sentences with things of the world and of a forum."""
 
-    def __init__(self, seed: int, dice: Dice) -> None:
-        self.dice = dice
-        self._country: Country = country(seed)
-        self._people: tuple[Person, ...] = population(seed)
+    def __init__(self, seed: int, dice: Dice, scale: Scale = "standard") -> None:
+        self.dice, sizes = dice, SIZES[scale]
+        self._country: Country = country(seed, scale)
+        self._people: tuple[Person, ...] = population(seed, scale)
         # The words that no forum has taken are the books that everybody mentions.
-        taken = _WORKS * (len(pool()["forums"]) + TOWNS)
+        taken = sizes.works * (len(pool()["forums"]) + sizes.towns)
         self._books = [
-            pool()["names"]["book"][index % 6].format(w=invented(seed, index, "title"))
-            for index in range(taken, WORDS_PER_WORLD)
+            pool()["names"]["book"][index % 6].format(w=invented(seed, index, "title", scale))
+            for index in range(taken, WORDS[scale])
         ]
 
     def fill(self, sentence: str, forum: Forum, thing: str = "") -> str:

@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.reddit.world.sizes import SIZES
 
-WRITERS = 90
 ME = 1  # the id of the user whom tasks speak of as "me"
 
 
@@ -22,23 +23,19 @@ class User:
     created_at: datetime
     activity: int  # how much they write, compared with others
     is_grumpy: bool
-
-    @property
-    def writes(self) -> bool:
-        """Whether the user posts and comments at all."""
-        return self.user_id <= WRITERS
+    writes: bool  # whether they post and comment at all
 
 
-def draw(seed: int, now: datetime) -> list[User]:
+def draw(seed: int, now: datetime, scale: Scale = "standard") -> list[User]:
     """Return everybody, in the order of the population."""
-    dice = Dice(f"forum/people/{seed}")
-    taken: list[str] = []
+    dice, sizes = Dice(f"forum/people/{seed}"), SIZES[scale]
+    taken: set[str] = set()
     users = []
-    for user_id, person in enumerate(population(seed), 1):
+    for user_id, person in enumerate(population(seed, scale)[: sizes.people], 1):
         name = _username(dice, person, seed)
         while name.lower() in taken:
             name = _username(dice, person, seed)
-        taken.append(name.lower())
+        taken.add(name.lower())
         users.append(
             User(
                 user_id=user_id,
@@ -48,6 +45,7 @@ def draw(seed: int, now: datetime) -> list[User]:
                 created_at=now - timedelta(days=dice.between(1100, 2400), seconds=dice.below(86400)),
                 activity=dice.pick((1, 1, 2, 3, 5, 8)),
                 is_grumpy=user_id != ME and dice.chance(25),
+                writes=user_id <= sizes.writers,
             )
         )
     return users

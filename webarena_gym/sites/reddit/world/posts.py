@@ -1,20 +1,23 @@
 """What people post and what others say to it."""
 
+from bisect import bisect_right
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal
+from itertools import accumulate, count
+from typing import Literal, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.sites.reddit.world.forums import LONGEST_TITLE, Forum, Voice, capitalised, pool
 from webarena_gym.sites.reddit.world.people import ME, User
+from webarena_gym.sites.reddit.world.sizes import SIZES, TWISTS, Sizes
 
-SUBMISSIONS = 700
 OWN_SUBMISSIONS = 6
 OWN_COMMENTS = 14
 _DAYS = 1095  # three years
-_COMMENTS = ((0, 0), (1, 2), (2, 5), (4, 8), (8, 14), (18, 32))
-_COMMENT_WEIGHTS = (4, 7, 7, 4, 2, 1)
+_TRIES = 60  # of a title, before it is told apart from the one that has it
 
 Tone = Literal["good", "neutral", "bad"]
 
@@ -49,19 +52,62 @@ class Comment:
     created_at: datetime
 
 
-def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[User]) -> list[Submission]:
-    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
+class Draft(NamedTuple):
+    """A submission that has no body yet. A short one has a link or a picture besides."""
+
+    forum: Forum
+    user: User
+    title: str
+    thing: str
+    is_short: bool
+
+
+class Reply(NamedTuple):
+    """A comment that has no text yet; `to` is the text of the comment that it answers, empty for an answer to the submission."""
+
+    submission: Submission
+    user: User
+    tone: Tone
+    to: str
+
+
+BodyWriter = Callable[[Voice, Draft], str]
+"""Writes the body of a submission."""
+RemarkWriter = Callable[[Voice, Reply], str]
+"""Writes a comment."""
+
+
+def draw_submissions(
+    seed: int,
+    now: datetime,
+    forums: list[Forum],
+    users: list[User],
+    scale: Scale = "standard",
+    write: BodyWriter | None = None,
+) -> list[Submission]:
+    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour.
+
+    `write` writes their bodies, by default from the forum's own sentences.
+    """
+    write = write or _body
     dice = Dice(f"forum/submissions/{seed}")
-    voice = Voice(seed, dice)
-    moments = _moments(dice, now)
-    mine = dice.some(range(SUBMISSIONS // 2, SUBMISSIONS - 20), OWN_SUBMISSIONS)
+    voice, sizes = Voice(seed, dice, scale), SIZES[scale]
+    moments = _moments(dice, now, sizes)
+    authors = _Authors(users)
+    mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
     own_forums = dice.some([forum for forum in forums if not forum.image_percent], OWN_SUBMISSIONS)
     titles: set[str] = set()
     sticky: set[str] = set()
     submissions = []
     for index, moment in enumerate(moments):
         is_mine = index in mine
-        forum = own_forums[mine.index(index)] if is_mine else forums[index % len(forums)] if index < 400 else dice.pick(forums)
+        forum = (
+            own_forums[mine.index(index)]
+            if is_mine
+            else forums[index % len(forums)]
+            if index < sizes.dealt
+            else dice.pick(forums)
+        )
         thing = dice.pick(forum.things)
         title = _title(voice, forum, thing, titles)
         is_image = not is_mine and dice.chance(forum.image_percent)
@@ -69,15 +115,16 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
         is_sticky = not is_mine and forum.name not in sticky and dice.chance(3)
         if is_sticky:
             sticky.add(forum.name)
+        user = users[ME - 1] if is_mine else authors.draw(dice)
         submissions.append(
             Submission(
                 submission_id=index + 1,
                 forum=forum,
-                user=users[ME - 1] if is_mine else _author(dice, users),
+                user=user,
                 title=title,
                 url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
                 image=f"{capitalised(thing)}, {dice.pick(pool()['views'])}" if is_image else "",
-                body=_body(voice, forum, is_short=is_image or is_link),
+                body=write(voice, Draft(forum, user, title, thing, is_short=is_image or is_link)),
                 created_at=moment,
                 is_locked=not is_mine and dice.chance(2),
                 is_sticky=is_sticky,
@@ -87,32 +134,41 @@ def draw_submissions(seed: int, now: datetime, forums: list[Forum], users: list[
     return submissions
 
 
-def _moments(dice: Dice, now: datetime) -> list[datetime]:
+def _moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
     """Return different moments of three years, most of them near the end."""
     seconds: set[int] = set()
-    while len(seconds) < SUBMISSIONS:
+    while len(seconds) < sizes.submissions:
         share = dice.below(1_000_000) / 1_000_000
         seconds.add(900 + int(_DAYS * 86400 * share**3))
     return sorted(now - timedelta(seconds=second) for second in seconds)
 
 
 def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
-    while True:
+    for tries in count():
         title = capitalised(voice.fill(voice.dice.pick(forum.titles), forum, thing))
+        if tries > _TRIES:
+            title = f"{title.rstrip('.?!')}: {voice.dice.pick(TWISTS)}"
         if len(title) <= LONGEST_TITLE and title not in taken:
             taken.add(title)
             return title
+    raise AssertionError("counting has an end")
 
 
-def _author(dice: Dice, users: list[User]) -> User:
-    """Return somebody who writes, but me."""
-    writers = [user for user in users if user.writes and user.user_id != ME]
-    return dice.weigh(writers, [user.activity for user in writers])
+class _Authors:
+    """Those who write, but me."""
+
+    def __init__(self, users: list[User]) -> None:
+        self._writers = [user for user in users if user.writes and user.user_id != ME]
+        self._ends = list(accumulate(user.activity for user in self._writers))
+
+    def draw(self, dice: Dice) -> User:
+        """Return one of them, as `Dice.weigh` does, each as often as they are active."""
+        return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
-def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
-    dice = voice.dice
-    if is_short:
+def _body(voice: Voice, draft: Draft) -> str:
+    dice, forum = voice.dice, draft.forum
+    if draft.is_short:
         return dice.pick(forum.lines) if dice.chance(35) else ""
     first = [voice.say("openers", forum)] if dice.chance(60) else []
     lines = dice.some(forum.lines, dice.between(1, 3))
@@ -121,22 +177,34 @@ def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
     return "\n\n".join(" ".join(part) for part in ([*first, *lines], last) if part)
 
 
-def draw_comments(seed: int, now: datetime, submissions: list[Submission], users: list[User]) -> list[Comment]:
-    """Return the comments, the oldest first; a comment is younger than what it answers."""
+def draw_comments(
+    seed: int,
+    now: datetime,
+    submissions: list[Submission],
+    users: list[User],
+    scale: Scale = "standard",
+    write: RemarkWriter | None = None,
+) -> list[Comment]:
+    """Return the comments, the oldest first; a comment is younger than what it answers.
+
+    `write` writes their texts, by default from the sentences that all forums share.
+    """
+    write = write or _remark
     dice = Dice(f"forum/comments/{seed}")
-    voice = Voice(seed, dice)
+    voice, authors = Voice(seed, dice, scale), _Authors(users)
+    lengths, weights = zip(*SIZES[scale].comments, strict=True)
     drafts: list[tuple[datetime, int, int | None, User, str, Tone]] = []
     for submission in submissions:
-        wanted = dice.between(*dice.weigh(_COMMENTS, _COMMENT_WEIGHTS))
+        wanted = dice.between(*dice.weigh(lengths, weights))
         if (now - submission.created_at).total_seconds() < 3 * 3600:
             wanted //= 3
         first = len(drafts)
         for _ in range(wanted):
             parent = dice.between(first, len(drafts) - 1) if len(drafts) > first and dice.chance(55) else None
-            user = _author(dice, users)
+            user = authors.draw(dice)
             tone = _tone(dice, user)
             since = submission.created_at if parent is None else drafts[parent][0]
-            body = _remark(voice, submission.forum, tone)
+            body = write(voice, Reply(submission, user, tone, "" if parent is None else drafts[parent][4]))
             drafts.append((_later(dice, since, now), submission.submission_id, parent, user, body, tone))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
         moment, submission_id, parent, _, body, _ = drafts[index]
@@ -162,9 +230,9 @@ def _later(dice: Dice, since: datetime, now: datetime) -> datetime:
     return since + timedelta(seconds=int(room * share**2) + 1)
 
 
-def _remark(voice: Voice, forum: Forum, tone: Tone) -> str:
-    dice = voice.dice
-    parts = [voice.say(tone, forum), voice.say("reasons", forum)]
+def _remark(voice: Voice, reply: Reply) -> str:
+    dice, forum = voice.dice, reply.submission.forum
+    parts = [voice.say(reply.tone, forum), voice.say("reasons", forum)]
     if dice.chance(30):
         parts.append(voice.say("reasons", forum))
     if dice.chance(35):

@@ -1,10 +1,12 @@
 """Quick search, with suggestions when nothing is found, and advanced search."""
 
 import difflib
+import json
 import re
 import sqlite3
 
 from webarena_gym.sites.country.texts import folded, like
+from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response
 from webarena_gym.sites.shopping import queries
@@ -14,6 +16,7 @@ from webarena_gym.sites.shopping.listing import Listing
 
 LONGEST = 128  # characters of a search that count
 MOST_WORDS = 12
+WEIGHTS = (8, 8, 4, 2, 1)  # of the columns of product_text
 TITLE = "p.name || ' ' || p.sku || ' ' || p.brand"
 TEXT = f"{TITLE} || ' ' || p.short_description || ' ' || p.description"
 
@@ -39,13 +42,25 @@ def results(request: Request) -> str | Response:
 
 
 def find(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
-    """Return the products that have all words of the phrase: first in name, SKU or brand, then in the description too."""
+    """Return the products that have all words of the phrase: first in name, SKU or brand, then in the description too.
+
+    Where the shop has an index, these are the most relevant products.
+    """
+    if ranking.has_index(db):
+        return _relevant(db, phrase)
     words = _words(phrase)
     patterns = [like(word) for word in words]
     if not words:
         return []
     rows = queries.cards(db, " AND ".join([rf"{TEXT} LIKE ? ESCAPE '\'"] * len(words)), patterns)
     return sorted(rows, key=lambda row: _rank(row, phrase.lower(), words))
+
+
+def _relevant(db: sqlite3.Connection, phrase: str) -> list[sqlite3.Row]:
+    """Return the products that fit a phrase, what has its very words in the name first, then by relevance."""
+    relevances = ranking.ranked(db, "product_text", phrase, WEIGHTS)
+    rows = queries.cards(db, "p.product_id IN (SELECT value FROM json_each(?))", [json.dumps(list(relevances))])
+    return sorted(rows, key=lambda row: (_rank(row, phrase.lower(), []) > 1, -relevances[row["product_id"]], row["product_id"]))
 
 
 def _words(phrase: str) -> list[str]:

@@ -1,5 +1,6 @@
 """The orders of one world, from the choice of a customer to the invoices, shipments and refunds that follow."""
 
+from bisect import bisect_right
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -7,6 +8,7 @@ from itertools import pairwise
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.shopping.world.people import Address, Customer, Guest
 from webarena_gym.sites.shopping.world.products import Product
+from webarena_gym.sites.shopping.world.sizes import SIZES, Sizes
 from webarena_gym.sites.shopping.world.store import Rule, Store
 
 DAYS = 425
@@ -104,27 +106,33 @@ class Sale:
 
 
 def draw(
-    seed: int, now: datetime, products: list[Product], customers: list[Customer], guests: list[Guest], store: Store
+    seed: int,
+    now: datetime,
+    products: list[Product],
+    customers: list[Customer],
+    guests: list[Guest],
+    store: Store,
+    sizes: Sizes = SIZES["standard"],
 ) -> list[Order]:
     """Draw all orders, the oldest first."""
     dice = Dice(f"shopping/{seed}/orders")
-    buyers = _buyers(dice, customers, guests)
+    buyers = _buyers(dice, customers, guests, sizes)
     moments = _moments(dice, now, len(buyers))
     buyers = _seat(dice, buyers, moments)
     statuses = _statuses(dice, now, moments, buyers)
-    sales = _sales(dice, moments, buyers, statuses, products)
+    sales = _sales(dice, moments, buyers, statuses, products, sizes)
     return [_order(dice, now, sale, store) for sale in _without_ties(dice, now, sales, products)]
 
 
-def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest]) -> list[Customer | Guest]:
+def _buyers(dice: Dice, customers: list[Customer], guests: list[Guest], sizes: Sizes) -> list[Customer | Guest]:
     """Return one buyer for each order: the first customer most often, then the regulars, then the others."""
     others = dice.some(customers[1:], len(customers))
     buyers: list[Customer | Guest] = [customers[0]] * dice.between(27, 38)
     for customer, count in zip(others, REGULARS, strict=False):
         buyers += [customer] * count
-    for customer in others[len(REGULARS) : -6]:
+    for customer in others[len(REGULARS) : -sizes.idle]:
         buyers += [customer] * dice.between(1 if dice.chance(20) else 3, USUAL)
-    return buyers + dice.some(guests, 14)
+    return buyers + dice.some(guests, sizes.guest_orders)
 
 
 def _moments(dice: Dice, now: datetime, count: int) -> list[datetime]:
@@ -148,7 +156,7 @@ def _seat(dice: Dice, buyers: list[Customer | Guest], moments: list[datetime]) -
         return buyer.created_at if isinstance(buyer, Customer) else moments[0]
 
     for buyer in sorted(dice.some(buyers, len(buyers)), key=joined, reverse=True):
-        later = [index for index in free if moments[index] > joined(buyer)] or free[-1:]
+        later = free[bisect_right(free, joined(buyer), key=moments.__getitem__) :] or free[-1:]
         seat = dice.pick(later)
         free.remove(seat)
         seats[seat] = buyer
@@ -175,12 +183,17 @@ def _statuses(dice: Dice, now: datetime, moments: list[datetime], buyers: list[C
 
 
 def _sales(
-    dice: Dice, moments: list[datetime], buyers: list[Customer | Guest], statuses: list[str], products: list[Product]
+    dice: Dice,
+    moments: list[datetime],
+    buyers: list[Customer | Guest],
+    statuses: list[str],
+    products: list[Product],
+    sizes: Sizes,
 ) -> list[Sale]:
     """Draw what each buyer bought: mostly what is popular or in season, sometimes what was bought before."""
     ranked = dice.some([product for product in products if product.is_enabled], len(products))
     ranked = ranked[: len(ranked) * 9 // 10]
-    usual = [1000 // (rank + 7) for rank in range(len(ranked))]
+    usual = [1000 * sizes.popularity // (rank + 7) for rank in range(len(ranked))]
     season: dict[str, list[int]] = {}
     bought: dict[str, list[Product]] = {}
     sales = []
@@ -188,7 +201,7 @@ def _sales(
         month = f"{moment:%Y-%m}"
         if month not in season:
             favorites = dict(zip(dice.some(range(len(ranked)), len(IN_SEASON)), IN_SEASON, strict=True))
-            season[month] = [weight + favorites.get(rank, 0) for rank, weight in enumerate(usual)]
+            season[month] = [weight + sizes.popularity * favorites.get(rank, 0) for rank, weight in enumerate(usual)]
         before = bought.setdefault(buyer.email, [])
         chosen: dict[int, Product] = {}
         for _ in range(dice.weigh((1, 2, 3, 4, 5), (33, 31, 20, 11, 5))):

@@ -7,9 +7,9 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, country
 from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.scales import Scale
+from webarena_gym.sites.shopping.world.sizes import SIZES
 
-CUSTOMERS = 72
-GUESTS = 169
 COMPANIES = ("Northgate Dental", "Bluebird Studio", "Harper and Sons", "Granite Works", "Lakeside School", "Pioneer Freight")
 PASSWORD = "Password.123"  # noqa: S105  # the one password of every made-up customer
 
@@ -61,17 +61,18 @@ class Guest:
     home: Address
 
 
-def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
+def draw(seed: int, now: datetime, scale: Scale = "standard") -> tuple[list[Customer], list[Guest]]:
     """Draw the customers, in the order in which they joined, and the guests."""
-    dice = Dice(f"shopping/{seed}/people")
-    everyone, land = population(seed)[: CUSTOMERS + GUESTS], country(seed)
-    nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice)
+    dice, sizes = Dice(f"shopping/{seed}/people"), SIZES[scale]
+    everyone, land = population(seed, scale)[: sizes.customers + sizes.guests], country(seed, scale)
+    nicknames, phones = _nicknames(dice, everyone), _line_numbers(dice, sizes.phones)
     joined = [now - timedelta(days=dice.between(870, 920))]
     joined += sorted(
-        now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430)) for _ in everyone[1:CUSTOMERS]
+        now - timedelta(days=dice.between(430, 860) if dice.chance(85) else dice.between(3, 430))
+        for _ in everyone[1 : sizes.customers]
     )
     customers = []
-    for index, (first, last) in enumerate(everyone[:CUSTOMERS]):
+    for index, (first, last) in enumerate(everyone[: sizes.customers]):
         count = 2 if index == 0 else dice.weigh((0, 1, 2), (10, 62, 28))
         customers.append(
             Customer(
@@ -90,7 +91,7 @@ def draw(seed: int, now: datetime) -> tuple[list[Customer], list[Guest]]:
     customers = _in_order(customers)
     guests = [
         Guest(first, last, _email(first, last, dice.below(4)), nickname, _address(dice, land, first, last, next(phones)))
-        for (first, last), nickname in zip(everyone[CUSTOMERS:], nicknames[CUSTOMERS:], strict=True)
+        for (first, last), nickname in zip(everyone[sizes.customers :], nicknames[sizes.customers :], strict=True)
     ]
     return customers, guests
 
@@ -124,9 +125,9 @@ def _nicknames(dice: Dice, names: Sequence[Person]) -> list[str]:
     return list(used)
 
 
-def _line_numbers(dice: Dice) -> Iterator[str]:
+def _line_numbers(dice: Dice, count: int) -> Iterator[str]:
     """Yield the last seven digits of telephone numbers, all different."""
-    yield from (f"555-{number:04d}" for number in dice.some(range(100, 10000), 1200))
+    yield from (f"555-{number:04d}" for number in dice.some(range(100, 10000), count))
 
 
 def _address(dice: Dice, land: Country, first: str, last: str, line: str) -> Address:

@@ -6,17 +6,19 @@ options, and where they differ from its category's, the aspects that reviews spe
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from itertools import product as combinations_of
 from pathlib import Path
 from typing import Any
 
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import share
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.country.words import invented
+from webarena_gym.sites.shopping.world.sizes import SERIES, SIZES, Sizes
 
-LEAVES = 22
-BRANDS = 32
 BRAND_LEVELS = (80, 90, 100, 100, 115, 135)  # percent of a kind's usual price
 WORN = ("Size", "Shoe Size")  # options that nothing of their kind is without
 FACT_SENTENCES = {
@@ -64,6 +66,14 @@ class OptionValue:
 
 
 @dataclass(frozen=True)
+class Variant:
+    """A configurable product as one choice of its options: what the warehouse counts."""
+
+    sku: str
+    quantity: int
+
+
+@dataclass(frozen=True)
 class Product:
     """A product; `sale_since` is when its special price began, `old_price_cents` what it cost before `repriced_at`."""
 
@@ -87,6 +97,12 @@ class Product:
     attributes: list[tuple[str, str]]
     options: list[tuple[str, list[OptionValue]]]
     aspects: list[str]
+    variants: dict[str, Variant] = field(default_factory=dict)  # by the choice as JSON; none where choices share one stock
+
+    def sku_of(self, choice: dict[str, str]) -> str:
+        """Return the SKU of what is sold as that choice of options."""
+        variant = self.variants.get(json.dumps(choice))
+        return variant.sku if variant else self.sku
 
     def price_at(self, moment: datetime) -> int:
         """Return what one cost at that time, in cents, without options."""
@@ -109,14 +125,15 @@ def pretty_price(dice: Dice, cents: int) -> int:
     return max(1, round(cents / 100)) * 100 - dice.weigh((1, 5, 50, 0, 25), (55, 15, 15, 10, 5))
 
 
-def draw(seed: int, now: datetime) -> Catalogue:
+def draw(seed: int, now: datetime, scale: Scale = "standard") -> Catalogue:
     """Draw the categories and products of a world."""
-    dice = Dice(f"shopping/{seed}/products")
+    dice, sizes = Dice(f"shopping/{seed}/products"), SIZES[scale]
     pool = json.loads((Path(__file__).parent / "catalogue.json").read_text())
-    brands = [invented(seed, index, "brand") for index in range(BRANDS)]
-    tops = dice.some(list(pool["categories"]), dice.pick((6, 7, 7)))
+    brands = [invented(seed, index, "brand", scale) for index in range(sizes.brands)]
+    series = share(SERIES, seed)
+    tops = dice.some(list(pool["categories"]), dice.pick(sizes.departments))
     leaves = {top: dice.some(list(pool["categories"][top]), 4) for top in tops}
-    while sum(map(len, leaves.values())) > LEAVES:
+    while sum(map(len, leaves.values())) > sizes.leaves:
         longest = max(tops, key=lambda top: len(leaves[top]))
         leaves[longest].pop()
     homes = _brand_homes(dice, brands, tops)
@@ -131,13 +148,25 @@ def draw(seed: int, now: datetime) -> Catalogue:
             categories.append(category)
             purposes, aspects, kinds = pool["categories"][top][leaf]
             read = [_kind(raw, aspects, pool) for raw in kinds]
-            for draft in _shelf(dice, read, homes[top], levels, dice.between(12, 16)):
-                drafts.append(
-                    draft | {"category_id": category.category_id, "prefix": _code(top), "purpose": dice.pick(purposes)}
-                )
+            shelves = [(category, read)]
+            if sizes.is_deep:
+                shelves = [(_below(category, kind, len(categories) + 1 + place), [kind]) for place, kind in enumerate(read)]
+                categories += [below for below, _ in shelves]
+            for home, sold in shelves:
+                for draft in _shelf(dice, sold, homes[top], levels, dice.between(*sizes.shelf)):
+                    title = f"{draft['style']} {draft['kind'].noun}"
+                    if sizes.series_percent and dice.chance(sizes.series_percent):
+                        title = f"{dice.pick(series)} {title}"
+                    more = {
+                        "category_id": home.category_id,
+                        "prefix": _code(top),
+                        "purpose": dice.pick(purposes),
+                        "title": title,
+                    }
+                    drafts.append(draft | more)
     drafts = dice.some(drafts, len(drafts))
     moments = sorted(now - timedelta(days=dice.between(460, 900), seconds=dice.below(86400)) for _ in drafts)
-    hidden = dict.fromkeys(dice.some(range(len(drafts)), 4))
+    hidden = dict.fromkeys(dice.some(range(len(drafts)), sizes.hidden))
     numbers = dice.some(range(1000, 10000), len(drafts))
     products = [
         _product(
@@ -148,10 +177,37 @@ def draw(seed: int, now: datetime) -> Catalogue:
             now=now,
             created_at=moments[index],
             is_enabled=index not in hidden,
+            sizes=sizes,
         )
         for index, draft in enumerate(drafts)
     ]
     return Catalogue(categories, products, brands)
+
+
+def _below(category: Category, kind: Kind, category_id: int) -> Category:
+    """Return the category of one kind of product."""
+    name = _plural(kind.noun)
+    return Category(category_id, category.category_id, name, f"{category.url_path}/{slug(name)}")
+
+
+_UNCOUNTABLE = (
+    "Butter", "Chocolate", "Coffee", "Concentrate", "Food", "Honey", "Litter", "Mix", "Oil", "Pasta", "Popcorn", "Powder", "Sauce",
+    "Tea", "Toothpaste",
+)  # fmt: skip
+
+
+def _plural(noun: str) -> str:
+    """Return what a category of such things is called.
+
+    >>> _plural("Chef Knife"), _plural("Bookshelf"), _plural("Tool Box"), _plural("Olive Oil"), _plural("Gel Pens")
+    ('Chef Knives', 'Bookshelves', 'Tool Boxes', 'Olive Oil', 'Gel Pens')
+    """
+    if noun.endswith(("s", *_UNCOUNTABLE)):
+        return noun
+    for end, ends in (("fe", "ves"), ("lf", "lves"), ("x", "xes"), ("sh", "shes"), ("ch", "ches"), ("y", "ies")):
+        if noun.endswith(end) and not noun.endswith(("ay", "ey", "oy")):
+            return noun.removesuffix(end) + ends
+    return f"{noun}s"
 
 
 def _code(top: str) -> str:
@@ -226,11 +282,11 @@ def _shelf(dice: Dice, kinds: list[Kind], brands: list[str], levels: dict[str, i
     return shelf
 
 
-def _options(dice: Dice, kind: Kind, price_cents: int) -> list[tuple[str, list[OptionValue]]]:
+def _options(dice: Dice, kind: Kind, price_cents: int, percent: int) -> list[tuple[str, list[OptionValue]]]:
     """Draw what a buyer must choose. What is worn always has its size; other things rarely have a choice."""
     chosen: list[tuple[str, list[OptionValue]]] = []
     for title, values in kind.options:
-        if title not in WORN and not dice.chance(48):
+        if title not in WORN and not dice.chance(percent):
             continue
         if title in {"Color", "Scent", "Handle"}:
             labels = dice.some(values, dice.between(2, 4))
@@ -251,11 +307,19 @@ def _delta(dice: Dice, title: str, label: str, price_cents: int) -> int:
 
 
 def _product(
-    dice: Dice, draft: dict[str, Any], *, product_id: int, number: int, now: datetime, created_at: datetime, is_enabled: bool
+    dice: Dice,
+    draft: dict[str, Any],
+    *,
+    product_id: int,
+    number: int,
+    now: datetime,
+    created_at: datetime,
+    is_enabled: bool,
+    sizes: Sizes,
 ) -> Product:
     """Turn a draft into a product."""
     kind: Kind = draft["kind"]
-    title = f"{draft['style']} {kind.noun}"
+    title = draft["title"]
     name = f"{draft['brand']} {title}" + (f", {draft['variant']}" if draft["variant"] else "")
     price = pretty_price(dice, draft["cents"])
     special = pretty_price(dice, price * dice.between(70, 88) // 100) if dice.chance(15) else None
@@ -266,9 +330,14 @@ def _product(
     attributes += [(kind.variant[0], draft["variant"])] if draft["variant"] else []
     attributes += draft["facts"]
     stock = 0 if dice.chance(8) else dice.between(1, 5) if dice.chance(8) else dice.between(6, 150)
+    sku = f"{draft['prefix']}-0{number}"
+    sale_since, repriced_at = now - timedelta(days=dice.between(10, 50)), now - timedelta(days=dice.between(90, 300))
+    description = _description(dice, draft, attributes)
+    options = _options(dice, kind, price, sizes.option_percent)
+    variants = _variants(dice, sku, options, stock) if sizes.has_variants else {}
     return Product(
         product_id=product_id,
-        sku=f"{draft['prefix']}-0{number}",
+        sku=sku,
         name=name,
         url_key=slug(name),
         brand=draft["brand"],
@@ -276,18 +345,46 @@ def _product(
         noun=kind.noun,
         price_cents=price,
         special_price_cents=special,
-        sale_since=now - timedelta(days=dice.between(10, 50)),
+        sale_since=sale_since,
         old_price_cents=min(earlier, price),
-        repriced_at=now - timedelta(days=dice.between(90, 300)),
-        quantity=stock,
+        repriced_at=repriced_at,
+        quantity=sum(variant.quantity for variant in variants.values()) if variants else stock,
         is_enabled=is_enabled,
         short_description=f"{title} {draft['purpose']}.",
-        description=_description(dice, draft, attributes),
+        description=description,
         created_at=created_at,
         attributes=attributes,
-        options=_options(dice, kind, price),
+        options=options,
         aspects=kind.aspects,
+        variants=variants,
     )
+
+
+def _variants(dice: Dice, sku: str, options: list[tuple[str, list[OptionValue]]], stock: int) -> dict[str, Variant]:
+    """Return a variant for each choice of the options, by the choice as JSON; one in six is sold out."""
+    variants: dict[str, Variant] = {}
+    used: dict[str, None] = {}
+    if not options:
+        return variants
+    for labels in combinations_of(*([value.label for value in values] for _, values in options)):
+        choice = {title: label for (title, _), label in zip(options, labels, strict=True)}
+        code = base = "-".join([sku, *map(_abbreviated, labels)])
+        while code in used:
+            code = f"{base}{len(used)}"
+        used[code] = None
+        quantity = 0 if not stock or dice.chance(16) else dice.between(1, 4) if dice.chance(15) else dice.between(5, 80)
+        variants[json.dumps(choice)] = Variant(code, quantity)
+    return variants
+
+
+def _abbreviated(label: str) -> str:
+    """Return a label as it stands in a SKU.
+
+    >>> _abbreviated("Forest Green"), _abbreviated("Pack of 3"), _abbreviated("XL"), _abbreviated("Navy")
+    ('FG', 'PO3', 'XL', 'NAV')
+    """
+    words = label.replace("-", " ").split()
+    return (words[0][:3] if len(words) == 1 else "".join(word if word.isdigit() else word[0] for word in words)).upper()
 
 
 def _description(dice: Dice, draft: dict[str, Any], attributes: list[tuple[str, str]]) -> str:

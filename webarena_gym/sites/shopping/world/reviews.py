@@ -1,17 +1,18 @@
 """What people say about the goods of one world. `opinions.json` holds the sentences, by the aspect they speak of."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Guest
 from webarena_gym.sites.shopping.world.products import Product
+from webarena_gym.sites.shopping.world.sizes import SIZES, Sizes
 
-FROM_GUESTS = 310
 STARS = (1, 2, 3, 4, 5)
 QUALITIES = ((2, 3, 8, 30, 57), (4, 6, 15, 40, 35), (15, 15, 25, 25, 20), (40, 25, 18, 10, 7))
 """How often the goods of one quality get 1 to 5 stars."""
@@ -41,19 +42,37 @@ class Visit:
     nickname: str
 
 
-def draw(seed: int, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest]) -> list[Review]:
-    """Draw all reviews, the oldest first."""
-    dice = Dice(f"shopping/{seed}/reviews")
-    pool: dict[str, Any] = json.loads((Path(__file__).parent / "opinions.json").read_text())
+class Occasion(NamedTuple):
+    """What a review is about: who writes it of what and when, the aspects of the product with its strong ones first, and the stars."""
+
+    visit: Visit
+    aspects: list[str]
+    rating: int
+
+
+Writer = Callable[[Dice, Occasion], tuple[str, str]]
+"""Writes the title and the text of a review."""
+
+
+def draw(
+    seed: int,
+    now: datetime,
+    products: list[Product],
+    orders: list[Order],
+    guests: list[Guest],
+    sizes: Sizes = SIZES["standard"],
+    write: Writer | None = None,
+) -> list[Review]:
+    """Draw all reviews, the oldest first. `write` writes the title and the text of each, by default from `opinions.json`."""
+    dice, write = Dice(f"shopping/{seed}/reviews"), write or _usual_writer()
     qualities = {product.product_id: dice.weigh(QUALITIES, (35, 38, 17, 10)) for product in products}
     aspects = {product.product_id: dice.some(product.aspects, 4) for product in products}
-    visits = {visit.moment: visit for visit in _guests(dice, now, products, orders, guests) + _buyers(dice, now, orders)}
+    visits = {visit.moment: visit for visit in _guests(dice, now, products, orders, guests, sizes) + _buyers(dice, now, orders)}
     reviews: list[Review] = []
-    seen: dict[str, None] = {}
     for _, visit in sorted(visits.items()):
         key = visit.product.product_id
         rating = dice.weigh(STARS, qualities[key])
-        title, detail = _text(dice, pool, aspects[key], rating, seen)
+        title, detail = write(dice, Occasion(visit, aspects[key], rating))
         is_new = now - visit.moment < timedelta(days=45)
         status = "Pending" if is_new and dice.chance(40) else "Not Approved" if dice.chance(4) else "Approved"
         reviews.append(Review(visit.product, visit.customer_id, visit.nickname, title, detail, rating, status, visit.moment))
@@ -74,7 +93,9 @@ def _buyers(dice: Dice, now: datetime, orders: list[Order]) -> list[Visit]:
     return list(visits.values())
 
 
-def _guests(dice: Dice, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest]) -> list[Visit]:
+def _guests(
+    dice: Dice, now: datetime, products: list[Product], orders: list[Order], guests: list[Guest], sizes: Sizes
+) -> list[Visit]:
     """Return visits of people without an account, most of them to what sells well."""
     sold: dict[int, int] = {}
     for order in orders:
@@ -83,11 +104,18 @@ def _guests(dice: Dice, now: datetime, products: list[Product], orders: list[Ord
     silent = {product.product_id: None for product in dice.some(products, len(products) // 8)}
     weights = [0 if product.product_id in silent else 5 + 2 * sold.get(product.product_id, 0) for product in products]
     visits: dict[tuple[str, int], Visit] = {}
-    while len(visits) < FROM_GUESTS:
+    while len(visits) < sizes.guest_reviews:
         guest, product = dice.pick(guests), dice.weigh(products, weights)
         moment = now - timedelta(minutes=dice.between(60, 440 * 24 * 60), seconds=dice.below(60))
         visits[guest.nickname, product.product_id] = Visit(moment, product, None, guest.nickname)
     return list(visits.values())
+
+
+def _usual_writer() -> Writer:
+    """Return a writer that combines the sentences of `opinions.json`, no text twice if possible."""
+    pool: dict[str, Any] = json.loads((Path(__file__).parent / "opinions.json").read_text())
+    seen: dict[str, None] = {}
+    return lambda dice, occasion: _text(dice, pool, occasion.aspects, occasion.rating, seen)
 
 
 def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, seen: dict[str, None]) -> tuple[str, str]:

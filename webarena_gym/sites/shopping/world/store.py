@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import country
 from webarena_gym.sites.country.people import Person, population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.shopping.world.people import Customer
 from webarena_gym.sites.shopping.world.products import Catalogue
@@ -89,11 +90,11 @@ class Store:
     themes: list[str]
 
 
-def draw(seed: int, now: datetime) -> Store:
+def draw(seed: int, now: datetime, scale: Scale = "standard") -> Store:
     """Draw the facts about the store."""
     dice = Dice(f"shopping/{seed}/store")
     name = f"{dice.pick(STORE_FIRST)} {dice.pick(STORE_SECOND)}"
-    land = country(seed)
+    land = country(seed, scale)
     town = dice.pick(land.towns[:10])
     return Store(
         name=name,
@@ -111,7 +112,7 @@ def draw(seed: int, now: datetime) -> Store:
         free_threshold_cents=dice.pick((7500, 10000, 12500, 15000)),
         returns_days=dice.pick((14, 30, 45, 60, 90)),
         dispatch_days=dice.pick((1, 2, 3)),
-        admin=population(seed)[-1],
+        admin=population(seed, scale)[-1],
         rules=_rules(dice, now),
         themes=[BASE_THEME, *dice.some(THEMES, 3)],
     )

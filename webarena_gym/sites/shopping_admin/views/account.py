@@ -5,6 +5,7 @@ import sqlite3
 from werkzeug.exceptions import NotFound
 
 from webarena_gym.sites.country.texts import folded
+from webarena_gym.sites.kit import aggregates
 from webarena_gym.sites.kit.forms import clean
 from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.shopping_admin.base import HOME, get, site
@@ -108,6 +109,7 @@ def dashboard(request: Request) -> str:
         top_terms=_terms(db, "uses DESC"),
         tabs=TABS,
         tab=tab,
+        has_pieces=aggregates.are_shown(db),
         tops=db.execute(TABS[tab][2]).fetchall(),
     )
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.kit.requests import Request, Response, redirect
+from webarena_gym.sites.shopping import variants
 from webarena_gym.sites.shopping_admin.base import get, post
 from webarena_gym.sites.shopping_admin.fields import Form, written_cents
 from webarena_gym.sites.shopping_admin.queries import insert, is_taken, one, update
@@ -52,6 +53,7 @@ def _page(request: Request, product_id: int | None, title: str, typed: dict[str,
         categories=_leaves(db),
         options=options.fetchall(),
         details=_details(db, product_id),
+        variants=list(variants.of(db, [] if product_id is None else [product_id]).values()),
     )
 
 
@@ -192,8 +194,25 @@ def delete_option(request: Request, product_id: int) -> Response:
     return redirect(EDIT_URL.format(product_id))
 
 
+@post("/admin/catalog/product/variants/id/<int:product_id>/")
+def save_variants(request: Request, product_id: int) -> Response:
+    """Change the stock of a product's variants; the product has as many as they have together."""
+    db, form = request.db, Form(request)
+    known = variants.of(db, [product_id]).values()
+    counts = [form.optional_count(f"variant_{variant.variant_id}", f"Quantity of {variant.sku}") for variant in known]
+    if not form.show_errors():
+        for variant, count in zip(known, counts, strict=True):
+            if count is not None and count != variant.quantity:
+                variants.set_stock(db, variant, count, is_in_stock=count > 0)
+        total = sum(variant.quantity for variant in variants.of(db, [product_id]).values())
+        update(db, "product", "product_id", product_id, quantity=total, is_in_stock=total > 0)
+        request.flash("You saved the configurations.")
+    return redirect(EDIT_URL.format(product_id))
+
+
 def delete(db: sqlite3.Connection, ids: list[int]) -> None:
     """Delete products with all that hangs on them; orders keep their own copy of what was bought."""
+    variants.remove(db, ids)
     each = [(product_id,) for product_id in ids]
     db.executemany(
         "DELETE FROM product_option_value WHERE option_id IN (SELECT option_id FROM product_option WHERE product_id = ?)", each

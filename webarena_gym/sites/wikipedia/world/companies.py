@@ -7,7 +7,6 @@ from webarena_gym.sites.wikipedia.world.article import Article, bullets, count, 
 from webarena_gym.sites.wikipedia.world.lore import Lore
 from webarena_gym.sites.wikipedia.world.prose import Prose
 
-COMPANIES = 24
 _FORMS = ("{} Company", "{} Works", "{} Brothers", "{} Industries", "{} Manufacturing")
 _FOUNDED, _EMPLOYEES, _REVENUES = range(1834, 1996), range(140, 21_000, 10), range(12, 980)
 
@@ -15,16 +14,16 @@ _FOUNDED, _EMPLOYEES, _REVENUES = range(1834, 1996), range(140, 21_000, 10), ran
 def articles(lore: Lore) -> list[Article]:
     """Return an article for each company; no two were founded in one year or have equally many employees."""
     dice = Dice(f"wikipedia/companies/{lore.seed}")
-    columns = [dice.some(values, COMPANIES) for values in (_FOUNDED, _EMPLOYEES, _REVENUES)]
+    columns = [dice.some(values, lore.sizes.companies) for values in (_FOUNDED, _EMPLOYEES, _REVENUES)]
     return [_article(lore, index, *row) for index, row in enumerate(zip(*columns, strict=True))]
 
 
 def _article(lore: Lore, index: int, founded: int, employees: int, revenue: int) -> Article:
     dice = Dice(f"wikipedia/company/{lore.seed}/{index}")
     prose = Prose(dice)
-    brand = invented(lore.seed, index, "brand")
+    brand = invented(lore.seed, index, "brand", lore.scale)
     name = dice.pick(_FORMS).format(brand)
-    town = dice.weigh(lore.country.towns, [8] * 3 + [4] * 7 + [1] * 14)
+    town = dice.weigh(lore.country.towns, lore.country.weights(8, 4, 1))
     facts = {
         "title": name, "brand": brand, "town": town.name, "state": town.state, "founded": founded, "employees": f"{employees:,}",
         "later": list(range(founded + 4, 2016)),

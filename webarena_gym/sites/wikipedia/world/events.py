@@ -5,6 +5,7 @@ from datetime import date, timedelta
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, Town
+from webarena_gym.sites.wikipedia.world.sizes import SIZES, Sizes
 
 _FORMS = (
     ("battle", "Battle of {town}", 1745, 1815),
@@ -17,7 +18,6 @@ _FORMS = (
     ("festival", "{town} Jazz Festival", 1955, 1998),
     ("disaster", "{year} {town} railway accident", 1862, 1988),
 )
-_COUNT = 22
 
 
 @dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Event:
     toll: int  # casualties, deaths, or visitors in thousands
 
 
-def draw(seed: int, country: Country) -> list[Event]:
+def draw(seed: int, country: Country, sizes: Sizes = SIZES["standard"]) -> list[Event]:
     """Return the events of a world, each in a town of its own."""
     dice = Dice(f"wikipedia/events/{seed}")
-    towns = dice.some(country.towns, _COUNT)
-    tolls = dice.some(range(12, 900), _COUNT)
+    towns = dice.some(country.towns, sizes.events)
+    tolls = dice.some(range(12, 900), sizes.events)
     return [_event(dice, *_FORMS[index % len(_FORMS)], town, tolls[index]) for index, town in enumerate(towns)]
 
 

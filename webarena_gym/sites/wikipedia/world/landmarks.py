@@ -104,7 +104,8 @@ def _specials(lore: Lore, landmark: Landmark, dice: Dice) -> tuple[list[Fact], l
             alumni = [person for person in lore.people if person.university == landmark.name]
             winners = [person for person in alumni if person.prizes]
             lines = [f"[[{person.name}]], {person.calling}" for person in alumni]
-            return [Fact("Prize winners", str(len(winners)), len(winners))], [Section("Alumni", bullets(lines))]
+            told = [Fact("Prize winners", str(len(winners)), len(winners))] if lore.sizes.counts_winners else []
+            return told, [Section("Alumni", bullets(lines))]
         case "stadium":
             tenants = [
                 f"[[{team}]], from {home.since}"

@@ -7,7 +7,6 @@ from webarena_gym.sites.wikipedia.world.article import Article, bullets, table
 from webarena_gym.sites.wikipedia.world.landmarks import PLURALS
 from webarena_gym.sites.wikipedia.world.people import CALLINGS
 
-_NAMESAKES = 4  # people of one last name, from which on it has a page of its own
 _PEOPLE = ("Born", "Died", "Birthplace", "Field", "Genre", "Sport", "Alma mater")
 _OTHERS = {
     "town": ("towns", ("State", "Population", "Founded", "Area", "Elevation")),
@@ -24,7 +23,7 @@ _OTHERS = {
 """What else has a list: its name and its columns."""
 
 
-def articles(country: str, written: list[Article]) -> list[Article]:
+def articles(country: str, written: list[Article], namesakes: int) -> list[Article]:
     """Return the lists and the pages on last names, for all that is written so far."""
     of_kind: dict[str, list[Article]] = defaultdict(list)
     for article in sorted(written, key=lambda article: article.title):
@@ -33,7 +32,7 @@ def articles(country: str, written: list[Article]) -> list[Article]:
     lists += [_list(country, name, of_kind[kind], columns) for kind, (name, columns) in _OTHERS.items()]
     lists += [_list(country, f"{calling}s", of_kind[calling], _PEOPLE) for calling in CALLINGS]
     people = [article for calling in CALLINGS for article in of_kind[calling]]
-    return lists + _namesakes(people)
+    return lists + _namesakes(people, namesakes)
 
 
 def _columns(landmark: Article) -> tuple[str, ...]:
@@ -60,7 +59,7 @@ def _cell(member: Article, label: str) -> str:
     return next((fact.text for fact in member.facts if fact.label == label), "-")
 
 
-def _namesakes(people: list[Article]) -> list[Article]:
+def _namesakes(people: list[Article], least: int) -> list[Article]:
     """Return a page for each last name that many people have."""
     of_name: dict[str, list[Article]] = defaultdict(list)
     for person in people:
@@ -75,5 +74,5 @@ def _namesakes(people: list[Article]) -> list[Article]:
             aliases=(f"{last} (name)",),
         )
         for last, members in sorted(of_name.items())
-        if len(members) >= _NAMESAKES
+        if len(members) >= least
     ]

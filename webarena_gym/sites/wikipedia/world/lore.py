@@ -5,9 +5,11 @@ from datetime import date
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, Team, country
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.wikipedia.world import events, people, works
 from webarena_gym.sites.wikipedia.world.events import Event
 from webarena_gym.sites.wikipedia.world.people import Person, Prize
+from webarena_gym.sites.wikipedia.world.sizes import SIZES, Sizes
 from webarena_gym.sites.wikipedia.world.works import Work
 
 
@@ -24,6 +26,7 @@ class Lore:
     """The facts of one world."""
 
     seed: int
+    scale: Scale
     country: Country
     people: list[Person]
     prizes: list[Prize]
@@ -33,19 +36,25 @@ class Lore:
     homes: dict[str, list[Home]]  # by the name of a team, the present one last
     memorials: dict[str, Event]  # by the name of a monument: what it commemorates, each something else
 
+    @property
+    def sizes(self) -> Sizes:
+        """The numbers that the world goes by."""
+        return SIZES[self.scale]
 
-def draw(seed: int, today: date) -> Lore:
+
+def draw(seed: int, today: date, scale: Scale = "standard") -> Lore:
     """Return the lore of a world."""
-    land = country(seed)
-    happened = events.draw(seed, land)
-    lives, prizes = people.draw(seed, land, today)
+    land, sizes = country(seed, scale), SIZES[scale]
+    happened = events.draw(seed, land, sizes)
+    lives, prizes = people.draw(seed, land, today, scale)
     festivals = [event for event in happened if event.title.endswith("Film Festival")]
     return Lore(
         seed=seed,
+        scale=scale,
         country=land,
         people=lives,
         prizes=prizes,
-        works=works.draw(seed, land, lives, festivals),
+        works=works.draw(seed, land, lives, festivals, scale),
         events=happened,
         offices=_offices(land, lives),
         homes={team.name: _homes(Dice(f"wikipedia/homes/{seed}/{team.name}"), team, land) for team in land.teams},

@@ -5,14 +5,14 @@ from datetime import date, timedelta
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, Town
-from webarena_gym.sites.country.holdout import share
-from webarena_gym.sites.country.people import FIRST_NAMES, LAST_NAMES, population
+from webarena_gym.sites.country.people import people as everybody
+from webarena_gym.sites.country.people import population
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
+from webarena_gym.sites.wikipedia.world.sizes import SIZES
 
-CALLINGS = {
-    "scientist": 36, "writer": 20, "film director": 12, "actor": 20, "politician": 20, "athlete": 20, "musician": 12,
-}  # fmt: skip
-"""What people are, and how many of each there are."""
+CALLINGS = tuple(SIZES["standard"].callings)
+"""What people are."""
 
 FIELDS = ("physics", "chemistry", "medicine", "mathematics", "geology", "botany")
 GENRES = {
@@ -21,7 +21,6 @@ GENRES = {
     "musician": ("jazz", "folk music", "rock music", "chamber music"),
     "athlete": ("basketball", "ice hockey", "baseball", "marathon running"),
 }
-PRIZE_WORDS = range(118, 124)  # of the stream "title"
 PRIZES = (
     ("{} Prize in the Sciences", "scientist", 26),
     ("{} Medal for Research", "scientist", 14),
@@ -63,18 +62,21 @@ class Prize:
     winners: list[tuple[int, Person]]
 
 
-def draw(seed: int, country: Country, today: date) -> tuple[list[Person], list[Prize]]:
+def draw(seed: int, country: Country, today: date, scale: Scale = "standard") -> tuple[list[Person], list[Prize]]:
     """Return the people and the prizes of a world."""
-    dice = Dice(f"wikipedia/people/{seed}")
-    neighbours = {person.name for person in population(seed)}
-    pairs = share([(first, last) for first in FIRST_NAMES for last in LAST_NAMES], seed)
-    names = iter(dice.some([pair for pair in pairs if " ".join(pair) not in neighbours], sum(CALLINGS.values())))
+    dice, sizes = Dice(f"wikipedia/people/{seed}"), SIZES[scale]
+    neighbours = set(population(seed, scale))
+    pairs = [pair for pair in everybody(seed, scale) if pair not in neighbours]
+    names = iter(dice.some(pairs, sum(sizes.callings.values())))
     people = [
         _person(dice, *next(names), calling, index, country, today)
-        for calling, count in CALLINGS.items()
+        for calling, count in sizes.callings.items()
         for index in range(count)
     ]
-    return people, [_prize(dice, seed, index, people) for index in range(len(PRIZES))]
+    return people, [
+        _prize(dice, *PRIZES[index % len(PRIZES)], invented(seed, sizes.prize_words + index, "title", scale), people)
+        for index in range(sizes.prize_rounds * len(PRIZES))
+    ]
 
 
 def _person(dice: Dice, first: str, last: str, calling: str, index: int, country: Country, today: date) -> Person:
@@ -91,7 +93,7 @@ def _person(dice: Dice, first: str, last: str, calling: str, index: int, country
         field=_field(calling, index),
         born=born,
         died=died if died < today else None,
-        birthplace=dice.weigh(country.towns, [9] * 3 + [4] * 7 + [2] * 14),
+        birthplace=dice.weigh(country.towns, country.weights(9, 4, 2)),
         university=dice.pick(attended) if attended and dice.chance(chance) else None,
     )
 
@@ -103,10 +105,9 @@ def _field(calling: str, index: int) -> str:
     return fields[index % len(fields)]
 
 
-def _prize(dice: Dice, seed: int, index: int, people: list[Person]) -> Prize:
+def _prize(dice: Dice, form: str, calling: str, count: int, word: str, people: list[Person]) -> Prize:
     """Give a prize every few years to somebody of the right calling and age."""
-    form, calling, count = PRIZES[index]
-    name = form.format(invented(seed, PRIZE_WORDS[index], "title"))
+    name = form.format(word)
     candidates = [person for person in people if person.calling == calling]
     years = sorted(dice.some(range(1926, 2021), count))
     winners: list[tuple[int, Person]] = []

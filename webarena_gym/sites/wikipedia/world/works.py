@@ -4,12 +4,11 @@ from dataclasses import dataclass, field
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import Country, Landmark, Town
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.words import invented
 from webarena_gym.sites.wikipedia.world.events import Event
 from webarena_gym.sites.wikipedia.world.people import Person
-
-_MAKERS = {"novel": ("writer", 1, 2), "album": ("musician", 1, 3), "film": ("film director", 3, 6)}
-"""Who makes a kind of work, and how many at least and at most."""
+from webarena_gym.sites.wikipedia.world.sizes import SIZES
 
 _TITLES = {
     "film": ("The Road to {}", "{} Rising", "A Winter in {}", "The Last Train from {}", "Farewell to {}", "The {} Affair",
@@ -18,7 +17,6 @@ _TITLES = {
               "Daughters of {}", "The Salt of {}"),
     "album": ("Live at {}", "{} Sessions", "Songs from {}", "Blue {}", "{} by Night", "Letters to {}"),
 }  # fmt: skip
-_LAST_WORD = 117  # of the stream "title"; the prizes have the words behind it
 _LATEST = 2020
 _FILM_PLACES = ("museum", "bridge", "university", "theater", "zoo", "monument", "library", "national park")
 
@@ -39,12 +37,12 @@ class Work:
     awards: list[tuple[str, int]] = field(default_factory=list)  # a prize of the maker's, or a festival; and the year
 
 
-def draw(seed: int, country: Country, people: list[Person], festivals: list[Event]) -> list[Work]:
+def draw(seed: int, country: Country, people: list[Person], festivals: list[Event], scale: Scale = "standard") -> list[Work]:
     """Return the works of a world, novels first. No maker has two of one kind in a year, and no title comes twice."""
-    dice = Dice(f"wikipedia/works/{seed}")
-    words = iter(invented(seed, index, "title") for index in range(_LAST_WORD + 1))
+    dice, sizes = Dice(f"wikipedia/works/{seed}"), SIZES[scale]
+    words = iter(invented(seed, index, "title", scale) for index in range(sizes.prize_words))
     works: list[Work] = []
-    for kind, (calling, least, most) in _MAKERS.items():
+    for kind, (calling, least, most) in sizes.makers.items():
         for maker in (person for person in people if person.calling == calling):
             for year in _years(dice, maker, dice.between(least, most)):
                 word = next(words, None)

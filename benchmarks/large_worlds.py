@@ -1,0 +1,141 @@
+"""What a large world costs: `python -m benchmarks.large_worlds --json`.
+
+It is built from nothing on one core, in a folder that is deleted afterwards. Then envs are opened in it which visit every site and
+write, and are reset. Memory is what each further env adds to the process, as its proportional set size. The last line is one JSON object.
+"""
+
+import gc
+import json
+import os
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.machine import cores, origin, use_cores
+from benchmarks.memory import held_by
+from webarena_gym import console
+from webarena_gym.env import WebArenaLite
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.world import load_world
+from webarena_gym.tasks import Task
+
+ENVS = 8
+RESETS = 200
+WORLD = 1000
+SEARCHES = (
+    "search?q=garden",
+    "search?search=cache",
+    "search?query=cafes",
+    "search?search=university",
+    "catalogsearch/result/?q=lamp",
+)
+"""Searches of the sites, each of which some site answers."""
+
+
+def main() -> None:
+    """Run the benchmark and print what it measured."""
+    parser = console.Parser(prog="python -m benchmarks.large_worlds", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
+    options = parser.parse_args()
+    use_cores(cores()[-1:])
+    result = measure() | origin("large_worlds")
+    for name, value in result.items():
+        print(f"{name:<24}{json.dumps(value)}")
+    if options.json:
+        print(json.dumps(result))
+
+
+def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> dict[str, Any]:
+    """Return the figures, in a cache of its own."""
+    before = os.environ.get("WEBARENA_GYM_CACHE")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["WEBARENA_GYM_CACHE"] = folder
+        load_world.cache_clear()
+        try:
+            built = build(world_seed, Path(folder))
+            with ProcessPoolExecutor(1, get_context("spawn")) as fresh:  # in which nothing is free that was used before
+                return built | fresh.submit(use, world_seed, envs, resets).result()
+        finally:
+            load_world.cache_clear()
+            os.environ.pop("WEBARENA_GYM_CACHE")
+            if before is not None:
+                os.environ["WEBARENA_GYM_CACHE"] = before
+
+
+def build(world_seed: int, folder: Path) -> dict[str, Any]:
+    """Return how long a world takes to build, and what it needs on disk."""
+    start = time.process_time()
+    databases = load_world(world_seed, "large").open()
+    sizes = {name: _rows(databases[name].connection) for name in DATABASES}
+    seconds = time.process_time() - start
+    databases.close()
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return {"large_build_s": round(seconds, 1), "large_disk_mb": round(size / 1e6, 1), "large_rows": sizes}
+
+
+def _rows(connection: Any) -> int:
+    """Return how many rows the tables of a database have, but those of its index."""
+    tables = connection.execute(
+        "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+    )
+    return sum(int(connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]) for (name,) in tables.fetchall())
+
+
+def use(world_seed: int, envs: int, resets: int) -> dict[str, Any]:
+    """Return how long a reset takes, and how much memory an env adds."""
+    task = Task(
+        "visit",
+        tuple(DATABASES),
+        "__SHOPPING__",
+        "Look around.",
+        {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}},
+    )
+    made, held, times = [], [], []
+    for _ in range(envs):
+        env = WebArenaLite(tasks=[task], world_seed=world_seed, scale="large", dialect="webarena", max_steps=200)
+        env.reset()
+        load_world(world_seed, "large").responses.clear()  # a further env is to read for itself
+        _visit(env)
+        made.append(env)
+        gc.collect()
+        holding = held_by(os.getpid())
+        held.append(holding.mb if holding else None)
+    for _ in range(resets):
+        env.step(
+            'do(action="Goto", argument="http://shop.test/catalogsearch/result/?q=chair")'
+        )  # is counted among the searches
+        start = time.perf_counter()
+        env.reset()
+        times.append((time.perf_counter() - start) * 1000)
+    for env in made:
+        env.close()
+    growth = [now - last for now, last in zip(held[2:], held[1:], strict=False) if now is not None and last is not None]
+    return {
+        "large_reset_ms": round(median(times), 3),
+        "large_reset_ms_largest": round(max(times), 3),
+        "large_resets": len(times),
+        "large_mb_per_env": round(median(growth), 1) if growth else None,
+    }
+
+
+def _visit(env: WebArenaLite) -> None:
+    """Open pages of every site, and follow the searches that the site answers."""
+    for host in HOSTS.values():
+        for path in ("", *SEARCHES):
+            goto(env, f"http://{host}/{path}")
+            if urlsplit(env.page.url).netloc != host:
+                raise RuntimeError(f"the page of http://{host}/{path} was not shown, but {env.page.url}")
+
+
+def goto(env: WebArenaLite, url: str) -> None:
+    """Open a page."""
+    env.step(f"```goto [{url}]```")
+
+
+if __name__ == "__main__":
+    console.run("python -m benchmarks.large_worlds", lambda _: main())

@@ -1,0 +1,498 @@
+"""Large worlds: what is in them, that nothing in them is another world's, and that episodes in them are as safe as in others.
+
+One world is built for the module, in a cache of its own.
+"""
+
+import hashlib
+import json
+import os
+import pickle
+from collections import Counter
+from random import Random
+
+import pytest
+
+from benchmarks import large_worlds
+from tests import needs
+from tests.crawl import Visitor, survey
+from webarena_gym import tasks as suite
+from webarena_gym.arena.choice import choose
+from webarena_gym.arena.envs import Envs
+from webarena_gym.arena.schema import NewEpisode
+from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import SnapshotError
+from webarena_gym.sites.catalogue import DATABASES, HOSTS
+from webarena_gym.sites.country.clock import moment
+from webarena_gym.sites.country.geography import country
+from webarena_gym.sites.country.people import people, population
+from webarena_gym.sites.country.words import WORDS, invented
+from webarena_gym.sites.kit import ranking
+from webarena_gym.sites.layout import PLAIN
+from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.shopping import carts, queries, variants
+from webarena_gym.sites.shopping.forms import RefusedError
+from webarena_gym.sites.shopping.views.search import find
+from webarena_gym.sites.shopping.world import products
+from webarena_gym.sites.wikipedia import queries as articles
+from webarena_gym.sites.world import build, load_world
+from webarena_gym.tasks import Expert, Task
+
+WORLD = 1003
+LARGEST_PAGE = 90_000  # characters of HTML
+LEAST = {
+    "shopping": {
+        "product": 2_900,
+        "category": 150,
+        "product_variant": 5_000,
+        "sales_order": 3_000,
+        "customer": 1_000,
+        "review": 9_500,
+    },
+    "reddit": {"submission": 10_000, "comment": 55_000, "user": 1_000},
+    "gitlab": {"project": 400, "issue": 7_000, "git_commit": 10_000, "merge_request": 1_800, "note": 30_000, "branch": 700},
+    "map": {"town": 60, "place": 4_900},
+    "wikipedia": {"article": 2_000},
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def folder(tmp_path_factory):
+    """The cache of this module, with one large world in it."""
+    made = tmp_path_factory.mktemp("worlds")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEBARENA_GYM_CACHE", str(made))
+        load_world.cache_clear()
+        databases = load_world(WORLD, "large").open()
+        for name in DATABASES:
+            databases[name]
+        databases.close()
+        yield made
+        load_world.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def untouched(folder):
+    files = sorted(folder.rglob("*-large.sqlite"))
+    times = [file.stat().st_mtime_ns for file in files]
+    yield
+    assert [file.stat().st_mtime_ns for file in files] == times
+
+
+@pytest.fixture
+def world():
+    databases = load_world(WORLD, "large").open()
+    yield databases
+    databases.close()
+
+
+def rows(databases, site, query, *values):
+    return [tuple(row) for row in databases[site].connection.execute(query, values)]
+
+
+def make(**options):
+    return WebArenaLite(**{"world_seed": WORLD, "scale": "large", "max_steps": 60} | options)
+
+
+@pytest.mark.parametrize("site", LEAST)
+def test_there_is_as_much_as_is_promised(world, site):
+    found = {table: rows(world, site, f"SELECT count(*) FROM {table}")[0][0] for table in LEAST[site]}
+    assert {table: count for table, count in found.items() if count < LEAST[site][table]} == {}
+
+
+def test_some_threads_and_trackers_have_hundreds(world):
+    assert rows(world, "reddit", "SELECT max(n) FROM (SELECT count(*) n FROM comment GROUP BY submission_id)")[0][0] >= 200
+    for table in ("issue", "git_commit"):
+        assert rows(world, "gitlab", f"SELECT max(n) FROM (SELECT count(*) n FROM {table} GROUP BY project_id)")[0][0] >= 150
+
+
+def test_categories_are_three_deep_and_products_are_in_the_lowest(world):
+    depths = """
+        WITH RECURSIVE tree(category_id, depth) AS (
+            SELECT category_id, 1 FROM category WHERE parent_id IS NULL
+            UNION ALL SELECT c.category_id, depth + 1 FROM category c JOIN tree ON c.parent_id = tree.category_id
+        ) SELECT DISTINCT depth FROM tree {} ORDER BY 1
+    """
+    assert rows(world, "shopping", depths.format("")) == [(1,), (2,), (3,)]
+    assert rows(world, "shopping", depths.format("JOIN product USING (category_id)")) == [(3,)]
+
+
+def test_places_share_names_and_labels_tell_them_apart(world):
+    names = Counter(name for (name,) in rows(world, "map", "SELECT name FROM place"))
+    assert sum(count > 1 for count in names.values()) > 100
+    assert max(names.values()) >= 20  # branches of a chain
+    labels = [label for (label,) in rows(world, "map", PLACES + "SELECT label FROM places")]
+    assert len(set(labels)) == len(labels)
+    assert rows(world, "map", "SELECT count(*) FROM place_detail WHERE name = 'Also known as'")[0][0] > 40
+
+
+def test_no_name_is_a_number_and_none_repeats(world):
+    names = [name for (name,) in rows(world, "shopping", "SELECT name FROM product")]
+    assert len(set(names)) == len(names)
+    titles = [title for (title,) in rows(world, "reddit", "SELECT title FROM submission")]
+    assert len(set(titles)) == len(titles)
+    mechanical = [
+        name for name in (*names, *titles) if name.split()[0] in ("Product", "Post", "Item") and name.split()[-1].isdecimal()
+    ]
+    assert mechanical == []
+
+
+@pytest.mark.parametrize("stream", ["brand", "place", "work", "title"])
+def test_no_word_belongs_to_two_worlds_or_two_scales(stream):
+    words = [
+        invented(seed, index, stream, scale)
+        for scale in WORDS
+        for seed in (-1, 0, 7, 999, 1000, 1003)
+        for index in range(WORDS[scale])
+    ]
+    assert len(set(words)) == len(words)
+
+
+def test_worlds_for_training_and_held_out_ones_share_no_names():
+    for scale in WORDS:
+        for other in WORDS:
+            assert set(people(7, scale)).isdisjoint(people(1003, other))
+            assert set(population(7, scale)).isdisjoint(population(1003, other))
+            assert {town.name for town in country(7, scale).towns}.isdisjoint(town.name for town in country(1003, other).towns)
+            goods = [products.draw(seed, moment(seed), each).products for seed, each in ((7, scale), (1003, other))]
+            assert {one.name for one in goods[0]}.isdisjoint(one.name for one in goods[1])
+            assert {one.brand for one in goods[0]}.isdisjoint(one.brand for one in goods[1])
+
+
+@pytest.mark.parametrize("name", ["map", "homepage", "wikipedia"])
+def test_equal_seeds_give_equal_bytes(name, folder):
+    (kept,) = folder.rglob(f"{name}-{WORLD}-large.sqlite")
+    assert hashlib.sha256(build(name, WORLD, "large")).digest() == hashlib.sha256(kept.read_bytes()).digest()
+
+
+def test_a_damaged_file_is_built_again(folder):
+    (kept,) = folder.rglob(f"homepage-{WORLD}-large.sqlite")
+    whole, stamp = kept.read_bytes(), kept.stat()
+    kept.write_bytes(whole[:-1] + b"?")
+    load_world.cache_clear()
+    load_world(WORLD, "large").open()["homepage"].close()
+    assert kept.read_bytes() == whole
+    os.utime(kept, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+
+@pytest.mark.parametrize("site", HOSTS)
+def test_pages_are_of_a_size_that_people_read(site):
+    pages = list(survey(site, WORLD, per_rule=3, limit=120, scale="large"))
+    assert len(pages) >= 1
+    assert {page.url: len(page.html) for page in pages if len(page.html) > LARGEST_PAGE or page.status >= 500} == {}
+
+
+def test_the_largest_lists_are_cut_into_pages(world):
+    visitors = {
+        site: Visitor(world, load_world(WORLD, "large"), site, PLAIN) for site in ("reddit", "gitlab", "shopping", "wikipedia")
+    }
+    ((post, forum, slug),) = rows(
+        world,
+        "reddit",
+        """SELECT submission_id, f.name, slug FROM comment JOIN submission s USING (submission_id) JOIN forum f USING (forum_id)
+        GROUP BY 1 ORDER BY count(*) DESC LIMIT 1""",
+    )
+    ((project,),) = rows(
+        world,
+        "gitlab",
+        "SELECT namespace || '/' || path FROM issue JOIN project USING (project_id) GROUP BY project_id ORDER BY count(*) DESC LIMIT 1",
+    )
+    addresses = {"reddit": [f"f/{forum}/{post}/{slug}", "forums"], "shopping": ["catalogsearch/result/?q=a"], "wikipedia": []}
+    addresses["gitlab"] = [f"{project}/-/{page}" for page in ("issues?state=all", "merge_requests", "commits/main", "branches")]
+    addresses["wikipedia"] = [
+        f"wiki/{title.replace(' ', '_')}"
+        for (title,) in rows(world, "wikipedia", "SELECT title FROM article WHERE kind = 'list'")
+    ]
+    sizes = {
+        path: len(visitors[site].open(f"http://{HOSTS[site]}/{path}").html)
+        for site, paths in addresses.items()
+        for path in paths
+    }
+    assert {path: size for path, size in sizes.items() if size > LARGEST_PAGE} == {}
+
+
+# Episodes.
+
+
+def solve(env, task, steps=None):
+    """Play the solution of a task, or its first steps, and return the last reward."""
+    expert, done, reward, taken = Expert(task), False, 0.0, 0
+    while not done and (steps is None or taken < steps):
+        _, reward, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
+        done, taken = terminated or truncated, taken + 1
+    return reward
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "shopping.checkout",
+        "shopping.category_place",
+        "shopping_admin.create_rule",
+        "reddit.write_comment",
+        "gitlab.open_issue",
+        "map.save_place",
+    ],
+)
+def test_tasks_of_the_standard_templates_are_solved_in_a_large_world(name):
+    known = suite.templates()
+    like = name if name in known else next(each for each in known if each.startswith(name.partition(".")[0]))
+    (task,) = suite.draw([like], world_seed=WORLD, count=1, scale="large")
+    with make(tasks=[task]) as env:
+        env.reset()
+        assert solve(env, task) == 1.0
+
+
+def state(env):
+    return env.observation.text, [change.__repr__() for change in env.changes()]
+
+
+def test_an_episode_is_forked_and_reset_and_touches_no_other(folder):
+    (task,) = suite.draw(["shopping.checkout"], world_seed=WORLD, count=1, scale="large")
+    with make(tasks=[task]) as one, make(tasks=[task]) as other:
+        one.reset()
+        first = state(one)
+        other.reset()
+        solve(one, task, len(task.solution) - 2)
+        saved, seen = pickle.loads(pickle.dumps(one.snapshot())), state(one)
+        assert seen[1] != []
+        assert state(other) == first
+        other.restore(saved)
+        assert state(other) == seen
+        assert pickle.dumps(other.snapshot()) == pickle.dumps(other.snapshot())
+        for env in (one, other):
+            expert = Expert(task)
+            for _ in range(len(task.solution) - 2):
+                expert._done += 1
+            done = False
+            while not done:
+                _, reward, done, *_ = env.step(expert.reply(env.page, env.observation))
+            assert reward == 1.0
+        one.reset()
+        assert state(one) == first
+        assert len(pickle.dumps(saved)) < 200_000
+
+
+def test_a_snapshot_of_another_scale_opens_its_own_world():
+    (task,) = suite.draw(["shopping.cart_add"], world_seed=WORLD, count=1, scale="large")
+    with make(tasks=[task]) as large, WebArenaLite(tasks=["shopping.cart_add/1000/0"]) as standard:
+        large.reset()
+        standard.reset()
+        standard.restore(large.snapshot())
+        assert standard.observation.text == large.observation.text
+        with pytest.raises(SnapshotError):
+            standard.restore("no snapshot")
+
+
+def test_scale_is_of_the_embedded_sites_and_one_of_two():
+    with pytest.raises(ValueError, match="scale"):
+        WebArenaLite(scale="huge")
+    with pytest.raises(ValueError, match="embedded sites"):
+        WebArenaLite(scale="large", sites={"shopping": "http://shop.example"})
+
+
+def test_what_a_world_costs_is_measured(folder):
+    figures = large_worlds.build(WORLD, folder) | large_worlds.use(WORLD, 3, 2)
+    assert figures["large_disk_mb"] <= 200
+    assert figures["large_mb_per_env"] is None or figures["large_mb_per_env"] <= 40
+    assert figures["large_resets"] == 2
+
+
+@needs.chromium
+@pytest.mark.usefixtures("one_chromium")
+def test_both_browsers_show_the_same_text(world):
+    (forum,) = rows(
+        world, "reddit", "SELECT f.name FROM submission JOIN forum f USING (forum_id) GROUP BY 1 ORDER BY count(*) DESC LIMIT 1"
+    )[0]
+    (project,) = rows(
+        world,
+        "gitlab",
+        "SELECT namespace || '/' || path FROM project ORDER BY (SELECT count(*) FROM issue i WHERE i.project_id = project.project_id) DESC",
+    )[0]
+    (product, category) = rows(
+        world,
+        "shopping",
+        "SELECT url_key, c.url_path FROM product JOIN category c USING (category_id) JOIN product_variant USING (product_id)",
+    )[0]
+    pages = [
+        f"http://shop.test/{product}.html", f"http://shop.test/{category}.html", "http://shop.test/catalogsearch/result/?q=wireles+lamps",
+        "http://shop-admin.test/admin/sales/order/", "http://shop-admin.test/admin/catalog/product/edit/id/7/",
+        f"http://forum.test/f/{forum}", "http://forum.test/search?q=advice", f"http://code.test/{project}/-/issues", f"http://code.test/{project}",
+        "http://map.test/search?query=cafes", "http://map.test/town/1", "http://wiki.test/search?search=universities",
+    ]  # fmt: skip
+    task = Task(
+        "look",
+        tuple(HOSTS),
+        "__SHOPPING__",
+        "Look around.",
+        {"eval_types": ["string_match"], "reference_answers": {"exact_match": "x"}},
+    )
+    texts = []
+    for browser in ("inprocess", "chromium"):
+        with make(tasks=[task], browser=browser, dialect="webarena", window=10**6) as env:
+            env.reset()
+            texts.append([])
+            for page in pages:
+                large_worlds.goto(env, page)
+                assert env.page.url == page
+                texts[-1].append(env.observation.text)
+    for page, one, other in zip(pages, *texts, strict=True):
+        assert one == other, page
+
+
+# The shop's variants.
+
+
+def test_a_variant_that_is_sold_out_is_refused_and_one_that_is_bought_has_less(world):
+    shop = Visitor(world, load_world(WORLD, "large"), "shopping", PLAIN)
+    query = """
+        SELECT product_id, p.url_key, v.options, v.sku, v.quantity FROM product_variant v JOIN product p USING (product_id)
+        WHERE p.is_enabled AND p.quantity > 0 AND (v.quantity = 0) = ? AND v.quantity != 1 ORDER BY variant_id LIMIT 1
+    """
+    db = world["shopping"].connection
+    for is_sold_out in (1, 0):
+        product_id, url_key, choice, sku, quantity = rows(world, "shopping", query, is_sold_out)[0]
+        assert shop.open(f"http://shop.test/{url_key}.html").status == 200
+        product, options = queries.product(db, product_id), json.loads(choice)
+        if is_sold_out:
+            with pytest.raises(RefusedError, match="out of stock"):
+                carts.add(db, 1, product, 1, options)
+            continue
+        carts.add(db, 1, product, quantity, options)
+        with pytest.raises(RefusedError, match="requested quantity"):
+            carts.add(db, 1, product, 1, options)
+        (line,) = [line for line in carts.lines(db, 1) if line.product_id == product_id]
+        assert (line.sku, line.available, line.quantity) == (sku, quantity, quantity)
+        variants.add(db, product_id, choice, -2)
+        assert variants.of(db, [product_id])[product_id, choice].quantity == quantity - 2
+
+
+# Search.
+
+
+def test_an_exact_name_is_found_first(world):
+    db = world["shopping"].connection
+    for (name,) in Random(1).sample(
+        rows(world, "shopping", "SELECT name FROM product WHERE is_enabled ORDER BY product_id"), 40
+    ):
+        assert find(db, name)[0]["name"] == name
+
+
+def test_other_forms_and_misspellings_of_a_word_find_what_it_finds(world):
+    db, rng = world["shopping"].connection, Random(2)
+    nouns = [
+        name.split(",")[0].split()[-1] for (name,) in rows(world, "shopping", "SELECT name FROM product ORDER BY product_id")
+    ]
+    for noun in rng.sample(sorted({noun for noun in nouns if len(noun) > 6 and noun.isalpha() and not noun.endswith("s")}), 12):
+        found = {row["product_id"] for row in find(db, noun)}
+        assert found
+        assert found <= {row["product_id"] for row in find(db, f"{noun}s")}, noun
+        place = rng.randrange(2, len(noun) - 2)
+        for wrong in (
+            noun[:place] + noun[place + 1 :],
+            noun[:place] + noun[place] + noun[place:],
+            noun[:place] + "q" + noun[place + 1 :],
+        ):
+            known = db.execute("SELECT 1 FROM search_word WHERE word = ?", (wrong.lower(),)).fetchone()
+            spellings = ranking._spellings(db, wrong.lower())
+            assert known or noun.lower() in spellings, (noun, wrong, spellings)
+
+
+def test_near_misses_come_behind_what_has_all_words(world):
+    db = world["shopping"].connection
+    names = [
+        name.split(",")[0].split()
+        for (name,) in rows(world, "shopping", "SELECT name FROM product WHERE is_enabled ORDER BY product_id")
+    ]
+    for words in Random(3).sample([words for words in names if len(words) >= 4], 10):
+        phrase = f"{words[-2]} {words[-1]}"
+        found = [row["name"].lower() for row in find(db, phrase)]
+        whole = [all(word.lower() in name for word in phrase.split()) for name in found]
+        assert whole[0]
+        assert len(found) >= 10 or not all(whole) or found
+
+
+def test_what_is_written_is_found_at_once_and_what_is_deleted_no_more(world):
+    db = world["reddit"].connection
+    assert ranking.ranked(db, "comment_text", "xylophonic", (1,)) == {}
+    (comment,) = rows(world, "reddit", "SELECT comment_id FROM comment LIMIT 1")[0]
+    db.execute("UPDATE comment SET body = 'A xylophonic answer.' WHERE comment_id = ?", (comment,))
+    assert list(ranking.ranked(db, "comment_text", "xylophonic", (1,))) == [comment]
+    world.reset()
+    assert ranking.ranked(world["reddit"].connection, "comment_text", "xylophonic", (1,)) == {}
+
+
+def test_articles_are_found_by_what_they_are_about(world):
+    db = world["wikipedia"].connection
+    assert articles.search(db, "battles")[0]["title"].startswith("List of battles")
+    assert all(
+        articles.search(db, title)[0]["title"] == title
+        for (title,) in Random(4).sample(
+            rows(world, "wikipedia", "SELECT title FROM article WHERE kind = 'museum' ORDER BY 1"), 8
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    "phrase", ["", "   ", '"', "*", "a OR b", "NEAR(", "-", "'", "ä", "the", "x" * 500, "(" * 300, "a " * 200]
+)
+def test_no_phrase_breaks_a_search(world, phrase):
+    for site, index, weights in (("shopping", "product_text", (8, 8, 4, 2, 1)), ("reddit", "submission_text", (4, 1))):
+        found = ranking.ranked(world[site].connection, index, phrase, weights)
+        assert list(found.values()) == sorted(found.values(), reverse=True)
+
+
+def test_standard_worlds_have_no_index():
+    databases = load_world(WORLD).open()
+    assert not any(ranking.has_index(databases[name].connection) for name in DATABASES)
+    databases.close()
+
+
+# What sites leave to their visitors.
+
+
+@pytest.mark.parametrize(
+    ("scale", "is_told"),
+    [("standard", True), ("large", False)],
+)
+def test_sums_and_counts_stand_on_pages_of_standard_worlds_alone(scale, is_told):
+    world = load_world(WORLD, scale)
+    databases = world.open()
+    university = rows(databases, "wikipedia", "SELECT title FROM article WHERE kind = 'university' ORDER BY 1")[0][0]
+    told = {
+        ("map", "nearby?place=5&category=cafe"): "Walking time",
+        ("shopping_admin", "admin/admin/dashboard/"): "<th>Items</th>",
+        ("wikipedia", f"wiki/{university.replace(' ', '_')}"): "Prize winners",
+    }
+    for (site, path), words in told.items():
+        page = Visitor(databases, world, site, PLAIN).open(f"http://{HOSTS[site]}/{path}")
+        assert page.status == 200
+        assert (words in page.html) == is_told, path
+    databases.close()
+
+
+def test_an_env_draws_a_split_of_a_large_world_when_it_needs_it(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        suite,
+        "_drawn",
+        lambda *wanted: drawn.append(wanted) or suite.draw(["map.town_population"], world_seed=WORLD, count=2, scale="large"),
+    )
+    with pytest.raises(ValueError, match="split"):
+        make(split="nothing")
+    with make(split="test") as env:
+        _, info = env.reset(options={"task": f"map.town_population/{WORLD}/0"})
+        assert (info["task_id"], drawn) == (f"map.town_population/{WORLD}/0", [])
+        env.reset(seed=1)
+        assert drawn == [("test", WORLD, "content", "large")]
+
+
+def test_an_arena_plays_in_large_worlds():
+    settings = NewEpisode(task=f"map.town_population/{WORLD}/0", scale="large", mode="step")
+    task, envs = choose(settings), Envs()
+    env = envs.take(settings)
+    env.reset(options={"task": task})
+    assert task.intent == suite.find(task.task_id, scale="large").intent != suite.find(task.task_id).intent
+    assert solve(env, task) == 1.0
+    envs.give_back(env, settings)
+    assert envs.take(settings) is env
+    envs.close()

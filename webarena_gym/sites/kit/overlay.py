@@ -1,0 +1,209 @@
+"""The database of a site of a large world in one episode: the world's own file, and above it the pages that the episode has written.
+
+The file is shared by all episodes, on disk and in the system's cache. SQLite keeps the pages that a transaction has written in
+memory until it is committed, and here none ever is: the transaction is the overlay, and a reset is a rollback. Triggers note the
+keys of the rows that an episode touches, so a snapshot holds these rows, and to compare with the world means to compare them.
+"""
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from webarena_gym.errors import SnapshotError
+from webarena_gym.sites.kit.database import Snapshot
+
+_ROWS = -2
+"""The key of a snapshot under which its rows stand, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
+_SETTINGS = ("main.journal_mode = MEMORY", "main.cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
+_ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # nobody else writes it so, and finds it prepared
+_CACHE = "PRAGMA {}.cache_size = -1000"  # KiB of pages that were read; the system has them all
+
+
+class _Table(NamedTuple):
+    """A table that an episode may write to."""
+
+    name: str
+    columns: tuple[str, ...]
+    key: tuple[str, ...]
+
+    @property
+    def condition(self) -> str:
+        """What holds of the row with a key, in SQL."""
+        return " AND ".join(f"{column} = ?" for column in self.key)
+
+    @property
+    def is_touched(self) -> str:
+        """What holds of a row of the table `{0}` that the episode has touched, in SQL."""
+        columns = ", ".join(f"{{0}}.{column}" for column in self.key)
+        values = ", ".join(f"key ->> {place}" for place in range(len(self.key)))
+        return f"({columns}) IN (SELECT {values} FROM temp.touched WHERE name = '{self.name}')"
+
+
+class Overlay:
+    """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
+
+    It is used as a `Database` is. The schema `base` of its connection shows the file as it was. To commit or roll back is refused.
+    """
+
+    def __init__(self, base: Path) -> None:
+        self.connection = sqlite3.connect(
+            _address(base, "mode=rw&nolock=1"), uri=True, isolation_level=None, check_same_thread=False
+        )
+        self.connection.row_factory = sqlite3.Row
+        for setting in _SETTINGS:
+            self.connection.execute(f"PRAGMA {setting}")
+        self.connection.execute("ATTACH ? AS base", (_address(base, "immutable=1"),))
+        for name in ("main", "base"):
+            self.connection.execute(_CACHE.format(name))
+        self._tables = {table.name: table for table in _tables(self.connection)}
+        self._watch()
+        self._guard = _Guard()
+        self.connection.set_authorizer(self._guard)
+        self._begin()
+
+    def _watch(self) -> None:
+        """Have the key of every row noted that is added, changed or removed, in a table that a rollback empties as well."""
+        self.connection.execute("CREATE TEMP TABLE touched (name TEXT NOT NULL, key TEXT NOT NULL)")
+        for table in self._tables.values():
+            for event, sides in (("INSERT", ("new",)), ("UPDATE", ("old", "new")), ("DELETE", ("old",))):
+                keys = (", ".join(f"{side}.{column}" for column in table.key) for side in sides)
+                rows = ", ".join(f"('{table.name}', json_array({key}))" for key in keys)
+                self.connection.execute(
+                    f"CREATE TEMP TRIGGER {table.name}_{event} AFTER {event} ON main.{table.name}"
+                    f" BEGIN INSERT INTO touched VALUES {rows}; END"
+                )
+
+    def _begin(self) -> None:
+        self.connection.execute("BEGIN")
+        self._state: bytes | None = b""
+        self._changes = self.connection.total_changes
+
+    @property
+    def state(self) -> bytes | None:
+        """A name of the content, as that of a `Database`."""
+        return self._state if self.connection.total_changes == self._changes else None
+
+    def follows(self, before: bytes | None, cause: bytes) -> None:
+        """Name the content anew: what a `cause`, such as a request, has made of the state named `before`."""
+        self._state = None if before is None else hashlib.sha256(before + cause).digest()
+        self._changes = self.connection.total_changes
+
+    def touched(self) -> dict[str, str]:
+        """Return the tables that the episode has written to, each with the SQL condition under which it has touched a row `{0}`."""
+        names = [name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched ORDER BY name")]
+        return {name: self._tables[name].is_touched for name in names}
+
+    def reset(self) -> None:
+        """Return to the file's content."""
+        self._guard.is_open = True
+        try:
+            if self.connection.in_transaction:  # SQLite itself may have rolled it back
+                self.connection.execute(_ROLLBACK)
+            self._begin()
+        finally:
+            self._guard.is_open = False
+
+    def snapshot(self) -> Snapshot:
+        """Return the rows that differ from those of the file, as they are now."""
+        touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
+        rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
+        return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
+
+    def _keys(self) -> Iterator[tuple[str, list[Any]]]:
+        """Yield the tables and the keys of the rows that the episode has touched, in order."""
+        touched = self.connection.execute("SELECT DISTINCT name, key FROM temp.touched ORDER BY name, key").fetchall()
+        return ((name, json.loads(key)) for name, key in touched)
+
+    def _row(self, schema: str, name: str, key: list[Any]) -> list[Any] | None:
+        """Return a row as JSON has it, None where there is none."""
+        table = self._tables[name]
+        query = f"SELECT {', '.join(table.columns)} FROM {schema}.{name} WHERE {table.condition}"
+        row = self.connection.execute(query, key).fetchone()
+        return None if row is None else [_packed(value) for value in row]
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Return to the state in which `snapshot` was taken. Raises SnapshotError for one that is of no such database."""
+        self.reset()
+        if not snapshot:
+            return
+        content = snapshot.get(_ROWS, b"")
+        try:
+            rows = [(name, key, row) for name, key, row in json.loads(content)]
+            for name, key, _ in rows:
+                self._put(name, key, None)
+            for name, key, row in rows:
+                self._put(name, key, row)
+            self._settle({(name, json.dumps(key)): row for name, key, row in rows})
+        except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
+            self.reset()
+            raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
+        self._state, self._changes = hashlib.sha256(content).digest(), self.connection.total_changes
+
+    def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
+        """Write a row under a key where there is none, or remove what is there."""
+        table = self._tables[name]
+        if row is None:
+            self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
+        else:
+            blanks, columns = ", ".join("?" * len(row)), ", ".join(table.columns)
+            self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
+
+    def _settle(self, wanted: Mapping[tuple[str, str], list[Any] | None]) -> None:
+        """Undo what the site's own triggers have done to rows meanwhile, such as counting votes."""
+        for name, key in list(self._keys()):
+            row = wanted.get((name, json.dumps(key)), self._row("base", name, key))
+            if row is not None and self._row("main", name, key) not in (None, row):
+                table = self._tables[name]
+                values = ", ".join(f"{column} = ?" for column in table.columns)
+                self.connection.execute(
+                    f"UPDATE main.{name} SET {values} WHERE {table.condition}", [*map(_unpacked, row), *key]
+                )
+
+    def close(self) -> None:
+        """Free the memory; the database cannot be used afterwards."""
+        self.connection.close()
+
+
+def _address(path: Path, options: str) -> str:
+    return f"{path.absolute().as_uri()}?{options}"
+
+
+class _Guard:
+    """Refuses to end the transaction, since what is written outside of one goes to the file; a reset opens it for a moment."""
+
+    is_open = False
+
+    def __call__(self, action: int, what: str | None, *_: object) -> int:
+        """Say whether SQLite may do what a statement says; it asks when the statement is prepared."""
+        is_refused = action == sqlite3.SQLITE_TRANSACTION and (what == "COMMIT" or (what == "ROLLBACK" and not self.is_open))
+        return sqlite3.SQLITE_DENY if is_refused else sqlite3.SQLITE_OK
+
+
+def _tables(connection: sqlite3.Connection) -> Iterator[_Table]:
+    """Yield the tables of the file; those that only serve a search index follow from the others."""
+    query = "SELECT name, wr FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND name NOT LIKE 'sqlite_%'"
+    for name, has_no_rowid in connection.execute(query).fetchall():
+        info = connection.execute("SELECT name, pk FROM pragma_table_info(?) ORDER BY cid", (name,)).fetchall()
+        columns = [column for column, _ in info]
+        key: Sequence[str] = [column for _, column in sorted((place, column) for column, place in info if place)]
+        if not has_no_rowid:
+            is_numbered = len(key) == 1 and _is_integer(connection, name, key[0])
+            columns, key = (columns, key) if is_numbered else (["rowid", *columns], ["rowid"])
+        yield _Table(name, tuple(columns), tuple(key))
+
+
+def _is_integer(connection: sqlite3.Connection, table: str, column: str) -> bool:
+    (kind,) = connection.execute("SELECT type FROM pragma_table_info(?) WHERE name = ?", (table, column)).fetchone()
+    return str(kind).upper() == "INTEGER"
+
+
+def _packed(value: Any) -> Any:
+    """Return a value of a column as JSON has it."""
+    return {"hex": value.hex()} if isinstance(value, bytes) else value
+
+
+def _unpacked(value: Any) -> Any:
+    return bytes.fromhex(value["hex"]) if isinstance(value, dict) else value
