@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple
 
 from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
@@ -24,6 +25,7 @@ _LONGEST_TEXT = 300
 _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
 _MOST = 2_000  # other pieces of one page
+_MOST_COPIED = 500_000  # characters of a large field's beginnings and ends, which without a limit grow with the square
 
 
 class Piece(NamedTuple):
@@ -193,9 +195,10 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
 
 
 def _area_pieces(control: Control, line: Line) -> list[Piece]:
-    """Return the text of a large field up to the end of each tag in it, and from the beginning of each."""
+    """Return the text of a large field up to the end of each tag in it, and from the beginning of each, of the first tags."""
     text, pieces = control.value, []
-    for match in re.finditer(r"<[^<>]*>", text):
+    tags = islice(re.finditer(r"<[^<>]*>", text), max(_MOST_COPIED // max(len(text), 1), 1))
+    for match in tags:
         head, tail = text[: match.end()], text[match.start() :]
         named = match.group().strip("<>/")
         pieces.append(Piece(head, "field", "up to", named, "", control.label, "", line.heading, "", control.line))
