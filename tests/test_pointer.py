@@ -13,9 +13,11 @@ from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.models.pointer import features
+from agents.models.pointer.cache import Cache
+from agents.models.pointer.candidates import CONSTANTS
 from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
 from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import CONSTANTS, Cache, Reader
+from agents.models.pointer.features import Reader
 from agents.models.pointer.goals import read_goal
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary
 from agents.models.pointer.pages import read_page
