@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
+from agents.models.checkpoints import save_agent
 from agents.models.pointer import features
 from agents.models.pointer.cache import Cache
 from agents.models.pointer.candidates import CONSTANTS
-from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.models.pointer.derivations import derive
 from agents.models.pointer.features import Reader
 from agents.models.pointer.goals import read_goal
@@ -193,7 +194,7 @@ def test_equal_states_have_equal_prompt_ids():
 
 def test_a_saved_policy_does_the_same(tmp_path):
     policy = make_policy(temperature=0.0)
-    save_pointer(tmp_path, policy.network, policy.vocabulary, SETTINGS)
+    save_agent(tmp_path, policy.network, policy.vocabulary, SETTINGS)
     assert is_pointer(tmp_path)
     network, vocabulary = load_pointer(tmp_path)
     again = PointerPolicy(network, vocabulary, policy.dialect)
