@@ -30,7 +30,7 @@ MayChange = Annotated[T, _MAY_CHANGE]
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
 """The type of an option that names templates, which `webarena-gym` calls --template."""
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
-"""The type of an option that is a number of processes, which `webarena-gym` and benchmarks call --jobs."""
+"""The type of an option that is a number of processes which play, which `webarena-gym` calls --jobs."""
 
 
 @dataclass(frozen=True, kw_only=True)

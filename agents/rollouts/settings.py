@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from agents.data.prompts import Style
-from agents.settings import MayChange, Processes
+from agents.settings import MayChange
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +40,7 @@ class RolloutSettings:
     """episodes played at the same time"""
     workers: MayChange[int] = 0
     """processes that share the envs; 0: they are in this one"""
-    processes: MayChange[Processes] = 1
+    processes: MayChange[int] = 1
     """processes that play side by side on a CPU, each with a copy of the model and one thread; 0: one for each core where the
     model is small; with more than one, equal runs differ in the last bits of what the model computes"""
     vllm: MayChange[str] = ""
