@@ -19,7 +19,7 @@ from agents.evaluation.report import write_report
 from agents.evaluation.report.sources import Sources
 from agents.models.checkpoints import agent_record
 from agents.rollouts.players import collect_rarely
-from agents.settings import ENV_FIELDS, EnvSettings, parse_settings
+from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, parse_settings
 from agents.training import pointer_cloning
 from agents.training.metrics import read_metrics
 from webarena_gym import console
@@ -42,7 +42,7 @@ class DemoSettings:
     """updates of behaviour cloning"""
     grpo_minutes: float = 6.0
     """time for M-GRPO"""
-    templates: tuple[str, ...] = ()
+    templates: Templates = ()
     """kinds of tasks to learn; by default the training split's, and those of the test split to evaluate on"""
     worlds: tuple[int, ...] = tuple(range(41, 47))
     """seeds of the worlds to reinforce in; many, so that names must be read and cannot be remembered"""
@@ -50,7 +50,7 @@ class DemoSettings:
     """tasks of each template in each of these worlds"""
     test_worlds: tuple[int, ...] = (1801, 1802)
     """seeds of the worlds to evaluate in, never trained in"""
-    processes: int = 0
+    processes: Processes = 0
     """processes that play; 0: one for each core"""
     seed: int = 0
     """of everything random"""

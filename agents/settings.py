@@ -27,6 +27,12 @@ MayChange = Annotated[T, _MAY_CHANGE]
 """The type of an option that says how long, where or how fast a run trains, not what is learned: a resumed run may change it."""
 
 
+Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
+"""The type of an option that names templates, which `webarena-gym` calls --template."""
+Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
+"""The type of an option that is a number of processes which play, which `webarena-gym` calls --jobs."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EnvSettings:
     """How the environment shows its pages. An agent must be used as it was trained."""
@@ -60,7 +66,7 @@ class TaskSettings:
     """seeds of the worlds that tasks come from"""
     per_template: int = 3
     """tasks of each template in each world"""
-    templates: tuple[str, ...] = ()
+    templates: Templates = ()
     """only these templates; by default those of the training split"""
 
 

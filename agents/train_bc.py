@@ -32,7 +32,7 @@ from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, g
 from agents.training import losses
 from agents.training.distributed import Ranks
 from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
-from agents.training.metrics import BAR, Metrics
+from agents.training.metrics import Metrics
 from agents.training.pointer_cloning import DEFAULTS, POINTER, PointerBCSettings, train_pointer
 from webarena_gym import console
 
@@ -200,7 +200,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
         return save_checkpoint(settings.run.out, update, model, tokenizer, optimizer, record, agent).path
 
     model.train()
-    with Metrics(settings.run.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
+    with Metrics(settings.run.out, update, "cloning") as metrics:
         progress = settings.run.progress(update, elapsed_s)
         while progress < 1:
             started = time.perf_counter()
@@ -218,8 +218,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             elapsed_s += duration_s
             progress = settings.run.progress(update, elapsed_s)
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            bar.set_postfix_str(f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s", refresh=False)
-            bar.update(min(100.0, 100 * progress) - bar.n)
+            metrics.show(progress, f"loss {values['loss']:.3f}, {values['tokens'] / duration_s:.0f} tokens/s")
             if update % settings.run.save_every == 0 and progress < 1:
                 save()
     return save()

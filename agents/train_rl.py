@@ -17,7 +17,6 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 import torch
-from tqdm import tqdm
 from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
@@ -48,7 +47,7 @@ from agents.settings import (
 )
 from agents.training.kinds import kind_of, load_sampler
 from agents.training.learner import Learner, UpdateSettings
-from agents.training.metrics import BAR, Metrics
+from agents.training.metrics import Metrics
 from agents.training.samples import records, write_samples
 from agents.training.spending import Spending, describe
 from webarena_gym import console
@@ -262,8 +261,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
         closing(envs),
         closing(players or policy),
         closing(stream),
-        Metrics(run.out, update) as metrics,
-        tqdm(total=100, unit="%", desc=settings.method.title, bar_format=BAR) as bar,
+        Metrics(run.out, update, settings.method.title) as metrics,
     ):
         while (progress := run.trained(update, elapsed_s, spending.totals())) < 1:
             started_s = time.perf_counter()
@@ -281,9 +279,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             update, elapsed_s = update + 1, elapsed_s + spent_s
             metrics.log(update, values | {"rollout_s": rollout_s, "elapsed_s": elapsed_s})
             progress = run.trained(update, elapsed_s, spending.totals())
-            speed = f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s"
-            bar.set_postfix_str(speed, refresh=False)
-            bar.update(min(100.0, 100 * progress) - bar.n)
+            metrics.show(progress, f"success {values['success']:.2f}, {values['rollouts'] / spent_s:.0f} rollouts/s")
             if update % run.save_every == 0 and progress < 1:
                 save()
         path = save()

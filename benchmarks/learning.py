@@ -24,7 +24,7 @@ from agents.methods.grpo import GRPOSettings
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
 from agents.rollouts.settings import RolloutSettings
-from agents.settings import flatten, lasting, option_names, parse_settings
+from agents.settings import Templates, flatten, lasting, option_names, parse_settings
 from agents.train_rl import make_settings
 from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
@@ -74,7 +74,7 @@ class LearningSettings(ResultSettings):
     """seeds of the worlds to reinforce in"""
     per_template: int = 3
     """tasks of each template in each world to reinforce on"""
-    templates: tuple[str, ...] = ()
+    templates: Templates = ()
     """only tasks of these templates; by default the training split's to train on, the test split's to evaluate on"""
     fresh_world: int = 1907
     """a world in which the test split's templates are drawn once more"""

@@ -7,8 +7,9 @@ headers, text); "drop", to hang up; or "silent", to say nothing until the server
 import json
 import threading
 from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
+from tests.serving import Quiet, answering
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import load
 
@@ -52,7 +53,7 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
     """Serve on a free port; give the state and the address."""
     state = ChatServer(say, fault, **options)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_GET(self):
             if state.is_silent:
                 state.ends.wait(60)
@@ -106,21 +107,8 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
                 self.end_headers()
                 self.wfile.write(text.encode())
 
-        def finish(self):
-            with suppress(OSError, ValueError):
-                super().finish()
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield state, f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        state.ends.set()
-        server.shutdown()
-        thread.join(5)
-        server.server_close()
+    with answering(Handler) as address:
+        try:
+            yield state, f"{address}/v1"
+        finally:
+            state.ends.set()

@@ -6,12 +6,13 @@ What goes wrong is written into `faults`: each question takes the first of them.
 import json
 import threading
 from collections import deque
-from contextlib import contextmanager, suppress
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler
 
 import torch
 from transformers import AutoModelForCausalLM
 
+from tests.serving import Quiet, answering
 from tests.tiny import tiny_model
 
 
@@ -139,7 +140,7 @@ def serving_model(**options):
     """Serve a tiny model on a free port; give the server's state and its address."""
     state = ModelServer(**options)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(Quiet, BaseHTTPRequestHandler):
         def do_POST(self):
             payload = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             key = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -172,21 +173,8 @@ def serving_model(**options):
             except OSError:  # whoever asked has given up
                 self.close_connection = True
 
-        def finish(self):
-            with suppress(OSError, ValueError):
-                super().finish()
-
-        def log_message(self, *_):
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-    thread.start()
-    try:
-        yield state, f"http://127.0.0.1:{server.server_port}"
-    finally:
-        state.may_answer.set()
-        server.shutdown()
-        thread.join(5)
-        server.server_close()
+    with answering(Handler) as address:
+        try:
+            yield state, address
+        finally:
+            state.may_answer.set()

@@ -1,7 +1,8 @@
 """Real servers for tests, on the loopback interface, and how an episode's outcome is made of a browser's state."""
 
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from http.server import ThreadingHTTPServer
 
 from werkzeug.serving import WSGIRequestHandler, make_server
 
@@ -13,10 +14,36 @@ class QuietHandler(WSGIRequestHandler):
         pass
 
 
+class Quiet:
+    """What makes a handler of HTTP requests log nothing, and mind no client that has gone."""
+
+    def finish(self):
+        with suppress(OSError, ValueError):
+            super().finish()
+
+    def log_message(self, *_):
+        pass
+
+
 @contextmanager
 def serving(app):
     """Serve a WSGI application on a free port; give its base URL, without a last slash."""
-    server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)
+    with running(make_server("127.0.0.1", 0, app, threaded=True, request_handler=QuietHandler)) as url:
+        yield url
+
+
+@contextmanager
+def answering(handler):
+    """Let a handler of HTTP requests answer on a free port; give its base URL, without a last slash."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = True
+    with running(server) as url:
+        yield url
+
+
+@contextmanager
+def running(server):
+    """Run a server in a thread; give its base URL, without a last slash."""
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

@@ -360,6 +360,7 @@ def test_settings_are_read_however_they_are_spelled():
 
     assert read("--max_steps=3") == read("--max-steps", "3") != read()
     assert read("--world-seed", "-3").world_seed == -3
+    assert read("--template", "a", "b", "--jobs", "3") == read("--templates", "a", "b", "--processes", "3") != read()
     assert (read("--limit", "None").limit, read("--temperature", "None").temperature) == (None, None)
     assert (read("--thoughts").thoughts, read("--thoughts", "--no-thoughts").thoughts) == (True, False)
     with pytest.raises(SystemExit, match="2"):

@@ -54,3 +54,8 @@ def test_the_running_success_is_a_mean_of_as_many_groups_as_it_remembers():
     for each in (curriculum, other):
         each.note([group(TASKS[0], 1.0), group(TASKS[1], 1.0)])
     assert other.state_dict() == curriculum.state_dict()
+
+
+def test_a_curriculum_without_tasks_is_refused():
+    with pytest.raises(ValueError, match="there are no tasks"):
+        Curriculum([], seek_mixed=True, seed=4)

@@ -1,6 +1,7 @@
 """Processes that play side by side: what one process plays, however many there are; errors and losses are told."""
 
 import os
+import select
 import signal
 from contextlib import closing
 from dataclasses import replace
@@ -99,6 +100,30 @@ def test_an_error_is_raised_with_its_traceback():
         with pytest.raises(ZeroDivisionError, match="a blunder") as raised:
             played(players)
         assert "def blunder" in str(raised.value.__notes__) or "in blunder" in str(raised.value.__notes__)
+
+
+def make_player_of_long_replies(pipe):
+    descriptor = os.open(pipe, os.O_WRONLY)
+
+    def tell(request):
+        if request.info["step"] == 0:
+            os.write(descriptor, b".")
+        return "I think so. " * 5_000
+
+    return Player(tiny.create_envs(TASKS, 1), ScriptedPolicy(tell))
+
+
+def test_episodes_are_played_while_nobody_takes_those_that_are_over(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with closing(Players(partial(make_player_of_long_replies, str(pipe)), 1, num_envs=24)) as players:
+        players.begin(EPISODES)
+        begun = 0
+        with pipe.open("rb", buffering=0) as told:
+            while begun < len(EPISODES) and select.select([told], [], [], 120)[0] and (part := told.read(100)):
+                begun += len(part)
+        assert begun == len(EPISODES)
+        assert {episode.number for episode, _ in players.play()} == {episode.number for episode in EPISODES}
 
 
 def test_a_process_that_is_lost_is_told():

@@ -2,7 +2,9 @@
 
 import dataclasses
 import random
+import re
 from contextlib import closing
+from html import escape
 
 import gymnasium
 import numpy
@@ -10,20 +12,27 @@ import pytest
 from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
+from agents.models.checkpoints import save_agent
 from agents.models.pointer import features
-from agents.models.pointer.checkpoints import is_pointer, load_pointer, save_pointer
+from agents.models.pointer.cache import Cache
+from agents.models.pointer.candidates import CONSTANTS
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import CONSTANTS, Cache, Reader
+from agents.models.pointer.features import Reader
 from agents.models.pointer.goals import read_goal
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary
 from agents.models.pointer.pages import read_page
+from agents.models.pointer.pieces import page_pieces
 from agents.models.pointer.recall import recall
 from agents.models.pointer.sessions import Session, demonstrate
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
 from agents.rollouts.pointer import PointerPolicy
+from tests.growth import grows_too_fast
+from tests.pages import page
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
+from webarena_gym.observation import observe
 from webarena_gym.tasks import Expert
 
 SETTINGS = {"elements": "id", "window": 20_000, "max_steps": 30}
@@ -185,7 +194,7 @@ def test_equal_states_have_equal_prompt_ids():
 
 def test_a_saved_policy_does_the_same(tmp_path):
     policy = make_policy(temperature=0.0)
-    save_pointer(tmp_path, policy.network, policy.vocabulary, SETTINGS)
+    save_agent(tmp_path, policy.network, policy.vocabulary, SETTINGS)
     assert is_pointer(tmp_path)
     network, vocabulary = load_pointer(tmp_path)
     again = PointerPolicy(network, vocabulary, policy.dialect)
@@ -246,6 +255,30 @@ def test_a_cache_gives_what_was_made_and_keeps_no_more_than_its_size(sizes, most
         assert found is made
         assert not len(cache) or cache(key, lambda: None) is made
         assert cache.size <= most
+
+
+@pytest.mark.parametrize("unit", ["<p>a</p>", "<>", "<b", "a: b, c (d)\n", "$5.20, 14 min; "])
+@pytest.mark.parametrize("form", ['<textarea id="0" label="x">{}</textarea>', "{}", '<a id="0">{}</a>', "<tr><td>{}</td></tr>"])
+def test_the_pieces_of_a_page_take_linear_time(form, unit):
+    def make(length):
+        return "http://shop.test/\n" + form.format((unit * (length // len(unit))).replace("<", "&lt;"))
+
+    assert not grows_too_fast(page_pieces.__wrapped__, make, 4_000)
+
+
+@pytest.mark.parametrize("length", [1_000, 20_000, 60_000])
+def test_the_pieces_of_a_large_field_are_bounded_however_many_tags_it_has(length):
+    said = 'http://shop.test/\n<textarea id="0" label="x">' + "&lt;p>a&lt;/p>" * (length // 8) + "</textarea>"
+    assert sum(len(piece.text) for piece in page_pieces.__wrapped__(said)) < 1_000_000 + 10 * length
+
+
+@given(unit=strategies.sampled_from(["<p>a</p>", "<b><i>", "some text <br> "]), count=strategies.integers(0, 60))
+def test_a_large_field_is_offered_up_to_each_of_its_tags_and_from_it(unit, count):
+    said = observe(page(f"<textarea>{escape(unit * count)}</textarea>")).text
+    (value,) = [control.value for control in read_page(said).controls]
+    offered = {piece.text for piece in page_pieces(said)}
+    for match in re.finditer("<.*?>", value):
+        assert {value[: match.end()], value[match.start() :]} <= offered
 
 
 def test_equal_episodes_ask_the_same_questions_once():

@@ -4,15 +4,19 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import replace
+from random import Random
 
 import pytest
 
+from tests.pages import page
 from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import NothingToDraw, TaskError
+from webarena_gym.evaluation.scripted import random_action
+from webarena_gym.observation import observe
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks
-from webarena_gym.tasks.template import all_of, answer, at_url, state
+from webarena_gym.tasks.template import Dice, all_of, answer, at_url, state
 from webarena_gym.tools.audit import audit, replay
 
 OFFICIAL = {
@@ -300,3 +304,35 @@ def test_a_picture_may_be_posted_again_by_its_address_in_either_field(variation)
         gone = replace(in_url, action=replace(in_url.action, argument="http://forum.test/submission_images/99999.svg"))
         assert replay(env, replace(task, solution=(*task.solution[:place], gone, *task.solution[place + 1 :])))
     env.close()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_dice_draw_as_any_generator_does_and_say_so_where_there_is_nothing(seed):
+    ours, usual, sizes = Dice(f"{seed}"), Random(f"{seed}"), Random(seed)
+    for _ in range(200):
+        items, count = list(range(sizes.randrange(4))), sizes.randrange(4)
+        for drawn in (
+            lambda dice, items=items: dice.choice(items),
+            lambda dice, items=items, count=count: dice.sample(items, count),
+            lambda dice, items=items: dice.randrange(len(items)),
+            lambda dice, items=items, count=count: dice.randint(count, len(items)),
+            lambda dice, items=items, count=count: dice.randrange(count, len(items), 2),
+        ):
+            try:
+                expected = drawn(usual)
+            except (IndexError, ValueError):
+                with pytest.raises(NothingToDraw):
+                    drawn(ours)
+            else:
+                assert drawn(ours) == expected
+    assert ours.random() == usual.random()
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("goal", ["", " \n", "two words"])
+def test_random_actions_need_no_words_and_no_elements(goal, seed):
+    nodes_of_page = observe(page("<textarea></textarea><select></select><input><a href=/>a</a>")).nodes
+    for nodes in ({}, nodes_of_page):
+        rng = Random(seed)
+        for _ in range(20):
+            random_action(nodes, "", goal, rng)

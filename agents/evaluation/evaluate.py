@@ -25,7 +25,7 @@ from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
-from agents.settings import EnvSettings
+from agents.settings import EnvSettings, Processes, Templates
 from agents.training.distributed import Ranks
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
@@ -48,7 +48,7 @@ class EvaluationSettings(EnvSettings):
     """part of the suite to play"""
     world_seed: int | None = None
     """draw the split's templates in this world instead of the suite's own"""
-    templates: tuple[str, ...] = ()
+    templates: Templates = ()
     """only tasks of these templates; all of them by default"""
     limit: int | None = None
     """play so many tasks only, chosen by the seed"""
@@ -74,7 +74,7 @@ class EvaluationSettings(EnvSettings):
     """print one JSON object on the last line"""
     threads: int = 0
     """CPU threads; 0: one where several processes play, else torch's default"""
-    processes: int = 1
+    processes: Processes = 1
     """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
 
 

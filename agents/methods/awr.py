@@ -6,14 +6,13 @@ bootstrapped, since the one reward of an episode comes at its end; and both regr
 were just played, so that an update costs what it costs other methods.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
 from random import Random
 from typing import Any, ClassVar
 
 from agents.methods.method import (
-    BASELINE_DEFAULTS,
     Resources,
     batch_of_steps,
     played,
@@ -25,7 +24,6 @@ from agents.models.critics import CriticSettings
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.groups import RolloutBatch
 from agents.training.batch import TrainingBatch
-from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
@@ -35,18 +33,11 @@ class AWRSettings(ReplaySettings, CriticSettings):
 
     name: ClassVar[str] = "awr"
     title: ClassVar[str] = "AWR"
-    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
-    is_distributed: ClassVar[bool] = False
-    is_local: ClassVar[bool] = False
 
     awr_temperature: float = 0.3
     """awr: the lower, the more the best steps count above the others"""
     awr_cap: float = 20.0
     """awr: the largest weight of a step"""
-
-    def objective(self) -> Objective:
-        """Return the weighted negative log-likelihood."""
-        return imitation()
 
     def create(self, resources: Resources) -> "AWR":
         """Return the method as it begins."""

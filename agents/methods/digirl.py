@@ -12,7 +12,7 @@ instruction-level one is a RoBERTa); one critic in place of the minimum of two; 
 since a cloned model takes its place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
@@ -20,7 +20,6 @@ from typing import Any, ClassVar
 import numpy
 
 from agents.methods.method import (
-    BASELINE_DEFAULTS,
     Resources,
     batch_of_steps,
     played,
@@ -32,7 +31,6 @@ from agents.models.critics import Critic, CriticSettings, accuracy
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.groups import RolloutBatch
 from agents.training.batch import TrainingBatch
-from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
@@ -42,18 +40,11 @@ class DigiRLSettings(ReplaySettings, CriticSettings):
 
     name: ClassVar[str] = "digirl"
     title: ClassVar[str] = "DigiRL"
-    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
-    is_distributed: ClassVar[bool] = False
-    is_local: ClassVar[bool] = False
 
     digirl_lambda: float = 0.5
     """digirl: how fast the outcome gives way to the value function, step by step before the end"""
     digirl_top: float = 0.1
     """digirl: share of the kept episodes that are learned from"""
-
-    def objective(self) -> Objective:
-        """Return the negative log-likelihood."""
-        return imitation()
 
     def create(self, resources: Resources) -> "DigiRL":
         """Return the method as it begins."""

@@ -5,17 +5,15 @@ all updates are kept, and each update draws as many of them as it has played epi
 highest reward instead.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any, ClassVar
 
-from agents.methods.method import BASELINE_DEFAULTS, Resources, batch_of_steps, played
+from agents.methods.method import Resources, batch_of_steps, played
 from agents.methods.replay import Replay, ReplaySettings
 from agents.rollouts.curriculum import Curriculum
 from agents.rollouts.groups import RolloutBatch
 from agents.training.batch import TrainingBatch
-from agents.training.objectives import Objective, imitation
 from webarena_gym.tasks import Task
 
 
@@ -25,13 +23,6 @@ class FilteredBCSettings(ReplaySettings):
 
     name: ClassVar[str] = "filtered_bc"
     title: ClassVar[str] = "filtered BC"
-    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
-    is_distributed: ClassVar[bool] = False
-    is_local: ClassVar[bool] = False
-
-    def objective(self) -> Objective:
-        """Return the negative log-likelihood."""
-        return imitation()
 
     def create(self, resources: Resources) -> "FilteredBC":
         """Return the method as it begins."""

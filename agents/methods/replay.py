@@ -5,21 +5,31 @@ from dataclasses import asdict, dataclass
 from math import exp
 from random import Random
 from statistics import fmean
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from agents.data.trajectories import Trajectory, from_record
+from agents.methods.method import BASELINE_DEFAULTS
 from agents.training.batch import TrainingBatch
 from agents.training.families import ModelFamily
+from agents.training.objectives import Objective, imitation
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReplaySettings:
-    """What is kept of earlier rollouts."""
+    """What is kept of earlier rollouts, and what else the methods have in common that imitate them."""
+
+    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
+    is_distributed: ClassVar[bool] = False
+    is_local: ClassVar[bool] = False
 
     replay: int = 1024
     """trajectories that are kept, the newest ones"""
+
+    def objective(self) -> Objective:
+        """Return the negative log-likelihood, weighted where the method says so."""
+        return imitation()
 
 
 class Replay:

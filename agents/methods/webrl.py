@@ -19,7 +19,7 @@ It differs in this:
 - The reward model and the critic are copies of the policy with a head, the paper's are as large as the policy, too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from random import Random
@@ -27,7 +27,6 @@ from typing import Any, ClassVar, Literal
 
 from agents.data.trajectories import Trajectory
 from agents.methods.method import (
-    BASELINE_DEFAULTS,
     Resources,
     batch_of_steps,
     played,
@@ -50,9 +49,6 @@ class WebRLSettings(ReplaySettings, CriticSettings):
 
     name: ClassVar[str] = "webrl"
     title: ClassVar[str] = "WebRL"
-    defaults: ClassVar[Mapping[str, Any]] = BASELINE_DEFAULTS
-    is_distributed: ClassVar[bool] = False
-    is_local: ClassVar[bool] = False
 
     webrl_beta: float = 1.0
     """webrl: weight of the KL divergence to the last policy; the lower, the farther an update goes"""

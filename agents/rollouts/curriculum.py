@@ -27,6 +27,8 @@ class Curriculum:
         rates: Mapping[str, float] | None = None,
         memory: int = 2,
     ) -> None:
+        if not tasks:
+            raise ValueError("there are no tasks; expected one or more")
         self._by_template: dict[str, list[Task]] = {}
         for task in tasks:
             self._by_template.setdefault(_template(task), []).append(task)

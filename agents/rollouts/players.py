@@ -6,6 +6,7 @@ For a small model several threads cost more than they gain. Several processes, e
 
 import gc
 import multiprocessing
+import pickle
 import queue
 import threading
 import time
@@ -208,18 +209,23 @@ def _play(connection: Connection, make_player: bytes, seed: int) -> None:
     torch.set_num_threads(1)
     collect_rarely()
     messages: queue.SimpleQueue[_Begin | _Load | Exception | None] = queue.SimpleQueue()
-    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()  # so that the sender never blocks
+    reports: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+    # Threads read and write, so that neither side waits for the other: the parent learns while episodes are played here.
+    threading.Thread(target=_read, args=(connection, messages), daemon=True).start()
+    writer = threading.Thread(target=_write, args=(connection, reports, messages), daemon=True)
+    writer.start()
     try:
         with ExitStack() as stack:
             player: Player = cloudpickle.loads(make_player)()
             stack.enter_context(closing(player.envs))
             stack.enter_context(closing(player.policy))
-            _play_all(connection, messages, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
-    except (BrokenPipeError, ConnectionResetError):
-        return
+            _play_all(reports, messages, player, Collector(player.envs, player.policy, seed=seed, env=player.env))
     except Exception as error:  # noqa: BLE001 - every error is reported to the parent process
         error.add_note("In a process that played:\n" + "".join(traceback.format_exception(error)).rstrip())
-        connection.send(error)
+        reports.put(pickle.dumps(error))
+    finally:
+        reports.put(None)
+        writer.join()
 
 
 def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]") -> None:
@@ -234,8 +240,21 @@ def _read(connection: Connection, messages: "queue.SimpleQueue[_Begin | _Load | 
             return
 
 
-def _play_all(
+def _write(
     connection: Connection,
+    reports: "queue.SimpleQueue[bytes | None]",
+    messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
+) -> None:
+    while (report := reports.get()) is not None:
+        try:
+            connection.send_bytes(report)
+        except OSError:  # the parent has closed the connection
+            messages.put(None)
+            return
+
+
+def _play_all(
+    reports: "queue.SimpleQueue[bytes | None]",
     messages: "queue.SimpleQueue[_Begin | _Load | Exception | None]",
     player: Player,
     collector: Collector,
@@ -260,7 +279,7 @@ def _play_all(
             now = (policy.replied, policy.generated_tokens) if isinstance(policy, CountingPolicy) else (0, 0)
             cpu_now_s = time.process_time()
             report = _Report(played, collector.take_stage_seconds(), now[0] - replied, now[1] - generated, cpu_now_s - cpu_s)
-            connection.send(report)
+            reports.put(pickle.dumps(report))
             (replied, generated), cpu_s = now, cpu_now_s
             if not messages.empty():
                 break  # the next call of `play` resumes what is under way

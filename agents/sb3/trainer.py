@@ -19,7 +19,6 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
-from tqdm import tqdm
 
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import AGENT, agent_record, claim
@@ -27,7 +26,7 @@ from agents.rollouts.policies import Request, look_behind
 from agents.sb3 import CandidateActions, Reader
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
 from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
-from agents.training.metrics import BAR, Metrics, read_metrics
+from agents.training.metrics import Metrics, read_metrics
 from webarena_gym.tasks import Task
 
 MODEL = "model.zip"
@@ -98,10 +97,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
         # A resumed run must not repeat the random draws of its beginning.
         model.set_random_seed(settings.seed + update * settings.num_envs)
 
-        with (
-            Metrics(settings.out, update) as metrics,
-            tqdm(total=100, unit="%", desc=settings.algorithm, bar_format=BAR) as bar,
-        ):
+        with Metrics(settings.out, update, settings.algorithm) as metrics:
             progress = settings.progress(update, elapsed_s)
             while progress < 1:
                 started = time.perf_counter()
@@ -112,8 +108,7 @@ def train(settings: SB3Settings, tasks: Sequence[Task] | None = None) -> Path:
                 values = _describe(episodes, model)
                 values |= {"env_steps": model.num_timesteps, "cpu_minutes": (cpu_s_before + time.process_time()) / 60}
                 metrics.log(update, values | {"elapsed_s": elapsed_s})
-                bar.set_postfix_str(f"success {values.get('success', 0.0):.2f}", refresh=False)
-                bar.update(min(100.0, 100 * progress) - bar.n)
+                metrics.show(progress, f"success {values.get('success', 0.0):.2f}")
                 if update % settings.save_every == 0:
                     _save(model, settings)
             _save(model, settings)

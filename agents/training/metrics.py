@@ -1,4 +1,4 @@
-"""Metrics of a run: a line of JSON per update, and the same for TensorBoard."""
+"""Metrics of a run: a line of JSON per update, the same for TensorBoard, and a bar that shows how far it is."""
 
 import json
 from collections.abc import Mapping
@@ -7,28 +7,32 @@ from types import TracebackType
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
+from tqdm import tqdm
 
-BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
-"""What tqdm shows of a run's progress."""
-
+_BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
 _FILE = "metrics.jsonl"
 
 
 class Metrics:
-    """Writes the metrics of one run, as a context manager. `update` is where it goes on: later lines of before are dropped."""
+    """Writes the metrics of one run, as a context manager, and shows its progress under a title.
 
-    def __init__(self, run: Path, update: int = 0) -> None:
+    `update` is where it goes on: later lines of before are dropped.
+    """
+
+    def __init__(self, run: Path, update: int, title: str) -> None:
         run.mkdir(parents=True, exist_ok=True)
         kept = [record for record in read_metrics(run) if record["update"] <= update] if update else []
         beside = run / f".unfinished_{_FILE}"  # so that a kill at any moment leaves the old lines or the new ones
         beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
         self._file = beside.replace(run / _FILE).open("a", encoding="utf-8")
         self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
+        self._bar = tqdm(total=100, unit="%", desc=title, bar_format=_BAR)
 
     def __enter__(self) -> "Metrics":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._bar.close()
         self._file.close()
         self._board.close()
 
@@ -38,6 +42,11 @@ class Metrics:
         self._file.flush()
         for name, value in values.items():
             self._board.add_scalar(name, value, update)
+
+    def show(self, progress: float, text: str) -> None:
+        """Move the bar to a part of the run, from 0 to 1, with a text behind it."""
+        self._bar.set_postfix_str(text, refresh=False)
+        self._bar.update(min(100.0, 100 * progress) - self._bar.n)
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import numpy
 import torch
-from tqdm import tqdm
 
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
@@ -21,7 +20,7 @@ from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build
-from agents.training.metrics import BAR, Metrics
+from agents.training.metrics import Metrics
 from agents.training.pointer_demonstrations import collect
 from agents.training.pointing_networks import PointingNetwork
 from webarena_gym.sites.layout import Variation
@@ -139,7 +138,7 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
         return save_checkpoint(run.out, update, network, vocabulary, optimizer, progress, settings.env.env_arguments()).path
 
     network.train()
-    with Metrics(run.out, update) as metrics, tqdm(total=100, unit="%", desc="cloning", bar_format=BAR) as bar:
+    with Metrics(run.out, update, "cloning") as metrics:
         progress = run.progress(update, elapsed_s)
         while progress < 1:
             started_s = time.perf_counter()
@@ -159,8 +158,7 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
             progress = run.progress(update, elapsed_s)
             values = {"loss": loss.item(), "grad_norm": norm.item(), "decisions": len(chosen), "coverage": coverage}
             metrics.log(update, {**values, "learning_rate": rate, "elapsed_s": elapsed_s})
-            bar.set_postfix_str(f"loss {values['loss']:.3f}", refresh=False)
-            bar.update(min(100.0, 100 * progress) - bar.n)
+            metrics.show(progress, f"loss {values['loss']:.3f}")
             if update % run.save_every == 0 and progress < 1:
                 save()
     return save()

@@ -56,7 +56,6 @@ SOFT = word_set(
     "mistaken memory hope hopefully wish expect theory theoretically leaning lean imagine pretend disagree refuse disputed rumour rumor "
     "quote gut hunch speculate assumption wager"
 )  # doubts where something is claimed in the same breath; elsewhere they are politeness
-MODALS = word_set("might may could should would must can't couldn't")
 RETRACTED = word_set("thought wanted initially formerly previously assumed expected")
 INEXACT = word_set("over under above below nearly almost minimum maximum exceeding beyond upwards")
 VERIFY = word_set(
@@ -66,7 +65,6 @@ VERIFY = word_set(
 CONCLUDING = word_set(
     "so therefore thus hence consequently accordingly overall altogether ergo finally ultimately actually correction rather wait oops"
 )
-CORRECTING = word_set("actually correction rather wait sorry oops scratch no i hmm ah on my")
 CORRECTIONS = word_set("oh ah sorry oops wait hmm correction scratch apologies whoops")
 CONCLUDING_PAIRS = frozenset(
     {

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
+from webarena_gym.answers.chunks import chunks
 from webarena_gym.answers.goal import Goal
 from webarena_gym.answers.lexicon import AUXILIARIES, COPULAS, FIELDS, FUNCTION, HEDGES, PRONOUNS, word_set
 from webarena_gym.answers.references import Asked
 from webarena_gym.answers.scopes import Known, corrects, denies_after, is_doubtful, is_negation, names, negated
 from webarena_gym.answers.sentences import Sentence, Token, has_part, words
-from webarena_gym.answers.texts import chunks
 
 _YES = word_set("yes yeah yep yup true affirmative y")
 _NO = word_set("no nope false negative n")

@@ -34,7 +34,6 @@ _SCORES = word_set("star point vote upvote downvote")
 _AFTER_OR = word_set("so more less fewer maybe thereabouts something longer higher lower")
 _BEFORE_YEARS = word_set("in since until till during year from of by before after and")
 _MARKS = (5.0, 10.0, 100.0)
-_OTHER_KINDS = frozenset(("percent",))
 
 
 @dataclass

@@ -27,7 +27,7 @@ def random_action(nodes: Mapping[str, Any], page: str, goal: str, rng: Random, e
         options = [visible_text(option) for option in element.iter("option")]
         return Action(Kind.SELECT, address, rng.choice(options or [""]))
     if element.tag == "textarea" or (element.tag == "input" and element.get("type", "text") not in _NO_TEXT):
-        words = goal.split()
+        words = goal.split() or [""]
         start = rng.randrange(len(words))
         typed = " ".join(words[start : start + rng.randint(1, 4)])
         return Action(rng.choice([Kind.TYPE, Kind.SEARCH]), address, typed)

@@ -33,16 +33,19 @@ class HtmlWriter:
         return self._depth > 0
 
     def text(self, text: str) -> None:
-        at_start = not self._line or self._line[-1].endswith(" ")
+        line = self._line
+        at_start = not line or line[-1].endswith(" ")
         if text.isspace():  # what stands between most elements
             if not at_start:
-                self._line.append(" ")
+                line.append(" ")
             return
-        text = SPACE.sub(" ", text).replace("<", "&lt;")
+        if "  " in text or not text.isprintable():  # else the only white space in it is single spaces
+            text = SPACE.sub(" ", text)
+        text = text.replace("<", "&lt;")
         if at_start:
             text = text.lstrip()
         if text:
-            self._line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
+            line.append(text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3].rstrip() + "...")
 
     def image(self, alt: str) -> None:
         self._line.append(f'<img alt="{_attribute(alt)}"> ')

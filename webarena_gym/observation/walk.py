@@ -15,13 +15,14 @@ from webarena_gym.pages.reading import (
     controls,
     is_control,
     is_loose,
+    is_plain,
+    is_plain_link,
     visible_text,
 )
 
 Elements = Literal["id", "label"]
 
 _BLOCKS = BLOCKS | {"tr", "td", "th"}
-_WITH_A_WAY_OF_THEIR_OWN = HEADINGS | {"tr", "label", "img", "iframe"}
 
 
 class Node(NamedTuple):
@@ -95,7 +96,15 @@ class Walk:
     def visit(self, element: HtmlElement) -> None:
         """Write an element and all that is in it, but not what follows it."""
         tag = element.tag
-        if tag in SKIPPED or not isinstance(tag, str) or is_withheld(element):
+        if tag in SKIPPED or not isinstance(tag, str):
+            return
+        if is_plain(tag, names := element.keys()):
+            self.enter(element)
+            return
+        if tag == "a" and is_plain_link(element, names):
+            self.use(element)
+            return
+        if is_withheld(element):
             return
         if tag == "label" and (hidden := self._labels.hidden_control_of(element)) is not None:
             self._stand_in(element, hidden)
@@ -103,8 +112,6 @@ class Walk:
             self.use(element)
             if is_loose(element) and len(visible_text(element)) > MAX_LABEL:  # more than its name tells
                 self.enter(element)
-        elif tag not in _WITH_A_WAY_OF_THEIR_OWN:
-            self.enter(element)
         elif tag in HEADINGS:
             self._writer.heading(element, self)
         elif tag == "tr" and not self._writer.is_in_row and element.find(".//table") is None:

@@ -38,7 +38,7 @@ is_too_deep = etree.XPath(f"boolean({'/*' * (DEEPEST + 1)})")
 """Says of a root whether elements are nested deeper than that."""
 _NAMING_FORM = etree.XPath("//*[@form = $form]")
 _LINE_BREAK = re.compile(r"\r\n?")
-_WITHHOLDING = frozenset(("hidden", "aria-hidden", "style"))
+WITHHOLDING = frozenset(("hidden", "aria-hidden", "style"))
 _INTEGER = re.compile(r"[ \t\n\f\r]*+([+-]?[0-9]{1,9})")
 _VISIBILITIES = frozenset(("visible", "hidden", "collapse"))
 _DISPLAYS = frozenset(
@@ -190,7 +190,7 @@ def is_withheld(element: HtmlElement) -> bool:
     tag, names = element.tag, element.keys()
     if tag == "input" and kind(element) == "hidden":
         return True
-    if _WITHHOLDING.isdisjoint(names):  # as most elements: one look at all names is faster than one for each
+    if WITHHOLDING.isdisjoint(names):  # as most elements: one look at all names is faster than one for each
         return tag == "dialog" and "open" not in names
     if element.get("aria-hidden") == "true" or _has_no_box(element):
         return True

@@ -1,10 +1,11 @@
 """The visible text of an element, and the interactive elements in it."""
 
 import re
+from collections.abc import Sequence
 
 from lxml.html import HtmlElement
 
-from webarena_gym.pages.dom import EDITABLE, FIELDS, field_value, is_closed, is_withheld, option_label, tab_index
+from webarena_gym.pages.dom import EDITABLE, FIELDS, WITHHOLDING, field_value, is_closed, is_withheld, option_label, tab_index
 
 MAX_TEXT = 500  # characters of one piece of text
 SPACE = re.compile(r"\s+")
@@ -22,6 +23,8 @@ _USABLE = FIELDS | {"button", "summary"}
 LISTENS = "data-listens"
 """What a browser with scripts stamps on elements that react to the mouse, of which their markup says nothing."""
 _ENABLING = frozenset({"onclick", "role", "contenteditable", "tabindex", "draggable", LISTENS})
+_TELLING = WITHHOLDING | _ENABLING
+_MORE_THAN_TEXT = _USABLE | HEADINGS | {"a", "dialog", "iframe", "img", "label", "tr"}
 _HOLDING = frozenset({"combobox", "textbox", "searchbox", "spinbutton", "slider"})  # roles of what has a value
 _ROLES = _HOLDING | frozenset(
     "button link checkbox radio tab menuitem menuitemcheckbox menuitemradio option switch treeitem".split()  # noqa: SIM905
@@ -33,6 +36,16 @@ def clean(text: str, limit: int = MAX_TEXT) -> str:
     """Return the text on one line, cut at `limit` characters."""
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 3].rstrip() + "..."
+
+
+def is_plain(tag: str, names: Sequence[str]) -> bool:
+    """Say whether an element is shown and only holds others, by its tag and the names of its attributes, as that of most does."""
+    return tag not in _MORE_THAN_TEXT and _TELLING.isdisjoint(names)
+
+
+def is_plain_link(element: HtmlElement, names: Sequence[str]) -> bool:
+    """Say whether an `a`, with attributes of these names, is shown, leads somewhere and holds text alone, as most do."""
+    return "href" in names and not len(element) and _TELLING.isdisjoint(names)
 
 
 def is_interactive(element: HtmlElement) -> bool:

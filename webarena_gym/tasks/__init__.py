@@ -13,7 +13,6 @@ from importlib import import_module
 from itertools import cycle, groupby, islice
 from pathlib import Path
 from pkgutil import iter_modules
-from random import Random
 from typing import NamedTuple
 
 from webarena_gym.arguments import shown, suggestion
@@ -30,7 +29,7 @@ from webarena_gym.tasks.task import Task as Task
 from webarena_gym.tasks.task import leave_out as leave_out
 from webarena_gym.tasks.task import parse_task as parse_task
 from webarena_gym.tasks.task import read_tasks as read_tasks
-from webarena_gym.tasks.template import NothingToDraw, Sampler, Template
+from webarena_gym.tasks.template import Dice, NothingToDraw, Sampler, Template
 
 DATA = Path(__file__).parent / "data"
 _TRIES = 30  # draws in a row without a new task before a template is given up in a world
@@ -269,7 +268,7 @@ class _Sampling:
 
     def one(self, template: Template, index: int) -> Task:
         """Return draw `index` of a template. Raises NothingToDraw."""
-        rng = Random(f"{template.name}/{self._world_seed}/{index}")
+        rng = Dice(f"{template.name}/{self._world_seed}/{index}")
         sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
         return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
 

@@ -6,11 +6,11 @@ truth with a query, and says how a person would do the task, naming elements by 
 
 import re
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import NothingToDraw as NothingToDraw
@@ -27,14 +27,40 @@ from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsLenAndGetItem
+
 Row = sqlite3.Row
+T = TypeVar("T")
 _NUMBER = re.compile(r" \[\d+\]$")
+
+
+class Dice(Random):
+    """Random numbers that raise NothingToDraw where there is nothing to choose from."""
+
+    def choice(self, seq: "SupportsLenAndGetItem[T]") -> T:
+        """Return one of the items."""
+        if not len(seq):
+            raise NothingToDraw("one of several, of which the world has none")
+        return super().choice(seq)
+
+    def sample(self, population: Sequence[T], k: int, *, counts: Iterable[int] | None = None) -> list[T]:
+        """Return `k` different items."""
+        if counts is None and len(population) < k:
+            raise NothingToDraw(f"{k} of several, of which the world has {len(population)}")
+        return super().sample(population, k, counts=counts)
+
+    def randrange(self, start: int, stop: int | None = None, step: int = 1) -> int:
+        """Return a number of a range."""
+        if not (range(start) if stop is None else range(start, stop, step)):
+            raise NothingToDraw("a number of an empty range")
+        return super().randrange(start, stop, step)
 
 
 class Sampler:
     """Draws slots from one world; every draw comes from one seeded generator. Queries go to `site` unless they name another."""
 
-    def __init__(self, databases: Mapping[str, EpisodeDatabase], rng: Random, site: str, layout: Layout = PLAIN) -> None:
+    def __init__(self, databases: Mapping[str, EpisodeDatabase], rng: Dice, site: str, layout: Layout = PLAIN) -> None:
         self._databases = databases
         self._site = site
         self.rng = rng
@@ -59,7 +85,7 @@ class Sampler:
         """Return one row of a query at random. Raises NothingToDraw when there is none."""
         rows = self.rows(query, *parameters, site=site)
         if not rows:
-            raise NothingToDraw(query)
+            raise NothingToDraw(query)  # which says more than the dice do
         return self.rng.choice(rows)
 
 

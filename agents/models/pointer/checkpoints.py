@@ -1,20 +1,12 @@
 """Pointing networks on disk: parameters, words and how the agent is to be used."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from safetensors.torch import load_file
 
-from agents.models.checkpoints import CheckpointError, find_model, save_agent
+from agents.models.checkpoints import CheckpointError, find_model
 from agents.models.pointer.network import RECORD, WEIGHTS, PointerNetwork, Vocabulary
-
-
-def save_pointer(folder: Path, network: PointerNetwork, vocabulary: Vocabulary, agent: Mapping[str, Any]) -> None:
-    """Write a network and its words; `agent` says how it is to be used, by its env settings."""
-    folder.mkdir(parents=True, exist_ok=True)
-    save_agent(folder, network, vocabulary, dict(agent))
 
 
 def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:

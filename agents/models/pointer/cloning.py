@@ -7,7 +7,8 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.models.pointer.features import Reader, Rows
+from agents.models.pointer.candidates import Rows
+from agents.models.pointer.features import Reader
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, tokens_of
 from agents.models.pointer.sessions import Decision, Question
 

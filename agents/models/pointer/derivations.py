@@ -1,6 +1,6 @@
 """Which sequences of pieces make a given text, and which texts remain that no piece gives."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from typing import NamedTuple
 
 END = ""
@@ -74,11 +74,3 @@ def _breaks_word(text: str, start: int, end: int) -> bool:
         and ((text[place - 1].isalpha() and text[place].isalpha()) or (text[place - 1].isdigit() and text[place].isdigit()))
         for place in (start, end)
     )
-
-
-def places_of(pieces: Sequence[str]) -> Mapping[str, list[int]]:
-    """Return the places of each text in a list."""
-    places: dict[str, list[int]] = {}
-    for place, text in enumerate(pieces):
-        places.setdefault(text, []).append(place)
-    return places

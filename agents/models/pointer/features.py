@@ -4,173 +4,45 @@ Texts are interned once each, so a row of candidates is a row of text ids; what 
 kept for when they come again.
 """
 
-import re
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Sequence, Sized
+from collections import Counter
+from collections.abc import Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy
-from numpy.typing import NDArray
 
-from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
-from agents.models.pointer.pages import Control, Page, read_page
-from agents.models.pointer.pieces import (
-    Piece,
-    Table,
-    amount_of,
-    computed_pieces,
-    page_pieces,
-    pieces_across,
-    shape_of,
-    tables_of,
+from agents.models.pointer.amounts import shape_of
+from agents.models.pointer.cache import Cache
+from agents.models.pointer.candidates import (
+    ACT_SLOTS,
+    CONSTANTS,
+    KINDS,
+    PIECE_SLOTS,
+    RANKS,
+    SOURCES,
+    Act,
+    Rows,
+    mark_of,
+    uses_of,
 )
+from agents.models.pointer.computing import computed_pieces, pieces_across
+from agents.models.pointer.goals import Goal, read_goal, words_of
+from agents.models.pointer.interning import Ids, Texts, distinct
+from agents.models.pointer.lines import EXTREMES, WANTED, Floats, beside_line, extremes_of, presence_of, wanted_of
+from agents.models.pointer.matching import MATCH, around_name, around_text, match_of
+from agents.models.pointer.pages import read_page
+from agents.models.pointer.pieces import Piece, page_pieces
+from agents.models.pointer.tables import tables_of
 
-Floats = NDArray[numpy.float32]
-Ids = NDArray[numpy.int32]
-T = TypeVar("T")
-
-KINDS = (
-    "link", "button", "box", "type", "search", "area", "option", "done", "n/a", "answer", "back", "up", "down", "tab",
-)  # fmt: skip
-SOURCES = (
-    "goal", "page", "memory", "field", "constant", "count", "sum", "list", "difference", "sum of two", "count over pages", "end",
-)  # fmt: skip
-CONSTANTS = (
-    "N/A",
-    "Yes",
-    "No",
-    ", ",
-    "; ",
-    "\n",
-    " ",
-    "/",
-    " > ",
-    "- ",
-    "\n- ",
-    ": ",
-    " near ",
-    " in ",
-    " and ",
-    "README.md",
-    "List of ",
-)
-JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
-
-_MATCH = 8
-_EXTREMES = 18
-_WANTED = 9
-_RANKS = 7
-ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * _MATCH + 4 + _EXTREMES + _WANTED + 14 + _RANKS
-PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + _EXTREMES + _WANTED + 2 * _MATCH + 4 * 3 + 15
-CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
 _MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
-_NO_MATCH = (0.0,) * _MATCH
 _KIND_PLACES = {kind: place for place, kind in enumerate(KINDS)}
 _SOURCE_PLACES = {source: place for place, source in enumerate(SOURCES)}
 _LONGEST_OWN = 120  # characters of a piece whose words are read
-_MONEY = re.compile(r"\$(\d[\d,]*(?:\.\d\d)?)")
-_COUNT = re.compile(r"\d\.\d \((\d+)\)")  # of ratings
-_POINTS = re.compile(r"(-?(?<!\d)\d+) points?\b")
-_LONGEST_LINE = 160  # characters of a line beside a control's own
 _LARGEST_MEMORY = 1_500  # pieces of earlier pages
 _LARGEST_PAGE = 500  # of them of one page
 _ADDRESSES = 3  # the first pieces of each page, which are of its address
 _OLDEST = 14  # pages that are remembered
-
-
-class Texts:
-    """Numbers for texts: each text has one, in the order in which they were first seen."""
-
-    def __init__(self) -> None:
-        self.known: list[str] = [""]
-        self._numbers: dict[str, int] = {"": 0}
-
-    def __call__(self, text: str) -> int:
-        """Return the number of a text."""
-        number = self._numbers.get(text)
-        if number is None:
-            number = self._numbers[text] = len(self.known)
-            self.known.append(text)
-        return number
-
-    def all(self, texts: Iterable[str]) -> list[int]:
-        """Return the numbers of texts."""
-        known = self._numbers.get
-        return [self(text) if (number := known(text)) is None else number for text in texts]
-
-
-def distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
-    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
-
-    All numbers are less than `limit`.
-    """
-    place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
-    order = numpy.arange(len(numbers))
-    place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains
-    unique = numbers[place[numbers] == order]
-    place[unique] = order[: len(unique)]
-    return unique.astype(numpy.int64), place[numbers]
-
-
-class Cache:
-    """The newest values of functions, by key, of at most so many megabytes together."""
-
-    def __init__(self, megabytes: float) -> None:
-        self._values: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
-        self._most = int(megabytes * 1e6)
-        self.size = 0  # bytes, as `_size_of` estimates them
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def __call__(self, key: Any, make: Callable[[], T]) -> T:
-        """Return the value of the key, made if it is not kept."""
-        kept = self._values.get(key)
-        if kept is not None:
-            self._values.move_to_end(key)
-            found: T = kept[0]
-            return found
-        made = make()
-        size = _size_of(made) + _size_of(key)
-        self._values[key] = made, size
-        self.size += size
-        while self.size > self._most and self._values:
-            self.size -= self._values.popitem(last=False)[1][1]
-        return made
-
-
-def _size_of(value: Any) -> int:
-    """Return about how many bytes a value takes: its arrays and texts, and an allowance for each other object."""
-    if isinstance(value, numpy.ndarray):
-        return int(value.nbytes) + 120
-    if isinstance(value, str):
-        return len(value) + 60
-    if isinstance(value, tuple) and len(value) < 12:
-        return 60 + sum(map(_size_of, value))
-    return 60 + 100 * len(value) if isinstance(value, Sized) else 60
-
-
-class Act(NamedTuple):
-    """Something that can be done; where it takes a text, that is chosen next."""
-
-    kind: str
-    address: str = ""
-    label: str = ""
-    argument: str = ""
-
-    @property
-    def takes_text(self) -> bool:
-        """Whether a text is to be built for it."""
-        return self.kind in ("type", "search", "area", "answer")
-
-
-class Rows(NamedTuple):
-    """Candidates as arrays: text ids (N, slots) and numbers (N, features)."""
-
-    slots: Ids
-    numbers: Floats
 
 
 class _Frame(NamedTuple):
@@ -224,7 +96,7 @@ class Reader:
         slots = frame.slots.copy()
         labels, lines, above, below = self.match(goal, slots[:, [0, 1, 7, 8]].T)
         known = self.texts.known
-        for column, place, around in ((5, 0, _around), (6, 1, _around_name)):
+        for column, place, around in ((5, 0, around_text), (6, 1, around_name)):
             unique, inverse = distinct(slots[:, place], len(known))
             slots[:, column] = numpy.array(self.texts.all(around(goal, known[number]) for number in unique), numpy.int32)[
                 inverse
@@ -239,8 +111,8 @@ class Reader:
             axis=1,
         ).astype(numpy.float32)
         extremes = _take(frame.extremes, frame.lines)
-        wanted = _take(self._wanted(goal, text), frame.lines)
-        ranks = (frame.ranks[:, None] == numpy.arange(1, _RANKS)).astype(numpy.float32)
+        wanted = _take(wanted_of(goal, read_page(text)), frame.lines)
+        ranks = (frame.ranks[:, None] == numpy.arange(1, RANKS)).astype(numpy.float32)
         is_ranked = (frame.ranks == goal.ordinal)[:, None].astype(numpy.float32)
         history = numpy.zeros((len(acts), 8), numpy.float32)
         parts = [frame.numbers, labels, lines, above, below, best, extremes, wanted, ranks, is_ranked, history]
@@ -264,8 +136,8 @@ class Reader:
                 continue
             line = page.lines[control.line]
             if control.line not in beside:
-                beside[control.line] = _beside(page, control.line)
-            for kind, argument, is_so in _uses_of(control):
+                beside[control.line] = beside_line(page, control.line)
+            for kind, argument, is_so in uses_of(control):
                 seen[kind, control.label] += 1
                 ranks[kind] += 1
                 acts.append(Act(kind, control.address, control.label, argument))
@@ -294,7 +166,7 @@ class Reader:
             numpy.array(self.texts.all(chain.from_iterable(rows)), numpy.int32).reshape(-1, ACT_SLOTS),
             numpy.concatenate([is_kind, numpy.array(numbers, numpy.float32)], axis=1),
             numpy.array(lines, numpy.int32),
-            self._extremes(text),
+            self._line_extremes(text),
             numpy.array(ranked, numpy.int32),
         )
 
@@ -356,10 +228,10 @@ class Reader:
     def _make_page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
         goal = read_goal(goal_text)
         own, frame = self._pages(("pieces", text), lambda: self._piece_frame(page_pieces(text), text))
-        rows = self._with_goal(goal, frame, self._wanted(goal, text))
+        rows = self._with_goal(goal, frame, wanted_of(goal, read_page(text)))
         computed = computed_pieces(goal_text, text)
         _, more = self._piece_frame(computed, text)
-        extra = self._with_goal(goal, more, numpy.zeros((0, _WANTED), numpy.float32))
+        extra = self._with_goal(goal, more, numpy.zeros((0, WANTED), numpy.float32))
         return (
             [*own, *(piece.text for piece in computed)],
             Rows(numpy.concatenate([rows.slots, extra.slots]), numpy.concatenate([rows.numbers, extra.numbers])),
@@ -382,7 +254,7 @@ class Reader:
         goal = read_goal(goal_text)
         pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
         own, frame = self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
-        rows = self._with_goal(goal, frame, numpy.zeros((0, _WANTED), numpy.float32))
+        rows = self._with_goal(goal, frame, numpy.zeros((0, WANTED), numpy.float32))
         numbers = rows.numbers
         beside: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         for place, span in enumerate(goal.spans):
@@ -407,7 +279,7 @@ class Reader:
     def _make_across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
         pieces = pieces_across(goal_text, texts)[:60]
         own, frame = self._piece_frame(pieces, "")
-        return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, _WANTED), numpy.float32))
+        return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, WANTED), numpy.float32))
 
     def _piece_frame(self, pieces: Sequence[Piece], text: str) -> tuple[list[str], _Frame]:
         count, number_of = len(pieces), self.texts.all
@@ -417,7 +289,7 @@ class Reader:
             named = (piece.source, piece.way, shape_of(piece.text))
             mark = marks.get(named)
             if mark is None:
-                mark = marks[named] = self.texts(_mark_of(*named))
+                mark = marks[named] = self.texts(mark_of(*named))
             kinds.append(mark)
         texts = [piece.text for piece in pieces]
         slots = numpy.zeros((count, PIECE_SLOTS), numpy.int32)
@@ -432,7 +304,7 @@ class Reader:
         numbers[:, -2] = numpy.minimum([text.count(" ") + 1 for text in texts], 12) / 12
         numbers[:, -1] = [piece.way == "whole" for piece in pieces]
         lines = numpy.array([piece.number for piece in pieces], numpy.int32)
-        extremes = self._extremes(text) if text else numpy.zeros((0, _EXTREMES), numpy.float32)
+        extremes = self._line_extremes(text) if text else numpy.zeros((0, EXTREMES), numpy.float32)
         return texts, _Frame(slots, numbers, lines, extremes, lines)
 
     def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
@@ -457,53 +329,18 @@ class Reader:
         for number in unique.tolist():
             found = known.get(number)
             if found is None:
-                found = known[number] = _match(goal, self.texts.known[number])
+                found = known[number] = match_of(goal, self.texts.known[number])
             rows.append(found)
         self.matched += len(known) - before
-        table = numpy.array(rows, numpy.float32).reshape(-1, _MATCH)
+        table = numpy.array(rows, numpy.float32).reshape(-1, MATCH)
         return table[inverse.reshape(ids.shape)]
 
-    def _extremes(self, text: str) -> Floats:
-        return self._pages(("extremes", text), lambda: _extremes(read_page(text), tables_of(text)))
-
-    def _wanted(self, goal: Goal, text: str) -> Floats:
-        """Return for each line of a page whether its dates and amounts are those of the goal."""
-        page = read_page(text)
-        table = numpy.zeros((len(page.lines), _WANTED), numpy.float32)
-        named: list[tuple[float, int]] = []
-        largest = max(goal.numbers, default=0.0)
-        best: tuple[float, int] | None = None
-        first_month = True
-        for number, line in enumerate(page.lines):
-            date = date_of(line.text) if goal.months or goal.days else None
-            if date:
-                table[number, 0] = date[:2] in goal.months
-                table[number, 1] = date in goal.days
-                if date[:2] in goal.months and first_month:
-                    table[number, 2], first_month = 1.0, False
-            at = line.text.rfind("$")
-            amount = amount_of(line.text[at:].split(" ")[0]) if at >= 0 else None
-            if amount is not None and goal.names and not goal.names.isdisjoint(words_of(line.text)):
-                named.append((amount, number))
-            if amount is not None and largest:
-                table[number, 3] = amount <= largest
-                table[number, 4] = amount in goal.numbers
-                if amount <= largest and (best is None or amount > best[0]):
-                    best = (amount, number)
-            if line.is_row and goal.numbers:
-                cells = [amount_of(segment.text) for segment in line.segments if segment.column >= 0]
-                table[number, 5] = any(cell is not None and cell in goal.numbers for cell in cells)
-        if best:
-            table[best[1], 6] = 1.0
-        if named:
-            for amount, number in named:
-                table[number, 7] = float(amount == max(named)[0])
-                table[number, 8] = float(amount == min(named)[0])
-        return table
+    def _line_extremes(self, text: str) -> Floats:
+        return self._pages(("extremes", text), lambda: extremes_of(read_page(text), tables_of(text)))
 
     def goal_presence(self, goal_text: str, text: str) -> tuple[float, float, float, float]:
         """Return how much of the goal stands on a page: of its names, of these in one line, whether a whole name, and a quotation."""
-        return self._rows(("presence", goal_text, text), lambda: _presence(read_goal(goal_text), read_page(text)))
+        return self._rows(("presence", goal_text, text), lambda: presence_of(read_goal(goal_text), read_page(text)))
 
 
 class SharedReader:
@@ -517,46 +354,6 @@ class SharedReader:
         self.current = self.current.renewed()
 
 
-def _presence(goal: Goal, page: Page) -> tuple[float, float, float, float]:
-    seen: set[str] = set()
-    most = 0
-    for line in page.lines:
-        own = goal.names.intersection(words_of(line.text))
-        seen |= own
-        most = max(most, len(own))
-    names = [goal.text[start:end] for start, end in goal.runs if end - start > 6]
-    count = max(len(goal.names), 1)
-    return (
-        len(seen) / count,
-        most / count,
-        float(any(name in line.text for line in page.lines for name in names)),
-        float(any(quotation in line.text for quotation in goal.quotations for line in page.lines)),
-    )
-
-
-def _beside(page: Page, number: int) -> tuple[str, str]:
-    """Return the texts of the line above a line and of the four below."""
-    above = page.lines[number - 1].text if number else ""
-    below = " ".join(line.text for line in page.lines[number + 1 : number + 5])
-    return above[:_LONGEST_LINE], below[: 2 * _LONGEST_LINE]
-
-
-def _mark_of(source: str, way: str, shape: str) -> str:
-    """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
-    return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
-
-
-def _uses_of(control: Control) -> list[tuple[str, str, bool]]:
-    """Return the ways of using a control: kind, argument, and whether it is so already."""
-    if control.use == "select":
-        return [("option", option.text, option.chosen) for option in control.options]
-    if control.use == "text":
-        return [("type", "", False), ("search", "", False)]
-    if control.use == "area":
-        return [("area", "", False)]
-    return [(control.use, "", control.is_on)]
-
-
 def _take(table: Floats, lines: Ids) -> Floats:
     """Return the rows of a table by line; zeros for -1."""
     if not len(table):
@@ -564,93 +361,3 @@ def _take(table: Floats, lines: Ids) -> Floats:
     found = table[numpy.maximum(lines, 0)]
     found[lines < 0] = 0
     return found
-
-
-def _match(goal: Goal, text: str) -> tuple[float, ...]:
-    words = words_of(text)
-    if goal.words.isdisjoint(words):
-        return _NO_MATCH
-    own = set(words)
-    common = own & goal.words
-    named = own & goal.names
-    phrase = f" {' '.join(words)} "
-    is_in = phrase in goal.lowered
-    return (
-        len(common) / len(own),
-        len(named) / max(len(goal.names), 1),
-        float(is_in),
-        float(is_in and len(words) > 1),
-        min(len(named), 4) / 4,
-        2 * len(common) / (len(own) + len(goal.words)),
-        float(text in goal.quotations),
-        float(bool(named) and any(f" {name} " in phrase for name in goal.names_as_said)),
-    )
-
-
-def _around(goal: Goal, text: str) -> str:
-    """Return the words of the goal before and after a text, where it stands in it."""
-    plain = " ".join(words_of(text))
-    at = goal.lowered.find(f" {plain} ") if plain else -1
-    if at < 0:
-        return ""
-    before, after = goal.lowered[:at].split()[-2:], goal.lowered[at + len(plain) + 1 :].split()[:1]
-    return " ".join(["#before_" + word for word in before] + ["#after_" + word for word in after])
-
-
-def _around_name(goal: Goal, line: str) -> str:
-    """Return the words of the goal before the longest of its names that stands in a line."""
-    plain = f" {' '.join(words_of(line))} "
-    found = max((name for name in goal.names_as_said if f" {name} " in plain), key=len, default="")
-    return _around(goal, found)
-
-
-def _extremes(page: Page, tables: Sequence[Table]) -> Floats:
-    """Return for each line of a page its place among the rows of its table, and where its amounts are the largest or smallest."""
-    table = numpy.zeros((max(len(page.lines), 1), _EXTREMES), numpy.float32)
-    for each in tables:
-        numbers = [row.number for row in each.rows]
-        count = len(numbers)
-        for place, number in enumerate(numbers):
-            if place < 5:
-                table[number, place] = 1.0
-            table[number, 5] = float(place == count - 1)
-            table[number, 6] = min(count, 20) / 20
-        if count < 2:
-            continue
-        figures: list[list[float | None]] = [
-            [
-                amount_of(row.cells[column]) if column < len(row.cells) and row.cells[column][:1] in "$0123456789-(" else None
-                for row in each.rows
-            ]
-            for column in range(len(each.columns))
-        ]
-        is_first = True
-        for amounts in figures:
-            known = [amount for amount in amounts if amount is not None]
-            if len(known) < count or len(set(known)) < 2:
-                continue
-            largest, smallest = max(known), min(known)
-            for number, amount in zip(numbers, known, strict=True):
-                at = 7 if is_first else 9
-                table[number, at] = max(table[number, at], float(amount == largest))
-                table[number, at + 1] = max(table[number, at + 1], float(amount == smallest))
-            is_first = False
-        dates = [next((date for cell in row.cells if (date := date_of(cell))), None) for row in each.rows]
-        told = [date for date in dates if date]
-        if told:
-            newest, oldest = max(told), min(told)
-            for number, date in zip(numbers, dates, strict=True):
-                table[number, 11] = float(date == newest)
-                table[number, 12] = float(date == oldest)
-    for at, pattern in ((13, _MONEY), (15, _COUNT), (16, _POINTS)):
-        found: list[tuple[float, int]] = []
-        for number, line in enumerate(page.lines):
-            if line.controls and " - $" not in line.text and (match := pattern.search(line.text)):
-                found.append((float(match[1].replace(",", "")), number))
-        if len(found) > 1:
-            largest, smallest = max(found)[0], min(found)[0]
-            for amount, number in found:
-                table[number, at] = float(amount == largest)
-                if at == 13:
-                    table[number, 14] = float(amount == smallest)
-    return table

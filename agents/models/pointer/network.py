@@ -13,17 +13,9 @@ from numpy.typing import NDArray
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from agents.models.pointer.features import (
-    ACT_NUMBERS,
-    ACT_SLOTS,
-    CONTEXT_NUMBERS,
-    CONTEXT_SLOTS,
-    PIECE_NUMBERS,
-    PIECE_SLOTS,
-    Texts,
-    distinct,
-)
+from agents.models.pointer.candidates import ACT_NUMBERS, ACT_SLOTS, CONTEXT_NUMBERS, CONTEXT_SLOTS, PIECE_NUMBERS, PIECE_SLOTS
 from agents.models.pointer.goals import words_of
+from agents.models.pointer.interning import Texts, distinct
 from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
 
 UNKNOWN = ("<name>", "<number>")

@@ -13,20 +13,12 @@ from urllib.parse import urlsplit
 import numpy
 from numpy.typing import NDArray
 
+from agents.models.pointer.candidates import CONSTANTS, JOINERS, PIECE_NUMBERS, PIECE_SLOTS, SOURCES, Act, Rows
 from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import (
-    CONSTANTS,
-    JOINERS,
-    PIECE_NUMBERS,
-    PIECE_SLOTS,
-    SOURCES,
-    Act,
-    Floats,
-    Ids,
-    Reader,
-    Rows,
-)
+from agents.models.pointer.features import Reader
 from agents.models.pointer.goals import read_goal, words_of
+from agents.models.pointer.interning import Ids
+from agents.models.pointer.lines import Floats
 from agents.models.pointer.pages import read_page
 from webarena_gym.actions import Action, Kind
 

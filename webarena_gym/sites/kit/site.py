@@ -7,7 +7,6 @@ writes is taken back when it fails or refuses.
 
 import sqlite3
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -47,8 +46,10 @@ class _Templates(jinja2.Environment):
 
     def getattr(self, obj: Any, attribute: str) -> Any:
         if type(obj) is sqlite3.Row:
-            with suppress(IndexError):
+            try:
                 return obj[attribute]
+            except IndexError:
+                pass
         return super().getattr(obj, attribute)
 
 

@@ -1,5 +1,7 @@
 """Changes to customers, to the shop's own pages, its theme and its settings."""
 
+from typing import Any
+
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.shopping_admin.handling import STREETS, an_address, enter_address
@@ -44,16 +46,18 @@ def a_phone(world: t.Sampler) -> str:
     return f"{world.rng.randint(201, 989)}-555-{world.rng.randint(0, 9999):04d}"
 
 
+def edited(row: t.Row, slots: dict[str, Any], check: dict[str, Any], change: Step) -> t.Draw:
+    """Return a draw that makes one change in a customer's form."""
+    return instruction({"customer": row["name"], **slots}, check, way=edit_customer(row, change), seen="The customer is saved.")
+
+
 @TEMPLATES.define("Change the e-mail address of the customer {customer} to {email}.")
 def change_email(world: t.Sampler) -> t.Draw:
     """Give a customer another e-mail address."""
     row = a_customer(world)
     email = f"{row['lastname']}.{world.rng.randint(100, 999)}@example.net".lower()
-    return instruction(
-        {"customer": row["name"], "email": email},
-        becomes(world, CUSTOMERS, row["customer_id"], email=email),
-        way=edit_customer(row, t.type_text("Email", email)),
-        seen="The customer is saved.",
+    return edited(
+        row, {"email": email}, becomes(world, CUSTOMERS, row["customer_id"], email=email), t.type_text("Email", email)
     )
 
 
@@ -61,11 +65,11 @@ def change_email(world: t.Sampler) -> t.Draw:
 def change_lastname(world: t.Sampler) -> t.Draw:
     """Give a customer another name."""
     row, lastname = a_customer(world), world.rng.choice(LASTNAMES)
-    return instruction(
-        {"customer": row["name"], "lastname": lastname},
+    return edited(
+        row,
+        {"lastname": lastname},
         becomes(world, CUSTOMERS, row["customer_id"], lastname=lastname),
-        way=edit_customer(row, t.type_text("Last Name", lastname)),
-        seen="The customer is saved.",
+        t.type_text("Last Name", lastname),
     )
 
 
@@ -73,11 +77,8 @@ def change_lastname(world: t.Sampler) -> t.Draw:
 def change_group(world: t.Sampler) -> t.Draw:
     """Put a customer into another group."""
     row, group = customer_and_group(world)
-    return instruction(
-        {"customer": row["name"], "group": group},
-        becomes(world, CUSTOMERS, row["customer_id"], group_name=group),
-        way=edit_customer(row, t.choose("Group", group)),
-        seen="The customer is saved.",
+    return edited(
+        row, {"group": group}, becomes(world, CUSTOMERS, row["customer_id"], group_name=group), t.choose("Group", group)
     )
 
 

@@ -1,0 +1,176 @@
+"""Pieces that are computed from rows: counts, sums, lists of a column, also across pages."""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from agents.models.pointer.amounts import amount_of, shape_of, write_like
+from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
+from agents.models.pointer.pieces import Piece, page_pieces
+from agents.models.pointer.tables import Row, Table, tables_of
+
+_LONGEST_LIST = 1_200  # characters
+_MOST_COMPUTED = 400  # pieces of one page
+
+
+class Condition(NamedTuple):
+    """Which rows of a table are meant: the name of the test, and the text of the goal or column that it is about."""
+
+    test: str
+    about: str
+    rows: tuple[Row, ...]
+
+
+def _conditions(table: Table, goal: Goal) -> list[Condition]:
+    """Return the tests that the goal suggests for the rows of a table, without those that no row meets or that repeat another."""
+    rows = table.rows
+    found = [Condition("all", "", rows)]
+    named = tuple(
+        row for row in rows if any(len(word) > 1 and word in goal.names for word in row.words) and _holds_name(row, goal)
+    )
+    found.append(Condition("names", "", named))
+    full = tuple(row for row in named if _holds_name(row, goal, words=2))
+    found.append(Condition("full names", "", full))
+    monthly = tuple(row for row in rows if (date := _row_date(row)) and date[:2] in goal.months)
+    found.append(Condition("month", "", monthly))
+    for place, column in enumerate(table.columns):
+        cells = [row.cells[place] if place < len(row.cells) else "" for row in rows]
+        for value in dict.fromkeys(cells):
+            plain = " ".join(words_of(value))
+            if plain and len(value) < 40 and f" {plain} " in goal.lowered:
+                same = tuple(row for row, cell in zip(rows, cells, strict=True) if cell == value)
+                found.append(Condition("equal", column, same))
+                found.append(Condition("month and equal", column, tuple(row for row in same if row in monthly)))
+        amounts = [amount_of(cell) if cell else None for cell in cells]
+        if sum(amount is not None for amount in amounts) >= max(1, len(rows) // 2):
+            for number in goal.numbers[:4]:
+                for test, meets in _COMPARISONS:
+                    kept = tuple(
+                        row for row, amount in zip(rows, amounts, strict=True) if amount is not None and meets(amount, number)
+                    )
+                    found.append(Condition(test, column, kept))
+                if number >= 1000 and number % 10 == 0:
+                    kept = tuple(
+                        row
+                        for row, amount in zip(rows, amounts, strict=True)
+                        if amount is not None and number <= amount < number + 10
+                    )
+                    found.append(Condition("decade", column, kept))
+            found.append(
+                Condition(
+                    "negative",
+                    column,
+                    tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and amount < 0),
+                )
+            )
+    for number in goal.numbers[:4]:
+        if 1 < number < len(rows) or number == 1:
+            found.append(Condition("first", "", rows[: int(number)]))
+    unique: dict[tuple[str, str, tuple[Row, ...]], Condition] = {}
+    for condition in found:
+        if condition.rows:
+            unique.setdefault((condition.test.partition(" ")[0], condition.about, condition.rows), condition)
+    return list(unique.values())
+
+
+_COMPARISONS: tuple[tuple[str, Callable[[float, float], bool]], ...] = (
+    ("at most", lambda amount, number: amount <= number),
+    ("below", lambda amount, number: amount < number),
+    ("at least", lambda amount, number: amount >= number),
+    ("above", lambda amount, number: amount > number),
+)
+
+
+def _holds_name(row: Row, goal: Goal, words: int = 1) -> bool:
+    """Whether a capitalised run of the goal of at least so many words, or a number, stands in a row."""
+    plain = f" {' '.join(words_of(row.text))} "
+    return any(f" {name} " in plain for name in goal.names_as_said if name.count(" ") >= words - 1)
+
+
+def _row_date(row: Row) -> tuple[int, int, int] | None:
+    for cell in row.cells:
+        if found := date_of(cell):
+            return found
+    return None
+
+
+_SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
+
+
+@lru_cache(maxsize=512)
+def computed_pieces(goal_text: str, text: str) -> tuple[Piece, ...]:
+    """Return what can be computed from the rows of one page: counts, sums, and lists of a column."""
+    goal = read_goal(goal_text)
+    pieces: list[Piece] = []
+    for table in tables_of(text):
+        for condition in _conditions(table, goal):
+            rows = condition.rows
+            about = condition.about
+            pieces.append(Piece(str(len(rows)), "count", condition.test, about, "", "", "", table.heading, ""))
+            if len(rows) < 2 and condition.test == "all":
+                continue
+            for place, column in enumerate(table.columns):
+                cells = [row.cells[place] for row in rows if place < len(row.cells) and row.cells[place]]
+                if not cells or len(cells) != len(rows):
+                    continue
+                amounts = [amount_of(cell) for cell in cells]
+                is_numeric = all(amount is not None for amount in amounts) and len(cells[0]) < 24 and not date_of(cells[0])
+                if is_numeric and not cells[0].startswith("0000"):
+                    total = sum(amount or 0.0 for amount in amounts)
+                    pieces.append(
+                        Piece(write_like(total, cells[0]), "sum", condition.test, about, "", "", "", table.heading, column)
+                    )
+                elif len(rows) <= 40 and len(cells[0]) < 80:
+                    for separator, named in _SEPARATORS:
+                        joined = separator.join(cells)
+                        if len(joined) <= _LONGEST_LIST and (len(cells) > 1 or separator == ", "):
+                            pieces.append(
+                                Piece(joined, f"list {named}", condition.test, about, "", "", "", table.heading, column)
+                            )
+    return tuple(dict.fromkeys(pieces))[:_MOST_COMPUTED]
+
+
+def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
+    """Return what can be computed from several pages, the newest last: sums of two times, differences of sums, counts over pages."""
+    pieces: list[Piece] = []
+    own = [[piece for piece in computed_pieces(goal_text, text) if piece.source == "sum"] for text in texts]
+    newest = own[-1] if own else []
+    for earlier in own[:-1]:
+        for one in newest:
+            for other in earlier:
+                if (
+                    (one.column, one.way, one.left) == (other.column, other.way, other.left)
+                    and one.text[:1] == other.text[:1]
+                    and one.way != "all"
+                ):
+                    a, b = amount_of(one.text) or 0.0, amount_of(other.text) or 0.0
+                    pieces.append(
+                        Piece(
+                            write_like(abs(a - b), one.text),
+                            "difference",
+                            one.way,
+                            one.left,
+                            "",
+                            "",
+                            "",
+                            one.heading,
+                            one.column,
+                        )
+                    )
+    times = [
+        piece for text in dict.fromkeys(texts) for piece in page_pieces(text)
+        if piece.way == "whole" and shape_of(piece.text) in ("duration", "money") and piece.number >= 0 and not piece.column
+    ][-12:]  # fmt: skip
+    for place, one in enumerate(times):
+        for other in times[:place]:
+            total = (amount_of(one.text) or 0.0) + (amount_of(other.text) or 0.0)
+            if one.text[:1].isdigit() == other.text[:1].isdigit():
+                pieces.append(Piece(write_like(total, one.text), "sum of two", shape_of(one.text), one.above, other.above))
+    counts: dict[tuple[str, str], int] = {}
+    for text in dict.fromkeys(texts):
+        for piece in computed_pieces(goal_text, text):
+            if piece.source == "count" and piece.way != "all":
+                key = (piece.way, piece.left)
+                counts[key] = counts.get(key, 0) + int(piece.text)
+    pieces += [Piece(str(count), "count over pages", way, left) for (way, left), count in counts.items()]
+    return tuple(dict.fromkeys(pieces))
