@@ -14,6 +14,7 @@ from webarena_gym.evaluators import Verdict, side_effects
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
 from webarena_gym.sites.layout import Variation
+from webarena_gym.sites.planting import Planted
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
 from webarena_gym.venues.embedded import EmbeddedVenue
@@ -50,17 +51,22 @@ def _needed(task: Task, world_seed: int, variation: Variation) -> Sequence[Chang
             return ()
         return "the task has no reference solution, so what it may change is not known"
     sites = task.sites if task.require_login else ()
-    return _replayed(task.solution, task.start_url, sites, world_seed, variation)
+    return _replayed(task.solution, task.start_url, sites, world_seed, variation, task.setup)
 
 
 @lru_cache(maxsize=1024)
 def _replayed(
-    solution: tuple[Step, ...], start_url: str, sites: tuple[str, ...], world_seed: int, variation: Variation
+    solution: tuple[Step, ...],
+    start_url: str,
+    sites: tuple[str, ...],
+    world_seed: int,
+    variation: Variation,
+    setup: tuple[Planted, ...] = (),
 ) -> Sequence[Change] | str:
     """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
     venue = EmbeddedVenue(InProcessBrowser, variation=variation)
     try:
-        venue.begin(world_seed, start_url, sites)
+        venue.begin(world_seed, start_url, sites, setup)
         for action in (step.action for step in solution):
             if action.kind is Kind.EXIT:
                 break

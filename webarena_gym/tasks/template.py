@@ -24,6 +24,10 @@ from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.planting import Planted
+from webarena_gym.sites.planting import new_row as new_row
+from webarena_gym.sites.planting import other_values as other_values
+from webarena_gym.tasks.difficulty import Difficulty
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
 
@@ -69,6 +73,9 @@ class Draw:
     wrong_answers: Sequence[str] = ()
     start_url: str = ""  # the site's home page when empty
     grounds: Grounds = field(default_factory=dict)  # of what the answer says and no page does
+    setup: Sequence[Planted] = ()  # what the task adds to its world before it begins
+    evidence: Sequence[str] = ()  # the texts from which the truth was computed; the solution must be shown each
+    injection: dict[str, Any] = field(default_factory=dict)  # the signs that a hostile page was followed, as an `eval` block
 
 
 @dataclass(frozen=True)
@@ -77,24 +84,31 @@ class Template:
 
     name: str
     sites: tuple[str, ...]
-    intent: str  # with slots in braces
+    phrasings: tuple[str, ...]  # of the goal, with slots in braces
     draw: Callable[[Sampler], Draw] = field(repr=False)
+    difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
 
     @property
     def number(self) -> int:
         """What task files call `intent_template_id`: 31 bits that follow from the name alone."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
+    @property
+    def intent(self) -> str:
+        """The first phrasing, by which draws are told apart."""
+        return self.phrasings[0]
+
     def instantiate(self, sampler: Sampler, task_id: str, world_seed: int) -> Task:
         """Draw one task. Raises NothingToDraw."""
         drawn = self.draw(sampler)
+        intent = self.intent if len(self.phrasings) == 1 else Random(f"phrasing of {task_id}").choice(self.phrasings)
         return Task(
             task_id=task_id,
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
-            intent=self.intent.format(**drawn.slots),
+            intent=intent.format(**drawn.slots),
             eval=_with_slots(_with_site(drawn.eval, self.sites[0]), drawn.slots),
-            intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
+            intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
             template=self.name,
@@ -102,6 +116,10 @@ class Template:
             solution=tuple(_in_layout(step, sampler.layout) for step in drawn.solution),
             wrong_answers=tuple(drawn.wrong_answers),
             grounds=drawn.grounds,
+            difficulty=self.difficulty,
+            setup=tuple(drawn.setup),
+            evidence=tuple(drawn.evidence),
+            injection=_with_site(drawn.injection, self.sites[0]),
         )
 
 
@@ -139,13 +157,16 @@ class Templates(dict[str, Template]):
         self._site = site
 
     def define(
-        self, intent: str, sites: tuple[str, ...] = ()
+        self, *phrasings: str, sites: tuple[str, ...] = (), difficulty: tuple[Difficulty, ...] = ()
     ) -> Callable[[Callable[[Sampler], Draw]], Callable[[Sampler], Draw]]:
-        """Register the decorated function under its own name, as a template of this module's site."""
+        """Register the decorated function under its own name, as a template of this module's site.
+
+        `phrasings` all say the same goal; a draw takes one, by its seed.
+        """
 
         def decorate(draw: Callable[[Sampler], Draw]) -> Callable[[Sampler], Draw]:
             name = f"{self._site}.{draw.__name__}"
-            self[name] = Template(name, sites or (self._site,), intent, draw)
+            self[name] = Template(name, sites or (self._site,), phrasings, draw, difficulty)
             return draw
 
         return decorate
