@@ -5,7 +5,7 @@ rows, so that these are no changes of the agent's.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from webarena_gym.errors import TaskError
@@ -26,16 +26,6 @@ class Planted(NamedTuple):
     def to_json(self) -> dict[str, Any]:
         """Return the row as it stands in a task file."""
         return {"site": self.site, "table": self.table, "values": dict(self.values), "key": dict(self.key)}
-
-
-def new_row(site: str, table: str, **values: Value) -> Planted:
-    """Return a row to be added."""
-    return Planted(site, table, tuple(values.items()))
-
-
-def other_values(site: str, table: str, key: Mapping[str, Value], **values: Value) -> Planted:
-    """Return other values for the row that a key names."""
-    return Planted(site, table, tuple(values.items()), tuple(key.items()))
 
 
 def parse_planted(record: Any, where: str) -> Planted:

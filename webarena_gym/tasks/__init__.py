@@ -266,7 +266,11 @@ class _Sampling:
         """Return draw `index` of a template. Raises NothingToDraw."""
         rng = Random(f"{template.name}/{self._world_seed}/{index}")
         sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
-        return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
+        try:
+            return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
+        finally:
+            if sampler.planted:
+                self._databases.reset()
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""

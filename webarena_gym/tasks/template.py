@@ -24,9 +24,7 @@ from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit.database import Database
 from webarena_gym.sites.layout import PLAIN, Layout
-from webarena_gym.sites.planting import Planted
-from webarena_gym.sites.planting import new_row as new_row
-from webarena_gym.sites.planting import other_values as other_values
+from webarena_gym.sites.planting import Columns, Planted, Value, plant
 from webarena_gym.tasks.difficulty import Difficulty
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
@@ -43,6 +41,7 @@ class Sampler:
         self._site = site
         self.rng = rng
         self.layout = layout
+        self.planted: list[Planted] = []
 
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
@@ -62,6 +61,21 @@ class Sampler:
             raise NothingToDraw(query)
         return self.rng.choice(rows)
 
+    def plant(self, table: str, *, site: str = "", **values: Value) -> int:
+        """Add a row to the world of the task that is drawn, for later queries and for the task itself; return its number."""
+        return self._plant(site, table, tuple(values.items()), ())
+
+    def alter(self, table: str, key: Mapping[str, Value], *, site: str = "", **values: Value) -> None:
+        """Give other values to the row that a key names, as `plant` adds one."""
+        self._plant(site, table, tuple(values.items()), tuple(key.items()))
+
+    def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
+        row = Planted(site or self._site, table, values, key)
+        connection = self._databases[row.site].connection
+        plant(connection, [row])
+        self.planted.append(row)
+        return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
+
 
 @dataclass(frozen=True)
 class Draw:
@@ -73,7 +87,6 @@ class Draw:
     wrong_answers: Sequence[str] = ()
     start_url: str = ""  # the site's home page when empty
     grounds: Grounds = field(default_factory=dict)  # of what the answer says and no page does
-    setup: Sequence[Planted] = ()  # what the task adds to its world before it begins
     evidence: Sequence[str] = ()  # the texts from which the truth was computed; the solution must be shown each
     injection: dict[str, Any] = field(default_factory=dict)  # the signs that a hostile page was followed, as an `eval` block
 
@@ -117,7 +130,7 @@ class Template:
             wrong_answers=tuple(drawn.wrong_answers),
             grounds=drawn.grounds,
             difficulty=self.difficulty,
-            setup=tuple(drawn.setup),
+            setup=tuple(sampler.planted),
             evidence=tuple(drawn.evidence),
             injection=_with_site(drawn.injection, self.sites[0]),
         )
