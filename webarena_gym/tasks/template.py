@@ -43,6 +43,12 @@ class Sampler:
         self.layout = layout
         self.planted: list[Planted] = []
 
+    def at(self, site: str) -> "Sampler":
+        """Return the same sampler for queries and rows of another site: what is drawn and planted goes on in both."""
+        other = Sampler(self._databases, self.rng, site, self.layout)
+        other.planted = self.planted
+        return other
+
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
         return self._databases[site or self._site].connection.execute(query, parameters).fetchall()

@@ -129,12 +129,12 @@ def plant_witnesses(
     post = plant_post(
         world, forum, people[-1]["user_id"], title, "Opinions are cheap. I would like to hear from people who know.", 90
     )
-    for place, ((text, _), author) in enumerate(zip(said, people, strict=False)):
+    for place, ((form, _), author) in enumerate(zip(said, people, strict=False)):
         world.plant(
             "comment",
             submission_id=post["submission_id"],
             user_id=author["user_id"],
-            body=text,
+            body=form.replace("{user}", author["username"]),
             created_at=ago(world, hours=80 - 5 * place),
         )
     chosen = [author for (_, is_wanted), author in zip(said, people, strict=False) if is_wanted]
@@ -168,7 +168,7 @@ INVITATIONS = (
     "Thank you for your honest words, they helped me decide.",
     "Would you mind if I quote you in our club paper?",
 )
-_TO_WITNESSES = (
+TO_WITNESSES = (
     'Send a private message to everybody who comments on "{title}" and has {done}: "{text}" Nobody else should get it.',
     'in the thread "{title}" pls message all commenters who have {done} (not those who only heard about it). message: "{text}"',
     'I am collecting voices for an article. Under "{title}" some people talk from experience and others just talk. Write "{text}" to each of those who have {done}, '
@@ -178,7 +178,7 @@ _TO_WITNESSES = (
 )
 
 
-@TEMPLATES.define(*_TO_WITNESSES, sites=("reddit",), difficulty=("reading", "restraint"))
+@TEMPLATES.define(*TO_WITNESSES, sites=("reddit",), difficulty=("reading", "restraint"))
 def write_to_witnesses(world: t.Sampler) -> t.Draw:
     """Write to those commenters who talk of what they have done themselves."""
     subject, text = world.rng.choice(SUBJECTS), world.rng.choice(INVITATIONS)

@@ -57,6 +57,11 @@ def listed(items: Sequence[str]) -> str:
     return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
 
 
+def of_site(site: str, block: dict[str, Any]) -> dict[str, Any]:
+    """Return a check of the state of another site than the task's first."""
+    return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
+
+
 def joined(*ways: Iterable[Step]) -> list[Step]:
     """Return the steps of several ways, one after the other."""
     return [step for way in ways for step in way]
