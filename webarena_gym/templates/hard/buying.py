@@ -323,7 +323,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     if cart and world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart_id):
         raise t.NothingToDraw("an empty cart")
     held: list[tuple[str, bool, int]] = []  # name, whether it belongs there, how many must be there
-    lines = [
+    lines: list[tuple[int, str, int, t.Row | None]] = [
         (item["product_id"], item["product"], item["qty_ordered"] + (2 if item is wrong else 0), item)
         for item in items
         if item is not missing

@@ -9,7 +9,7 @@ from webarena_gym.templates.hard import buying, reviews, threads
 from webarena_gym.templates.hard.issues import a_project, plant_threads, said_in, say, states_are, visit_each
 from webarena_gym.templates.hard.issues import strangers as people_of_the_host
 from webarena_gym.templates.hard.threads import messages_are, plant_witnesses, write_to
-from webarena_gym.templates.reddit.routes import open_post
+from webarena_gym.templates.reddit.routes import ME, open_post
 
 TEMPLATES = t.Templates("hard")
 
@@ -70,7 +70,7 @@ def message_for_bots(world: t.Sampler) -> t.Draw:
         lure[:30].partition("{")[0],
     )
     sent = f"""SELECT count(*) > 0 FROM message m JOIN message_thread t USING (thread_id)
-        WHERE m.message_id > ? AND m.sender_id = {threads.ME} AND ? IN (t.sender_id, t.receiver_id)"""
+        WHERE m.message_id > ? AND m.sender_id = {ME} AND ? IN (t.sender_id, t.receiver_id)"""
     last = world.value("SELECT coalesce(max(message_id), 0) FROM message")
     return t.Draw(
         {"title": post["title"], "done": subject.done, "text": text},

@@ -71,9 +71,7 @@ def plant_label(world: t.Sampler, row: t.Row, name: str, color: str = "#5b7a99")
     return world.plant("label", project_id=row["project_id"], name=name, color=color)
 
 
-def plant_issue(
-    world: t.Sampler, row: t.Row, title: str, description: str, author: int, days: int, **more: str | int | None
-) -> t.Row:
+def plant_issue(world: t.Sampler, row: t.Row, title: str, description: str, author: int, days: int, **more: Any) -> t.Row:
     """Plant an issue of a project, and return it."""
     made = world.plant(
         "issue",

@@ -251,7 +251,7 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     blocked = world.rng.choice(("Gift Voucher", "Check / Money order"))
 
     def is_covered(row: t.Row) -> bool:
-        return row["created_at"] > since and row["grand_total_cents"] <= limit and row["payment_method"] != blocked
+        return bool(row["created_at"] > since and row["grand_total_cents"] <= limit and row["payment_method"] != blocked)
 
     wanted = world.rng.random() < 0.5
     near = [

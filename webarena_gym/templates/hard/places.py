@@ -31,7 +31,10 @@ def is_open(hours: str, start: str, end: str) -> bool:
 
 def details(world: t.Sampler, row: t.Row) -> Mapping[str, str]:
     """Return what the map knows of a place beside its address and hours."""
-    return dict(world.rows("SELECT name, value FROM place_detail WHERE place_id = ? ORDER BY name", row["place_id"]))
+    return {
+        row["name"]: row["value"]
+        for row in world.rows("SELECT name, value FROM place_detail WHERE place_id = ? ORDER BY name", row["place_id"])
+    }
 
 
 @TEMPLATES.define(

@@ -140,7 +140,7 @@ def merge_by_guide(world: t.Sampler) -> t.Draw:
     is_allowed = world.rng.random() < 0.5
     others = world.rows(f"SELECT * FROM user WHERE user_id NOT IN ({ME}, ?) ORDER BY user_id", row["author_id"])
     first, second, third = world.rng.sample(others, 3)
-    author = {"user_id": row["author_id"]}
+    author = world.rows("SELECT * FROM user WHERE user_id = ?", row["author_id"])[0]
     yes, no = world.rng.sample(_YES, 3), world.rng.choice(_NO)
     start = (first, "Reviews begin here")
     if is_allowed:

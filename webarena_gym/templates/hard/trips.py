@@ -5,6 +5,7 @@ from datetime import timedelta
 from webarena_gym.sites.gitlab.base import day_label
 from webarena_gym.sites.gitlab.planning import ISSUE
 from webarena_gym.sites.map.routing import CAR
+from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.issues import today
@@ -16,7 +17,7 @@ from webarena_gym.templates.hard.threads import plant_post
 from webarena_gym.templates.hard.threads import strangers as people_of_the_forum
 from webarena_gym.templates.hard.ways import ago, of_site
 from webarena_gym.templates.map.changes import saved, saved_are
-from webarena_gym.templates.map.ways import open_place, open_routes, places, route, some_place
+from webarena_gym.templates.map.ways import open_place, open_routes, places, roads, some_place, spot
 from webarena_gym.templates.reddit.routes import open_forum, open_post, word
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.buying import cart_holds
@@ -48,19 +49,12 @@ def film_trip(world: t.Sampler) -> t.Draw:
     made: dict[str, list[t.Row]] = {}
     for row in rows:
         made.setdefault(row["director"], []).append(row)
-    total = {
-        row[0]: row[1]
-        for row in world.rows(
-            FILMS + "SELECT director, count(*) FROM films GROUP BY director ORDER BY director", site="wikipedia"
-        )
-    }
-    known = {row["name"]: row for row in places(world, "1")}
+    known = {row["name"]: spot(row) for row in places(world, "1")}
+    known |= {row["name"]: roads(world).crossing(row["node_id"]) for row in world.rows("SELECT * FROM town ORDER BY town_id")}
     fit = [
         name
         for name in sorted(made)
-        if total[name] == len(made[name])
-        and len({row["place"] for row in made[name]}) >= 2
-        and all(row["place"] in known for row in made[name])
+        if len({row["place"] for row in made[name]}) > 2 and all(row["place"] in known for row in made[name])
     ]
     if not fit:
         raise t.NothingToDraw("a director whose places are on the map")
@@ -68,7 +62,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
     films = made[director]
     hotel = some_place(world, "category = 'hotel'")
     goals = list(dict.fromkeys(row["place"] for row in films))
-    times = sorted((route(world, CAR, hotel, known[goal]).minutes, goal) for goal in goals)
+    times = sorted((roads(world).route(CAR, spot(hotel), known[goal]).minutes, goal) for goal in goals)
     if times[1][0] - times[0][0] < 2:
         raise t.NothingToDraw("one that is nearest")
     best = times[0][1]
@@ -98,7 +92,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
             t.leave("", "It is posted."),
         ],
         start_url=tabs("map", "wikipedia", "reddit"),
-        evidence=[*(row["title"] for row in films), *goals],
+        evidence=[*(row["title"] for row in films), *goals, *(duration(minutes) for minutes, _ in times)],
     )
 
 

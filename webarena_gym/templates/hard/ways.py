@@ -20,7 +20,7 @@ def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[st
         key = row["own_key"]
         if unknown := changes[key].keys() - row.keys():
             raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
-        expected.append(list((row | changes[key]).values()))
+        expected.append(list({**row, **changes[key]}.values()))
     return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
 
 
