@@ -5,8 +5,9 @@ from datetime import date, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping.pricing import discount as discount_of
 from webarena_gym.tasks import template as t
-from webarena_gym.tasks.grounds import sum_of
+from webarena_gym.tasks.grounds import says, sum_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.ways import joined, listed
 from webarena_gym.templates.shopping.buying import cart_holds
@@ -330,9 +331,9 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     ]
     lines += [(other["product_id"], other["name"], world.rng.randint(1, 3), None) for other in strange]
     world.rng.shuffle(lines)
-    for product, name, quantity, item in lines:
-        world.plant("cart_item", cart_id=cart_id, product_id=product, options="{}", quantity=quantity)
-        held.append((name, item is not None, 0 if item is None else item["qty_ordered"]))
+    for product, name, pieces, line in lines:
+        world.plant("cart_item", cart_id=cart_id, product_id=product, options="{}", quantity=pieces)
+        held.append((name, line is not None, 0 if line is None else line["qty_ordered"]))
     takes: list[Step] = []
     left = list(held)
     while any(not belongs for _, belongs, _ in left):
@@ -402,4 +403,104 @@ def pieces_before(world: t.Sampler) -> t.Draw:
         wrong_answers=[str(int(total) + 1), str(len(counted))] if total != str(len(counted)) else [str(int(total) + 1)],
         grounds={total: sum_of(*amounts)},
         evidence=[last["increment_id"], *(row["increment_id"] for row in counted)],
+    )
+
+
+@TEMPLATES.define(
+    "Put {lines} into my cart and apply the coupon {code}. If the whole order with the cheapest shipping on offer then comes to {limit} or less, leave everything in the cart like that. If it is more, take everything out again and answer N/A.",
+    "cart: {lines}, coupon {code}. total incl. cheapest shipping <= {limit}? leave it there. more? empty the cart again and answer N/A",
+    "I have {limit} left this month, shipping included, and want {lines}. My coupon is {code}. Fill the cart, use the coupon, look what the cheapest way of shipping costs. If I can afford it, leave the cart ready for me; otherwise empty it and tell me N/A.",
+    "Can I get {lines} for {limit} at most, with the coupon {code} and the cheapest shipping the cart offers? If so, have it all in the cart with the coupon. If not, the cart must be empty again, and the answer is N/A.",
+    "My limit is {limit}, everything included (discount {code}, and the lowest shiping price). Wanted: {lines}. Within the limit: keep that in the cart, coupon applied. Above: remove all, answer N/A.",
+    sites=("shopping",),
+    difficulty=("judgement", "optimum"),
+)
+def within_budget(world: t.Sampler) -> t.Draw:
+    """Leave an order in the cart if it costs no more than a limit, shipping and discount considered; both ends are as likely."""
+    goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
+    chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
+    amounts = [world.rng.randint(1, 3) for _ in chosen]
+    rule = world.pick(
+        """SELECT * FROM cart_rule JOIN world ON key = 'now' WHERE is_active AND coupon_code IS NOT NULL
+        AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value) ORDER BY rule_id"""
+    )
+    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
+        raise t.NothingToDraw("an empty cart")
+    subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
+    discount = discount_of([rule], subtotal)
+    flat, table, free = (
+        round(100 * float(world.value("SELECT value FROM store_config WHERE path = ?", f"carriers/{name}")))
+        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
+    )
+    shipping = 0 if subtotal - discount >= free else min(flat * sum(amounts), table)
+    total = subtotal - discount + shipping
+    fits = world.rng.random() < 0.5
+    limit = (total + world.rng.randint(20, 300)) if fits else total - world.rng.randint(20, max(21, min(300, shipping + 40)))
+    steps: list[Step] = []
+    for row, amount in zip(chosen, amounts, strict=True):
+        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
+        steps += [*open_product(row["name"]), *quantity, t.click("Add to Cart")]
+    steps += [t.click("My Cart"), t.type_text("Discount Code", rule["coupon_code"]), t.click("Apply Discount")]
+    lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
+    slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit)}
+    evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
+    if fits:
+        held = cart_holds(
+            *((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=rule["coupon_code"]
+        )
+        return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
+    return t.Draw(
+        slots,
+        t.all_of(t.not_achievable(), cart_holds()),
+        [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")],
+        grounds={"N/A": says(money(subtotal - discount))},
+        evidence=evidence,
+    )
+
+
+@TEMPLATES.define(
+    "Some time ago I bought a {first} and a {second} in one order. What is the number of that order?",
+    "order number of the order with the {first} AND the {second} in it pls",
+    "I need an order number for my insurance. All I remember is that a {first} and a {second} came in the same parcel, so they must have been one order. Which one?",
+    "Which of my orders had both a {first} and a {second} in it? Tell me its number.",
+    "There was this order, with a {first} in it and also a {second}, I dont know when. Please give me the number.",
+    sites=("shopping",),
+    difficulty=("names", "exhaustive"),
+)
+def order_by_memory(world: t.Sampler) -> t.Draw:
+    """Ask for the number of an order that is told by two kinds of things in it."""
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    nouns = {
+        row["order_id"]: [
+            _noun(name)
+            for (name,) in world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
+        ]
+        for row in rows
+    }
+    found = []
+    for row in rows[4:16]:
+        for first in nouns[row["order_id"]]:
+            for second in nouns[row["order_id"]]:
+                holding = [order for order, own in nouns.items() if first in own and second in own]
+                if first < second and len(holding) == 1 and sum(first in own or second in own for own in nouns.values()) > 1:
+                    found.append((row, first, second))
+    if not found:
+        raise t.NothingToDraw("an order to remember")
+    row, first, second = world.rng.choice(found)
+    looks: list[Step] = []
+    page = 0
+    for other in rows[: row["place"] + 1]:
+        own_page, place = on_page(world, other["place"], PER_PAGE)
+        looks += [t.click("Next", "It is further back.")] * (own_page - page)
+        page = own_page
+        looks.append(t.click(nth("View Order", place)))
+        if other["order_id"] != row["order_id"]:
+            looks.append(t.back("Not this one."))
+    number = row["increment_id"]
+    return t.Draw(
+        {"first": first, "second": second},
+        t.answer(fuzzy_match=number),
+        [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")],
+        wrong_answers=[other["increment_id"] for other in rows if other["order_id"] != row["order_id"]][:2],
+        evidence=[number],
     )

@@ -446,3 +446,62 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
         [*steps, t.leave("", "The overdue issues have moved.")],
         evidence=[names[1], names[2], names[3], *(issue["title"] for issue in late)],
     )
+
+
+@TEMPLATES.define(
+    'We want to get rid of the label "{old}" in {project}. Every issue that has it, open or closed, gets "{new}" instead; its other labels stay. Where "{new}" is there already, only "{old}" comes off.',
+    "{project}: replace label {old} with {new} on ALL issues (closed ones too), keep other labels",
+    'For historical reasons {project} uses two labels for the same thing. From now on it shall be "{new}". Please go through all issues with the label "{old}", also the closed ones, take it off and make sure that they carry "{new}". Nothing else changes.',
+    'In {project}, whatever issue is labelled "{old}" (whether open or closed) should be labelled "{new}" afterwards, and no longer "{old}". Other labels remain as they are.',
+    "Move all issues of {project} from the label {old} to the label {new}, includng those that are closed. Do not touch their other labels.",
+    sites=("gitlab",),
+    difficulty=("exhaustive", "restraint"),
+)
+def relabel_issues(world: t.Sampler) -> t.Draw:
+    """Replace one label by another on all issues, open and closed."""
+    row = a_project(world)
+    old, new = world.rng.choice((("bugz", "bug"), ("docs", "documentation"), ("feature", "enhancement")))
+    target = world.rows("SELECT * FROM label WHERE project_id = ? AND name = ?", row["project_id"], new)
+    if not target:
+        raise t.NothingToDraw("a project with that label")
+    label_id = plant_label(world, row, old)
+    count = world.rng.randint(5, 6)
+    plan = [("closed" if place % 3 == 2 else "opened", place == 1) for place in range(count)]
+    world.rng.shuffle(plan)
+    made: list[tuple[t.Row, bool]] = []
+    for place, ((state, has_both), title, author) in enumerate(
+        zip(plan, world.rng.sample(_TROUBLES, count), strangers(world, count), strict=True)
+    ):
+        more = {"closed_at": ago(world, days=4 + place)} if state == "closed" else {}
+        issue = plant_issue(world, row, title, "Seen on two machines.", author["user_id"], 20 + 6 * place, state=state, **more)
+        for label in [label_id, *([target[0]["label_id"]] if has_both else [])]:
+            world.plant("issue_label", issue_id=issue["issue_id"], label_id=label)
+        made.append((issue, has_both))
+    steps: list[Step] = open_project(row)
+    for issue, has_both in made:
+        steps += (
+            [*labelled_list(old)]
+            if issue["state"] == "opened"
+            else [t.click("Issues"), t.click("Closed"), t.choose("Label", old), t.click("Apply")]
+        )
+        steps += [
+            t.click(entry(issue["title"])),
+            t.click("Edit issue"),
+            t.click(old),
+            *([] if has_both else [t.click(new)]),
+            t.click("Save changes"),
+        ]
+    numbers = {issue["iid"] for issue, _ in made}
+    return t.Draw(
+        {"project": row["full_path"], "old": old, "new": new},
+        t.all_of(
+            t.state(
+                LABELLED,
+                row["project_id"],
+                expected=[[iid, new if iid in numbers else names] for iid, names in world.rows(LABELLED, row["project_id"])],
+            ),
+            states_are(world, row, {}),
+        ),
+        [*steps, t.leave("", "The old label is gone.")],
+        evidence=[issue["title"] for issue, _ in made],
+    )

@@ -8,11 +8,12 @@ from webarena_gym.sites.map.routing import CAR
 from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.gitlab.issues import today
-from webarena_gym.templates.gitlab.ways import entry, new_rows, next_iid, open_project
+from webarena_gym.templates.gitlab.issues import MINE, today
+from webarena_gym.templates.gitlab.ways import PLANNING, entry, new_rows, next_iid, open_project
 from webarena_gym.templates.gitlab.ways import open_list as open_issues
 from webarena_gym.templates.hard.issues import a_project, plant_issue, say
 from webarena_gym.templates.hard.issues import strangers as people_of_the_host
+from webarena_gym.templates.hard.places import is_open
 from webarena_gym.templates.hard.threads import plant_post
 from webarena_gym.templates.hard.threads import strangers as people_of_the_forum
 from webarena_gym.templates.hard.ways import ago, of_site
@@ -22,9 +23,11 @@ from webarena_gym.templates.reddit.routes import open_forum, open_post, word
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.buying import cart_holds
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_product
-from webarena_gym.templates.wikipedia.routes import FILMS, open_article
+from webarena_gym.templates.wikipedia.routes import FACTS, FILMS, open_article
 
 TEMPLATES = t.Templates("hard")
+_NEW_POSTS = """SELECT forum_id, title, trim(body, ' ."'), url, image_id FROM submission
+WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id"""
 
 
 @TEMPLATES.define(
@@ -72,7 +75,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
     return t.Draw(
         {"director": director, "hotel": hotel["name"], "forum": forum["name"], "title": title},
         t.state(
-            "SELECT forum_id, title, trim(body, ' .\"'), url, image_id FROM submission WHERE submission_id > ? AND state = 'visible' ORDER BY submission_id",
+            _NEW_POSTS,
             last,
             expected=[[forum["forum_id"], title, best, None, None]],
             site="reddit",
@@ -241,4 +244,78 @@ def meeting_place(world: t.Sampler) -> t.Draw:
         ],
         start_url=tabs("map", "reddit", "gitlab"),
         evidence=[text for _, text in talk],
+    )
+
+
+@TEMPLATES.define(
+    "Our next outing: the file {file} in {project} (code host) lists where we might go, and when. Of the places on that list which are open at that time according to the map, find the one that the encyclopedia says is the oldest. "
+    'Post its name as the text of a new post "{title}" in the forum {forum}.',
+    'see {file} in the repo {project}. which of the places there is open then (map!) and was opened first (encyclopedia)? post the name to forum {forum}, title "{title}", text just the name',
+    "Four sites for one small question. {project} has a file {file} with candidates for our outing and the hour. The map tells who is open at that hour. The encyclopedia tells in which year each was opened. "
+    'The oldest that is open wins: put its name (only the name) into a post with the title "{title}" in {forum}.',
+    'Please choose the goal of our outing. Candidates and time: {file} in {project}. Must be open then for as long as it says there (map). Among these, the one with the earliest year of opening (encyclopedia). Then a post to {forum}: title "{title}", text: the name.',
+    'In the forum {forum}, submit a post "{title}" whose text is the name of the oldest place from {file} ({project}) that is open at the time which the file gives. Opening hours are on the map, years in the enclycopedia.',
+    sites=("map", "wikipedia", "gitlab", "reddit"),
+    difficulty=("several_sites", "optimum", "time"),
+)  # fmt: skip
+def outing(world: t.Sampler) -> t.Draw:
+    """Post the oldest of the places of a list that are open at a time."""
+    host = world.at("gitlab")
+    years = {
+        row["title"]: int(row["number"])
+        for row in world.rows(
+            FACTS
+            + "SELECT title, number FROM facts WHERE label = 'Opened' AND kind IN ('museum', 'library', 'zoo', 'stadium', 'theater') ORDER BY title",
+            site="wikipedia",
+        )
+    }
+    known = {row["name"]: row for row in places(world, "1") if row["name"] in years}
+    if len(known) < 6:
+        raise t.NothingToDraw("places that the map knows")
+    chosen = world.rng.sample(sorted(known), 6)
+    day, column = world.rng.choice((("Sunday", "sunday"), ("Saturday", "saturday")))
+    start = world.rng.choice((10, 11, 16, 17))
+    fits = [name for name in chosen if is_open(known[name][column], f"{start}:00", f"{start + 1}:00")]
+    oldest = sorted(fits, key=lambda name: years[name])
+    if not 2 <= len(fits) <= 5 or years[oldest[0]] == years[oldest[1]]:
+        raise t.NothingToDraw("one that is the oldest")
+    if min(years[name] for name in chosen if name not in fits) > years[oldest[0]]:
+        raise t.NothingToDraw("an older one that is closed")
+    row = host.pick(
+        PLANNING
+        + f"""SELECT place.*, b.branch_id, b.head_id FROM place JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
+        WHERE {MINE} AND b.head_id IS NOT NULL ORDER BY place.project_id"""
+    )
+    file = "OUTING.md"
+    lines = "\n".join(f"- {name}" for name in chosen)
+    rule = f"We get there on a {day} at {start}:00 sharp and stay for an hour. It has to be open from the first to the last minute."
+    host.plant(
+        "file", branch_id=row["branch_id"], path=file, content=f"# Outing\n\n{lines}\n\n{rule}\n", commit_id=row["head_id"]
+    )
+    forum = world.pick("SELECT * FROM forum ORDER BY forum_id", site="reddit")
+    title = world.rng.choice(("This is where we go", "The goal of our outing", "See you there"))
+    last = world.value("SELECT max(submission_id) FROM submission", site="reddit")
+    looks = [step for name in chosen for step in open_place(name)]
+    return t.Draw(
+        {"file": file, "project": row["full_path"], "title": title, "forum": forum["name"]},
+        t.state(_NEW_POSTS, last, expected=[[forum["forum_id"], title, oldest[0], None, None]], site="reddit"),
+        [
+            turn_to(2),
+            *open_project(row),
+            t.click("Repository"),
+            t.click(file),
+            turn_to(0),
+            *looks,
+            turn_to(1, f"Open at that time: {', '.join(fits)}."),
+            *(step for name in fits for step in open_article(name)),
+            turn_to(3, f"{oldest[0]} is the oldest."),
+            *open_forum(forum["name"]),
+            t.click("Submit"),
+            t.type_text("Title", title),
+            t.type_text("Body", oldest[0]),
+            t.click("Create submission"),
+            t.leave("", "It is posted."),
+        ],
+        start_url=tabs("map", "wikipedia", "gitlab", "reddit"),
+        evidence=[rule, *chosen, *(str(years[name]) for name in fits), *(known[name][column] for name in chosen)],
     )
