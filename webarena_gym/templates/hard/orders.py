@@ -11,7 +11,7 @@ from webarena_gym.templates.hard.ways import ago, joined, listed, now, staff_pag
 from webarena_gym.templates.shopping_admin.ledgers import ORDERS
 from webarena_gym.templates.shopping_admin.routes import PER_PAGE, filtered, open_menu
 from webarena_gym.templates.shopping_admin.routes import open_order as search_order
-from webarena_gym.templates.ways import instruction, on_page, turn_pages
+from webarena_gym.templates.ways import on_page, turn_pages
 
 TEMPLATES = t.Templates("hard")
 
@@ -139,11 +139,17 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     steps = joined(*(
         [*open_order(row), *([t.click("Hold", "Nothing was sent.")] if not row["is_sent"] else [])] for row in wanted
     ))  # fmt: skip
-    return instruction(
+    return t.Draw(
         {"day": f"{day:%B} {day.day}, {day.year}"},
         turn_into(world, ORDERS, {row["increment_id"]: {"status": "holded"} for row in wanted if not row["is_sent"]}),
-        way=[*open_menu("Sales", "Orders"), *filtered(t.choose("Status", "Processing")), *pages, *steps],
-        seen="All of them are on hold.",
+        [
+            *open_menu("Sales", "Orders"),
+            *filtered(t.choose("Status", "Processing")),
+            *pages,
+            *steps,
+            t.leave("", "All of them are on hold."),
+        ],
+        evidence=[row["increment_id"] for row in wanted],
     )
 
 
