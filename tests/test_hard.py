@@ -82,7 +82,7 @@ def test_standard_tasks_are_written_without_the_keys_of_hard_ones():
 def test_a_hard_template_more_changes_no_task_of_the_others(monkeypatch):
     known = suite.templates()
     model = known["hard.in_time_or_not"]
-    added = replace(model, name="hard.added_for_a_test", phrasings=tuple(f"{text} Please." for text in model.phrasings))
+    added = replace(model, name="hard.added_for_a_test", intent=f"{model.intent} Please.")
     monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})
     drawn = [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate("hard")]
     assert tuple(drawn[: len(HARD)]) == HARD

@@ -159,7 +159,8 @@ SHARED = {
     "catalogue": set(),
     "sources": set(),
     "changes": {"catalogue"},
-    "world": {"catalogue", "changes", "sources", "kit", "layout"},
+    "planting": {"catalogue"},
+    "world": {"catalogue", "changes", "planting", "sources", "kit", "layout"},
 }
 """What each shared part of `sites` may import of the others. A site may import the first three."""
 

@@ -103,9 +103,10 @@ class Template:
 
     name: str
     sites: tuple[str, ...]
-    phrasings: tuple[str, ...]  # of the goal, with slots in braces
+    intent: str  # with slots in braces; draws are told apart by it
     draw: Callable[[Sampler], Draw] = field(repr=False)
     difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
+    others: tuple[str, ...] = ()  # other phrasings of the intent
 
     @property
     def number(self) -> int:
@@ -113,14 +114,14 @@ class Template:
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
     @property
-    def intent(self) -> str:
-        """The first phrasing, by which draws are told apart."""
-        return self.phrasings[0]
+    def phrasings(self) -> tuple[str, ...]:
+        """All phrasings of the intent, of which each task has one."""
+        return self.intent, *self.others
 
     def instantiate(self, sampler: Sampler, task_id: str, world_seed: int) -> Task:
         """Draw one task. Raises NothingToDraw."""
         drawn = self.draw(sampler)
-        intent = self.intent if len(self.phrasings) == 1 else Random(f"phrasing of {task_id}").choice(self.phrasings)
+        intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
         return Task(
             task_id=task_id,
             sites=self.sites,
@@ -176,16 +177,16 @@ class Templates(dict[str, Template]):
         self._site = site
 
     def define(
-        self, *phrasings: str, sites: tuple[str, ...] = (), difficulty: tuple[Difficulty, ...] = ()
+        self, intent: str, *others: str, sites: tuple[str, ...] = (), difficulty: tuple[Difficulty, ...] = ()
     ) -> Callable[[Callable[[Sampler], Draw]], Callable[[Sampler], Draw]]:
         """Register the decorated function under its own name, as a template of this module's site.
 
-        `phrasings` all say the same goal; a draw takes one, by its seed.
+        `others` say the same goal in other words; a draw takes one of all phrasings, by its seed.
         """
 
         def decorate(draw: Callable[[Sampler], Draw]) -> Callable[[Sampler], Draw]:
             name = f"{self._site}.{draw.__name__}"
-            self[name] = Template(name, sites or (self._site,), phrasings, draw, difficulty)
+            self[name] = Template(name, sites or (self._site,), intent, draw, difficulty, others)
             return draw
 
         return decorate
