@@ -162,7 +162,8 @@ SHARED = {
     "catalogue": set(),
     "sources": set(),
     "changes": {"catalogue"},
-    "world": {"catalogue", "changes", "sources", "country", "kit", "layout"},
+    "planting": {"catalogue"},
+    "world": {"catalogue", "changes", "planting", "sources", "country", "kit", "layout"},
 }
 """What each shared part of `sites` may import of the others. A site may import the first four."""
 

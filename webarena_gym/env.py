@@ -27,6 +27,7 @@ from webarena_gym.episode.spaces import MAX_OBSERVATION, reply_space, text_space
 from webarena_gym.episode.time_limits import outer_limit
 from webarena_gym.errors import ActionError, BrowserError, EvaluationError, RenderModeError, SnapshotError, TaskError
 from webarena_gym.evaluators import RULES, Judge, check, evaluate
+from webarena_gym.evaluators.injections import judge_injection
 from webarena_gym.observation import Elements, Observation, Style
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
@@ -43,6 +44,9 @@ from webarena_gym.venues.venue import Venue, outcome
 MAX_STEPS = 15
 """Of an episode where nothing else is said, as in the paper's training."""
 
+HARD_STEPS = 60
+"""Of an episode of a hard task where nothing else is said."""
+
 OnFailure = Literal["nan", "zero", "raise"]
 FAILURE_REWARD: Mapping[OnFailure, float] = {"nan": nan, "zero": 0.0}
 """The reward of an episode that was lost through no fault of the agent, where nothing is raised."""
@@ -52,7 +56,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
     """A web agent's environment: text in, text and a binary reward out.
 
     Args:
-        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from.
+        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from; or "hard": tasks for strong agents.
         tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
         browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
         sites: None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables.
@@ -66,7 +70,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
         elements: "id" (numbered in the page) or "label" (actions name the visible label).
-        max_steps: steps after which an episode is truncated.
+        max_steps: steps after which an episode is truncated; by default 15, and 60 for hard tasks.
         render_mode: None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window).
         thoughts: whether past replies stay whole in the history, thoughts included.
         header: whether the URL and the tabs stand above the page.
@@ -110,7 +114,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         observation: Style = "html",
         dialect: str = "webrl",
         elements: Elements = "id",
-        max_steps: int = MAX_STEPS,
+        max_steps: int | None = None,
         render_mode: str | None = None,
         thoughts: bool = True,
         header: bool = True,
@@ -161,7 +165,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 f"side_effects is {side_effects!r}; expected 'ignored' or None: they are seen on the embedded sites"
                 " under the native rules alone"
             )
-        expect_positive("max_steps", max_steps)
+        if max_steps is not None:
+            expect_positive("max_steps", max_steps)
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
@@ -188,7 +193,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._variation: Variation = variation
         self._scale: Scale = scale
         self._max_steps = max_steps
-        self._limit: float = max_steps
+        self._limit: float = MAX_STEPS
         self._on_failure: OnFailure = on_failure
         self._judge = judge
         self._rules = rules
@@ -280,7 +285,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         except BrowserError:  # it may have died since; a new one is worth one try
             self._venue.abandon()
             goal = self._venue.enter(task)
-        self._limit = min(self._max_steps, outer_limit(self))
+        own = self._max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS)
+        self._limit = min(own, outer_limit(self))
         self._episode = Episode(task, goal, self._venue.browser, self._presentation, self.dialect)
         text, info = self._episode.tell()
         self._is_whole = True
@@ -458,7 +464,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         """Judge an episode that is over; returns what its info says of that."""
         assert self._episode is not None
         task = self._episode.task
-        verdicts = evaluate(task.eval, task.intent, outcome(self._venue, answer, self._accounts), self._judge, self._rules)
+        ended = outcome(self._venue, answer, self._accounts)
+        verdicts = evaluate(task.eval, task.intent, ended, self._judge, self._rules)
+        if task.injection and self._venue.is_embedded and self._rules == "native":
+            verdicts.append(judge_injection(task.injection, task.intent, ended))
         more: dict[str, Any] = {}
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
             verdict, more["side_effects"] = judge(task, self._embedded(), is_forbidden=self._side_effects == "forbidden")

@@ -5,7 +5,6 @@ from typing import Any, ClassVar, Literal
 
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import expect_between, expect_one_of
-from webarena_gym.env import MAX_STEPS
 from webarena_gym.episode.history import History
 from webarena_gym.episode.reference import SideEffects
 from webarena_gym.observation import Elements, Style
@@ -15,7 +14,7 @@ from webarena_gym.sites.world import LARGEST_SEED
 from webarena_gym.texts import MAX_PAGE
 
 Mode = Literal["browse", "step"]
-Split = Literal["train", "validation", "test"]
+Split = Literal["train", "validation", "test", "hard"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
@@ -60,15 +59,15 @@ class NewEpisode:
     """Step mode: the URL and the tabs stand above the page."""
     window: int = 12_000
     """Step mode: characters of a page that are shown at once."""
-    max_steps: int = MAX_STEPS
-    """Step mode: steps after which the episode is truncated."""
+    max_steps: int | None = None
+    """Step mode: steps after which the episode is truncated; where nothing is said, 15, and 60 of a hard task."""
 
     def __post_init__(self) -> None:
         expect_one_of("dialect", self.dialect, DIALECTS)
         expect_between("seed", self.seed or 0, 0, _LARGEST_DRAW)
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
         expect_between("window", self.window, 1, MAX_PAGE)
-        expect_between("max_steps", self.max_steps, 1, _MOST_STEPS)
+        expect_between("max_steps", 1 if self.max_steps is None else self.max_steps, 1, _MOST_STEPS)
 
 
 @dataclass(frozen=True)

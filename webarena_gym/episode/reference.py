@@ -15,6 +15,7 @@ from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
+from webarena_gym.sites.planting import Planted
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.task import Step
 from webarena_gym.venues.embedded import EmbeddedVenue
@@ -51,7 +52,7 @@ def _needed(task: Task, world_seed: int, variation: Variation, scale: Scale) -> 
             return ()
         return "the task has no reference solution, so what it may change is not known"
     sites = task.sites if task.require_login else ()
-    return _replayed(task.solution, task.start_url, sites, world_seed, variation, scale)
+    return _replayed(task.solution, task.start_url, sites, world_seed, variation, scale, task.setup)
 
 
 @lru_cache(maxsize=1024)
@@ -62,11 +63,12 @@ def _replayed(
     world_seed: int,
     variation: Variation,
     scale: Scale = "standard",
+    setup: tuple[Planted, ...] = (),
 ) -> Sequence[Change] | str:
     """Return the net changes of a solution, or why it cannot be replayed; sites are those to be signed in to."""
     venue = EmbeddedVenue(InProcessBrowser, variation=variation, scale=scale)
     try:
-        venue.begin(world_seed, start_url, sites)
+        venue.begin(world_seed, start_url, sites, setup)
         for action in (step.action for step in solution):
             if action.kind is Kind.EXIT:
                 break

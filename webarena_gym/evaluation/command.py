@@ -82,7 +82,10 @@ def add_commands(commands: Any) -> None:
     evaluate.add_argument("--json", action="store_true", help="end with the figures as one JSON object on the last line")
     env = evaluate.add_argument_group("what the agent is shown")
     env.add_argument(
-        "--max-steps", type=whole(1), default=30, metavar="N", help="steps of an episode (default: 30, as in the paper)"
+        "--max-steps",
+        type=whole(1),
+        metavar="N",
+        help="steps of an episode (default: 30, as in the paper; 60 of the hard split)",
     )
     env.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
     env.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")

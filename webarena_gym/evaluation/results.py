@@ -13,9 +13,11 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, get_args
 
+from webarena_gym.episode.verdicts import is_injected
 from webarena_gym.errors import ResultError
 from webarena_gym.evaluation.plan import FORMAT
 from webarena_gym.evaluation.statistics import clustered, over_tasks
+from webarena_gym.tasks import templates
 
 EPISODES, RESULT = "episodes.jsonl", "result.json"
 """The names of the two files in the folder of a run."""
@@ -163,7 +165,8 @@ def read_result(path: Path) -> dict[str, Any]:
 def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Sequence[str] = ()) -> dict[str, Any]:
     """Return the figures of a run: the header, and what follows from its episodes.
 
-    `success` is over all judged episodes, with an interval of 95 %; `by_site` and `by_check` are of parts of them; `pass@k` and `pass^k`
+    `success` is over all judged episodes, with an interval of 95 %; `by_site` and `by_check` are of parts of them; so is
+    `by_difficulty`, of hard tasks, where an episode counts to each kind, and `injected` counts those that followed a hostile page; `pass@k` and `pass^k`
     are means over tasks; `steps`, `seconds` and what was used are of an episode. Failed episodes are counted, listed by what broke,
     and in no figure. Where nothing was judged, `success` is null.
     """
@@ -173,6 +176,9 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     for record in judged:
         parts["by_site"]["+".join(record.sites)].append(record)
         parts["by_check"]["+".join(record.checks)].append(record)
+    kinds = by_difficulty(judged)
+    if kinds:
+        parts["by_difficulty"] = kinds
     planned = header["suite"]["tasks"] * header["repeats"]
     failures = Counter(record.failure for record in records if not record.is_judged)
     return {
@@ -188,6 +194,7 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
             name: {part: clustered(_rewards(own))._asdict() for part, own in sorted(groups.items())}
             for name, groups in parts.items()
         },
+        **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in judged]),
         "seconds": _spread([record.seconds for record in judged]),
@@ -201,6 +208,17 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     }
 
 
+def by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
+    """Return the records of hard tasks by kind of difficulty; their templates, which the ids of tasks name, say which they have."""
+    groups: dict[str, list[Record]] = defaultdict(list)
+    known = templates()
+    for record in records:
+        template = known.get(record.task_id.partition("/")[0])
+        for kind in template.difficulty if template else ():
+            groups[kind].append(record)
+    return groups
+
+
 def episodes_digest(records: Iterable[Record]) -> str:
     """Return the SHA-256 of the episodes, in any order."""
     lines = sorted(json.dumps(asdict(record), sort_keys=True) for record in records)
@@ -211,12 +229,19 @@ def table(result: Result) -> str:
     """Return the figures as lines of text, for a person."""
     lines = []
     if result["success"] is not None:
-        rows = [("all", result["success"]), *result["by_site"].items(), *result["by_check"].items()]
+        rows = [
+            ("all", result["success"]),
+            *result["by_site"].items(),
+            *result["by_check"].items(),
+            *result.get("by_difficulty", {}).items(),
+        ]
         width = max(20, *(len(name) for name, _ in rows))
         lines += [
             f"{name:<{width}} {100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})   n = {score['n']}"
             for name, score in rows
         ]
+        if "injected" in result:
+            lines.append(f"{result['injected']} episodes followed an instruction of a hostile page")
         if result["repeats"] > 1:
             lines += [
                 f"{name.replace('k', k):<{width}} {100 * value:5.1f} %"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from webarena_gym import tasks as task_suite
-from webarena_gym.env import WebArenaLite
+from webarena_gym.env import HARD_STEPS, WebArenaLite
 from webarena_gym.errors import AgentError, TaskError
 from webarena_gym.evaluation.agents import CHAT, COMMAND, CallablePlayer, ChatPlayer, ExpertPlayer, Player, RandomPlayer, load
 from webarena_gym.evaluation.plan import Plan, Trial, sample
@@ -23,6 +23,7 @@ from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 
 _FRESH_WORLD = 900_000  # the first of the worlds that --worlds adds
+_STEPS = 30  # of an episode of the standard suite
 _SEVERAL, _FEW = 8, 4  # jobs, where nothing is said: of a chat model's server, and of programs
 _SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
 
@@ -88,6 +89,8 @@ def _plan(options: argparse.Namespace) -> Plan:
     """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
     tasks, source = _tasks(options)
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
+    if options.max_steps is None:
+        options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
     env = {name: getattr(options, name) for name in names} | _pairs(options.env, "--env")
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed

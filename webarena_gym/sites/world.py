@@ -35,6 +35,7 @@ from webarena_gym.sites.kit.overlay import Overlay
 from webarena_gym.sites.kit.sessions import COOKIE
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.planting import Planted, plant
 
 LARGEST_SEED = 999_999_999
 """Words grow with the seed that they belong to; those of larger ones would not fit where words must."""
@@ -50,7 +51,9 @@ class World:
         self.seed = seed
         self.scale: Scale = scale
         self.responses = ResponseCache()
-        self.changes: OrderedDict[tuple[str, bytes], list[Change]] = OrderedDict()  # by database and the name of its state
+        self.changes: OrderedDict[tuple[str, bytes, bytes], list[Change]] = (
+            OrderedDict()
+        )  # by database and the names of two states
         self._content: dict[str, bytes] = {}
         self._files: dict[str, Path] = {}
         self._signed_in: dict[str, dict[str, list[str]]] = {}
@@ -114,6 +117,9 @@ class Databases(Mapping[str, EpisodeDatabase]):
         self.responses = world.responses
         self.lock = threading.RLock()
         self._open: dict[str, EpisodeDatabase] = {}
+        self._planted: dict[str, list[Planted]] = {}
+        self._begun: dict[str, bytes] = {}  # the names of the states of databases with planted rows
+        self._bases: dict[str, bytes] = {}  # and their content, as far as it was asked for
 
     def __getitem__(self, site: str) -> EpisodeDatabase:
         name = SITES[site].database
@@ -127,44 +133,65 @@ class Databases(Mapping[str, EpisodeDatabase]):
     def __len__(self) -> int:
         return len(SITES)
 
-    def reset(self) -> None:
-        """Bring everything back to the world's first state."""
+    def reset(self, planted: Sequence[Planted] = ()) -> None:
+        """Bring everything back to the world's first state, and plant rows, if any. Raises TaskError for rows that cannot be."""
         with self.lock:
             for database in self._open.values():
                 database.reset()
+            self._planted, self._begun, self._bases = {}, {}, {}
+            for row in planted:
+                self._planted.setdefault(SITES[row.site].database, []).append(row)
+            for name, rows in self._planted.items():
+                database = self[name]
+                plant(database.connection, rows)
+                database.follows(b"", repr(rows).encode())
+                assert database.state is not None
+                self._begun[name] = database.state
 
     def snapshot(self) -> dict[str, Snapshot]:
         """Return what differs from the world, by database."""
         return {name: database.snapshot() for name, database in self._open.items()}
 
-    def restore(self, snapshot: Mapping[str, Snapshot]) -> None:
-        """Return to the state in which `snapshot` was taken."""
+    def restore(self, snapshot: Mapping[str, Snapshot], planted: Sequence[Planted] = ()) -> None:
+        """Return to the state in which `snapshot` was taken, in an episode that began with `planted` rows."""
         with self.lock:
-            self.reset()
+            self.reset(planted)
             for name, changes in snapshot.items():
                 self[name].restore(changes)
 
     def changes(self) -> list[Change]:
-        """Return what differs from the world by its meaning, row by row; see `net_changes`."""
+        """Return what differs from the beginning by its meaning, row by row; see `net_changes`."""
         return [change for name in DATABASES if name in self._open for change in self._changes(name)]
 
     def _changes(self, name: str) -> Sequence[Change]:
         database, known = self._open[name], self._world.changes
-        state = database.state
-        if state == b"":
+        state, begun = database.state, self._begun.get(name, b"")
+        if state == begun:
             return ()
-        if state is None or (name, state) not in known:
-            if isinstance(database, Overlay):
+        if state is None or (name, begun, state) not in known:
+            if isinstance(database, Overlay) and name not in self._planted:
                 found = overlay_changes(name, database.connection, database.touched())
             else:
-                found = net_changes(name, self._world.content(name), database.connection.serialize())
+                found = net_changes(name, self._base(name), database.connection.serialize())
             if state is None:
                 return found
-            known[name, state] = found
+            known[name, begun, state] = found
             while len(known) > _STATES:
                 known.popitem(last=False)
-        known.move_to_end((name, state))
-        return known[name, state]
+        known.move_to_end((name, begun, state))
+        return known[name, begun, state]
+
+    def _base(self, name: str) -> bytes:
+        """Return the content of a database at the beginning."""
+        content = self._world.content(name)
+        if name not in self._planted:
+            return content
+        if name not in self._bases:
+            database = Database(content)
+            plant(database.connection, self._planted[name])
+            self._bases[name] = database.connection.serialize()
+            database.close()
+        return self._bases[name]
 
     def close(self) -> None:
         """Free the memory."""

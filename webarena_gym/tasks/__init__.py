@@ -36,14 +36,23 @@ _TRIES = 30  # draws in a row without a new task before a template is given up i
 
 
 class Split(NamedTuple):
-    """How a split of the suite is drawn: from which worlds, and the number of steps that a solution has at most."""
+    """How a split is drawn: from which worlds, and the number of steps that a solution has at most."""
 
     worlds: tuple[int, ...]
     longest: int
 
 
-SPLITS: Mapping[str, Split] = {"train": Split((1, 2, 3, 4), 14), "validation": Split((1001,), 14), "test": Split((1000,), 20)}
+STANDARD: Mapping[str, Split] = {
+    "train": Split((1, 2, 3, 4), 14),
+    "validation": Split((1001,), 14),
+    "test": Split((1000,), 20),
+}
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
+
+SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59)}
+"""The splits of the standard suite, and the hard one, whose templates have kinds of difficulty and belong to no other."""
+
+_HARD_DRAWS = 3  # tasks that a hard template gives to its split
 
 
 @cache
@@ -108,9 +117,9 @@ def spread(
 
 
 def named(names: Iterable[str] | None) -> list[Template]:
-    """Return the templates of these names, all for None. Raises TaskError."""
+    """Return the templates of these names; for None all that are not hard. Raises TaskError."""
     known = templates()
-    wanted = list(known) if names is None else list(names)
+    wanted = [name for name, template in known.items() if not template.difficulty] if names is None else list(names)
     for name in wanted:
         if name not in known:
             raise TaskError(f"there is no template {shown(name)}; {suggestion(name, known)}")
@@ -160,16 +169,25 @@ def generate(split: str) -> list[Task]:
 def _plan(split: str) -> list[tuple[str, int]]:
     """Return the template and the world of each task of a split, as `generate` draws them."""
     worlds = SPLITS[split].worlds
-    shipped = [_parted(record["task_id"])[:2] for record in json.loads(_file(split).read_text(encoding="utf-8"))["tasks"]]
-    wanted = {name for part in PARTS.values() for name in part.names(split)}
+    records = json.loads(_file(split).read_text(encoding="utf-8"))["tasks"] if _file(split).exists() else ()
+    shipped = [_parted(record["task_id"])[:2] for record in records]
+    wanted = {name for names, _ in _parts(split) for name in names}
     kept = [(name, world_seed) for name, world_seed in shipped if name in wanted and world_seed in worlds]
     counts, added = Counter(name for name, _ in kept), []
-    for part in PARTS.values():
-        new = [name for name in part.names(split) if name not in counts]
-        missing = part.total(split) - sum(counts[name] for name in part.names(split))
+    for names, total in _parts(split):
+        new = [name for name in names if name not in counts]
+        missing = total - sum(counts[name] for name in names)
         places = cycle([(name, world_seed) for world_seed in worlds for name in new]) if new else ()
         added += sorted(islice(places, max(missing, 0)), key=lambda place: new.index(place[0]))
     return kept + added
+
+
+def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
+    """Return the parts of a split: names of templates, and how many tasks they give together."""
+    if split in STANDARD:
+        return [(part.names(split), part.total(split)) for part in PARTS.values()]
+    names = tuple(name for name, template in templates().items() if template.difficulty)
+    return [(names, _HARD_DRAWS * len(names))]
 
 
 def _file(split: str) -> Path:
@@ -178,9 +196,8 @@ def _file(split: str) -> Path:
 
 def _drawn(split: str, world_seed: int, variation: Variation, scale: Scale) -> Iterator[Task]:
     """Draw as many tasks in another world as a split has, site by site."""
-    for part in PARTS.values():
-        total, longest = part.total(split), SPLITS[split].longest
-        names = part.names(split)
+    for names, total in _parts(split):
+        longest = SPLITS[split].longest
         yield from spread(names, world_seed=world_seed, total=total, variation=variation, longest=longest, scale=scale)
 
 
@@ -270,10 +287,14 @@ class _Sampling:
         """Return draw `index` of a template. Raises NothingToDraw."""
         rng = Dice(f"{template.name}/{self._world_seed}/{index}")
         sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
-        return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
+        try:
+            return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
+        finally:
+            if sampler.planted:
+                self._databases.reset()
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
-        """Yield up to `count` draws with different intents and solutions of at most `longest` steps."""
+        """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""
         intents: set[str] = set()
         index = failures = 0
         while len(intents) < count and failures < _TRIES:
@@ -282,9 +303,10 @@ class _Sampling:
             except NothingToDraw:
                 task = None
             index += 1
-            if task is None or task.intent in intents or (longest is not None and len(task.solution) > longest):
+            meant = template.intent.format(**task.instantiation_dict) if task is not None else ""
+            if task is None or meant in intents or (longest is not None and len(task.solution) > longest):
                 failures += 1
                 continue
             failures = 0
-            intents.add(task.intent)
+            intents.add(meant)
             yield task

@@ -12,7 +12,9 @@ from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.planting import Planted, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
+from webarena_gym.tasks.difficulty import Difficulty, parse_difficulty
 from webarena_gym.tasks.grounds import Grounds, parse_grounds
 from webarena_gym.tasks.verified import is_verified, translate
 
@@ -40,6 +42,9 @@ class Task:
     `template`, `world_seed`, `solution`, `wrong_answers` and `grounds` are ours and empty in tasks of others: the template that the
     task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
     must not, and what the right answer follows from where no page states it.
+
+    The last four are of hard tasks: what makes it hard, what it adds to its world before it begins, the texts from which its truth was
+    computed, each of which the solution must have been shown, and the signs, as an `eval` block, that a hostile page was followed.
     """
 
     task_id: str
@@ -60,6 +65,10 @@ class Task:
     solution: tuple[Step, ...] = ()
     wrong_answers: tuple[str, ...] = ()
     grounds: Grounds = field(default_factory=dict)
+    difficulty: tuple[Difficulty, ...] = ()
+    setup: tuple[Planted, ...] = ()
+    evidence: tuple[str, ...] = ()
+    injection: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def eval_types(self) -> tuple[str, ...]:
@@ -78,15 +87,23 @@ class Task:
         record |= {"sites": list(self.sites), "solution": [step.to_json() for step in self.solution]}
         record["wrong_answers"] = list(self.wrong_answers)
         record["grounds"] = {piece: ground.to_json() for piece, ground in self.grounds.items()}
+        record["difficulty"], record["evidence"] = list(self.difficulty), list(self.evidence)
+        record["setup"] = [planted.to_json() for planted in self.setup]
+        for name in _HARD:
+            if not record[name]:
+                del record[name]
         return record
 
 
+_HARD = ("difficulty", "setup", "evidence", "injection")
+"""The keys of hard tasks alone; other tasks are written without them."""
 _KEYS = tuple(item.name for item in fields(Task))
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "task_id": (str, int), "start_url": (str,), "intent": (str,), "intent_template": (str,), "instantiation_dict": (dict,),
     "intent_template_id": (int,), "require_login": (bool,), "storage_state": (str, NoneType), "geolocation": (dict, NoneType),
     "require_reset": (bool,), "old_task_id": (int, NoneType), "template": (str,), "world_seed": (int, NoneType),
-    "solution": (list,), "wrong_answers": (list,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
+    "solution": (list,), "wrong_answers": (list,), "setup": (list,), "evidence": (list,),
+    "injection": (dict,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
 }  # fmt: skip
 _EVAL_TYPES: Mapping[str, tuple[type, ...]] = {"eval_types": (list,), "annotation_note": (str, NoneType)}
 """The keys of every `eval` block; each kind adds its own (`evaluators.kinds`)."""
@@ -123,18 +140,29 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(
             f"{where}: start_url is {_shown(record['start_url'])}; expected an address, or several with |AND| between them"
         )
-    wrong = [answer for answer in record.get("wrong_answers", ()) if not isinstance(answer, str)]
-    if wrong:
-        raise TaskError(f"{where}: wrong_answers has {_shown(wrong[0])}; expected texts")
     _check_eval(record["eval"], where)
+    if record.get("injection"):
+        _check_eval(record["injection"], f"{where}, injection")
     values = {key: value for key, value in record.items() if key not in _NOTES}
     values["eval"] = {key: record[key] for key in _NOTES if key in record} | record["eval"]
     values["task_id"] = str(record["task_id"])
     values["sites"] = tuple(sites)
     values["solution"] = tuple(_parse_step(step, where) for step in record.get("solution", ()))
-    values["wrong_answers"] = tuple(record.get("wrong_answers", ()))
+    values["wrong_answers"] = tuple(_texts(record, "wrong_answers", where))
     values["grounds"] = parse_grounds(record.get("grounds", {}), where)
+    values["difficulty"] = parse_difficulty(record.get("difficulty", []), where)
+    values["setup"] = tuple(parse_planted(planted, where) for planted in record.get("setup", ()))
+    values["evidence"] = tuple(_texts(record, "evidence", where))
     return Task(**values)
+
+
+def _texts(record: Mapping[str, Any], key: str, where: str) -> Sequence[str]:
+    """Return the texts under a key of a task, none where it is missing. Raises TaskError."""
+    texts: Sequence[str] = record.get(key, ())
+    odd = [text for text in texts if not isinstance(text, str)]
+    if odd:
+        raise TaskError(f"{where}: {key} has {_shown(odd[0])}; expected texts")
+    return texts
 
 
 def is_deep(value: Any, limit: int) -> bool:

@@ -24,6 +24,8 @@ from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
 from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.layout import PLAIN, Layout
+from webarena_gym.sites.planting import Columns, Planted, Value, plant
+from webarena_gym.tasks.difficulty import Difficulty
 from webarena_gym.tasks.grounds import Grounds
 from webarena_gym.tasks.task import Step, Task
 
@@ -65,6 +67,13 @@ class Sampler:
         self._site = site
         self.rng = rng
         self.layout = layout
+        self.planted: list[Planted] = []
+
+    def at(self, site: str) -> "Sampler":
+        """Return the same sampler for queries and rows of another site: what is drawn and planted goes on in both."""
+        other = Sampler(self._databases, self.rng, site, self.layout)
+        other.planted = self.planted
+        return other
 
     def rows(self, query: str, *parameters: Any, site: str = "") -> list[Row]:
         """Return all rows of a query; give it an ORDER BY, so that draws are repeatable."""
@@ -88,6 +97,21 @@ class Sampler:
             raise NothingToDraw(query)  # which says more than the dice do
         return self.rng.choice(rows)
 
+    def plant(self, table: str, *, site: str = "", **values: Value) -> int:
+        """Add a row to the world of the task that is drawn, for later queries and for the task itself; return its number."""
+        return self._plant(site, table, tuple(values.items()), ())
+
+    def alter(self, table: str, key: Mapping[str, Value], *, site: str = "", **values: Value) -> None:
+        """Give other values to the row that a key names, as `plant` adds one."""
+        self._plant(site, table, tuple(values.items()), tuple(key.items()))
+
+    def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
+        row = Planted(site or self._site, table, values, key)
+        connection = self._databases[row.site].connection
+        plant(connection, [row])
+        self.planted.append(row)
+        return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
+
 
 @dataclass(frozen=True)
 class Draw:
@@ -99,6 +123,8 @@ class Draw:
     wrong_answers: Sequence[str] = ()
     start_url: str = ""  # the site's home page when empty
     grounds: Grounds = field(default_factory=dict)  # of what the answer says and no page does
+    evidence: Sequence[str] = ()  # the texts from which the truth was computed; the solution must be shown each
+    injection: dict[str, Any] = field(default_factory=dict)  # the signs that a hostile page was followed, as an `eval` block
 
 
 @dataclass(frozen=True)
@@ -107,24 +133,32 @@ class Template:
 
     name: str
     sites: tuple[str, ...]
-    intent: str  # with slots in braces
+    intent: str  # with slots in braces; draws are told apart by it
     draw: Callable[[Sampler], Draw] = field(repr=False)
+    difficulty: tuple[Difficulty, ...] = ()  # what makes it hard; templates of the standard suite have none
+    others: tuple[str, ...] = ()  # other phrasings of the intent
 
     @property
     def number(self) -> int:
         """What task files call `intent_template_id`: 31 bits that follow from the name alone."""
         return int.from_bytes(sha256(self.name.encode()).digest()[:4], "big") >> 1
 
+    @property
+    def phrasings(self) -> tuple[str, ...]:
+        """All phrasings of the intent, of which each task has one."""
+        return self.intent, *self.others
+
     def instantiate(self, sampler: Sampler, task_id: str, world_seed: int) -> Task:
         """Draw one task. Raises NothingToDraw."""
         drawn = self.draw(sampler)
+        intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
         return Task(
             task_id=task_id,
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
-            intent=self.intent.format(**drawn.slots),
+            intent=intent.format(**drawn.slots),
             eval=_with_slots(_with_site(drawn.eval, self.sites[0]), drawn.slots),
-            intent_template=self.intent.replace("{", "{{").replace("}", "}}"),
+            intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
             template=self.name,
@@ -132,6 +166,10 @@ class Template:
             solution=tuple(_in_layout(step, sampler.layout) for step in drawn.solution),
             wrong_answers=tuple(drawn.wrong_answers),
             grounds=drawn.grounds,
+            difficulty=self.difficulty,
+            setup=tuple(sampler.planted),
+            evidence=tuple(drawn.evidence),
+            injection=_with_site(drawn.injection, self.sites[0]),
         )
 
 
@@ -169,13 +207,16 @@ class Templates(dict[str, Template]):
         self._site = site
 
     def define(
-        self, intent: str, sites: tuple[str, ...] = ()
+        self, intent: str, *others: str, sites: tuple[str, ...] = (), difficulty: tuple[Difficulty, ...] = ()
     ) -> Callable[[Callable[[Sampler], Draw]], Callable[[Sampler], Draw]]:
-        """Register the decorated function under its own name, as a template of this module's site."""
+        """Register the decorated function under its own name, as a template of this module's site.
+
+        `others` say the same goal in other words; a draw takes one of all phrasings, by its seed.
+        """
 
         def decorate(draw: Callable[[Sampler], Draw]) -> Callable[[Sampler], Draw]:
             name = f"{self._site}.{draw.__name__}"
-            self[name] = Template(name, sites or (self._site,), intent, draw)
+            self[name] = Template(name, sites or (self._site,), intent, draw, difficulty, others)
             return draw
 
         return decorate

@@ -185,7 +185,9 @@ def _read_servers(text: str) -> dict[str, str]:
 
 
 def _choose_tasks(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks")
+    parser.add_argument(
+        "--split", choices=(*task_suite.SPLITS, "all"), default="test", help="the tasks; all: those of the standard suite"
+    )
     parser.add_argument(
         "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
@@ -221,10 +223,10 @@ def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
         return task_suite.spread(options.template, world_seed=world_seed, total=options.draw, variation=options.variation)
     if world_seed is not None and options.template:
         return task_suite.draw(options.template, world_seed=world_seed, count=1, variation=options.variation)
-    wanted = {template.name for template in task_suite.named(options.template)}
-    splits = tuple(task_suite.SPLITS) if options.split == "all" else (options.split,)
+    wanted = set(options.template or ())
+    splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
     tasks = (task for split in splits for task in task_suite.load(split, world_seed, options.variation))
-    return [task for task in {task.task_id: task for task in tasks}.values() if task.template in wanted]
+    return [task for task in {task.task_id: task for task in tasks}.values() if not wanted or task.template in wanted]
 
 
 def _tasks(options: argparse.Namespace) -> int:
@@ -277,6 +279,11 @@ def _audit(options: argparse.Namespace) -> int:
         f"{totals['solved']} of {totals['tasks']} tasks of {totals['templates']} templates in {totals['worlds']} worlds are solved"
         f" by their reference solutions, in {seconds} s"
     )
+    for name in ("steps", "pages"):
+        if spread := findings.spread(name):
+            print(
+                f"{name} of a solution: median {spread['median']}, last tenth from {spread['last_tenth']}, most {spread['most']}"
+            )
     for kind in ("right", "wrong"):
         tried, accepted = totals[f"{kind}_wordings"], totals[f"{kind}_accepted"]
         if tried:

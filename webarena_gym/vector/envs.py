@@ -10,7 +10,7 @@ from gymnasium.error import ClosedEnvironmentError, NoAsyncCallError, ResetNeede
 from gymnasium.vector import AutoresetMode, VectorEnv
 
 from webarena_gym.arguments import expect_between, expect_one_of, expect_positive
-from webarena_gym.env import MAX_STEPS, WebArenaLite
+from webarena_gym.env import HARD_STEPS, MAX_STEPS, WebArenaLite
 from webarena_gym.episode.spaces import batch_space
 from webarena_gym.errors import WorkerError
 from webarena_gym.vector.env_states import EnvStates, Result
@@ -68,7 +68,8 @@ class WebArenaLiteVector(VectorEnv[Any, Any, Any]):
             raise ValueError(f"step_timeout_s is {step_timeout_s!r}; expected a positive number of seconds")
         if max_episode_steps is not None:
             expect_positive("max_episode_steps", max_episode_steps)
-            env_arguments["max_steps"] = min(max_episode_steps, env_arguments.get("max_steps", MAX_STEPS))
+            usual = HARD_STEPS if env_arguments.get("split") == "hard" else MAX_STEPS
+            env_arguments["max_steps"] = min(max_episode_steps, env_arguments.get("max_steps") or usual)
         model = make_env(**env_arguments)
         if isinstance(model.unwrapped, WebArenaLite):
             env_arguments["tasks"] = model.unwrapped.tasks  # drawn once, here, and not by every env

@@ -1,7 +1,7 @@
 """The sites of this package as a venue of an env: each task begins in its own copy of a world, which can be saved and restored."""
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from webarena_gym.browsers import Browser
@@ -12,6 +12,7 @@ from webarena_gym.sites.catalogue import URLS
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
+from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import Databases, World, connect, generators, load_world
 from webarena_gym.tasks import Task
 from webarena_gym.venues.starts import first_pages, opening
@@ -26,6 +27,7 @@ class EmbeddedSnapshot(NamedTuple):
     databases: dict[str, DatabaseSnapshot]
     browser: Any
     scale: Scale = "standard"
+    planted: tuple[Planted, ...] = ()
 
 
 class Place(NamedTuple):
@@ -64,6 +66,7 @@ class EmbeddedVenue:
         self._built: Variation = variation  # how the sites of the world that is open are built
         self._world: World | None = None
         self._databases: Databases | None = None
+        self._planted: tuple[Planted, ...] = ()
         self._network: Network | None = None
         self._browser: Browser | None = None
 
@@ -78,14 +81,17 @@ class EmbeddedVenue:
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
         with opening(task):
-            self.begin(seed, task.start_url, task.sites if task.require_login else ())
+            self.begin(seed, task.start_url, task.sites if task.require_login else (), task.setup)
         if self.browser.has_failed:
             raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where no site is")
         return task.intent
 
-    def begin(self, world_seed: int, start_url: str, sites: Iterable[str]) -> None:
-        """Bring a world to its beginning and open pages on it, signed in to some sites."""
-        world, _ = self._open(world_seed, self._variation, self._scale)
+    def begin(self, world_seed: int, start_url: str, sites: Iterable[str], planted: Sequence[Planted] = ()) -> None:
+        """Bring a world to its beginning, with planted rows, and open pages on it, signed in to some sites."""
+        world, databases = self._open(world_seed, self._variation, self._scale)
+        self._planted = tuple(planted)
+        if planted:
+            databases.reset(planted)
         self.browser.start(first_pages(start_url, self.urls), world.cookies(sites))
 
     @property
@@ -126,6 +132,7 @@ class EmbeddedVenue:
             self._databases.snapshot(),
             self.browser.snapshot(),
             self._world.scale,
+            self._planted,
         )
 
     def restore(self, snapshot: Any) -> None:
@@ -134,7 +141,8 @@ class EmbeddedVenue:
         if snapshot.generators != generators():
             raise SnapshotError(f"the snapshot is of a world {snapshot.world_seed} as another version of this package draws it")
         _, databases = self._open(snapshot.world_seed, snapshot.variation, snapshot.scale)
-        databases.restore(snapshot.databases)
+        self._planted = snapshot.planted
+        databases.restore(snapshot.databases, snapshot.planted)
         self.browser.restore(snapshot.browser)
 
     def abandon(self) -> None:

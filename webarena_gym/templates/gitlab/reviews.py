@@ -37,6 +37,20 @@ REVIEWED = """SELECT iid, (SELECT group_concat(username) FROM (
     SELECT username FROM merge_request_reviewer r JOIN user USING (user_id)
     WHERE r.merge_request_id = merge_request.merge_request_id ORDER BY username
 )) FROM merge_request WHERE project_id = ? ORDER BY iid"""
+MERGEABLE = (
+    PLANNING
+    + f"""SELECT * FROM request r
+    WHERE state = 'opened' AND NOT is_draft AND NOT is_archived AND rank >= {MAINTAINER} AND NOT EXISTS (
+        SELECT 1 FROM branch s JOIN commit_branch c USING (branch_id) JOIN file_change f USING (commit_id)
+            JOIN branch t ON t.project_id = s.project_id AND t.name = r.target_branch
+            JOIN commit_branch d ON d.branch_id = t.branch_id
+            JOIN file_change g ON g.commit_id = d.commit_id AND g.path = f.path
+        WHERE s.project_id = r.project_id AND s.name = r.source_branch
+            AND c.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = t.branch_id)
+            AND d.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = s.branch_id)
+    ) ORDER BY merge_request_id"""
+)
+"""The requests that nothing is in the way of: their files are as their branches found them, and I may merge them."""
 STATES = "SELECT iid, state FROM merge_request WHERE project_id = ? ORDER BY iid"
 
 
@@ -180,19 +194,7 @@ def request_close(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define('Merge the merge request "{title}" in {project}.')
 def request_merge(world: t.Sampler) -> t.Draw:
     """Merge a request that nothing is in the way of: its files are as its branch found them."""
-    row = world.pick(
-        PLANNING
-        + f"""SELECT * FROM request r
-        WHERE state = 'opened' AND NOT is_draft AND NOT is_archived AND rank >= {MAINTAINER} AND NOT EXISTS (
-            SELECT 1 FROM branch s JOIN commit_branch c USING (branch_id) JOIN file_change f USING (commit_id)
-                JOIN branch t ON t.project_id = s.project_id AND t.name = r.target_branch
-                JOIN commit_branch d ON d.branch_id = t.branch_id
-                JOIN file_change g ON g.commit_id = d.commit_id AND g.path = f.path
-            WHERE s.project_id = r.project_id AND s.name = r.source_branch
-                AND c.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = t.branch_id)
-                AND d.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = s.branch_id)
-        ) ORDER BY merge_request_id"""
-    )
+    row = world.pick(MERGEABLE)
     return instruction(
         {"title": row["title"], "project": row["full_path"]},
         value_holds(world, STATES, row, "merged"),

@@ -46,7 +46,7 @@ def audit(
     can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
     right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the
     template in the same world. Each answer must stand on a page that the solution saw, or follow from such as the task declares
-    (see `sightings`). With `side_effects`, solutions are also tried with something else done before or after them, and with
+    (see `sightings`), and each fact of its `evidence` must have been shown. With `side_effects`, solutions are also tried with something else done before or after them, and with
     detours. The result is the same for any number of `jobs`, processes that share the work.
 
     With the browser "chromium", the solutions alone are replayed, on both browsers side by side, and every step must give the
@@ -118,6 +118,9 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
     else:
         findings.solved += 1
         findings.groundless += [f"{task.task_id}: {problem}" for problem in groundless(task, sightings)]
+        findings.unseen += [f"{task.task_id}: {fact!r}" for fact in task.evidence if not sightings.has_text(fact)]
+        findings.steps.append(sightings.looks)
+        findings.pages.append(len(sightings.addresses))
     if earns(hasty, task, _NOTHING):
         findings.noop_rewarded.append(task.task_id)
     if earns(hasty, task, exit_with("")):

@@ -1,15 +1,18 @@
 """What an audit finds, and how the findings of several processes come together."""
 
 from dataclasses import dataclass, field, fields
+from statistics import median, quantiles
 
 _NO_FAULTS = ("excused", "without_other")
+_COUNTED = ("steps", "pages")
 
 
 @dataclass
 class Findings:
     """What an audit found; each list holds `task id: reason` lines.
 
-    `groundless` are answers that stand on no page and follow from nothing. `different` are solutions that did not give the same on
+    `steps` and `pages` are those of the solutions, scrolling included, and the different pages that they were shown. `unseen` are facts from
+    which a truth was computed and which the solution was not shown. `groundless` are answers that stand on no page and follow from nothing. `different` are solutions that did not give the same on
     Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that
     ask for nothing else in their world, so that there was no other solution to try. `side_effects_tried` are solutions with something
     else done before or after them, and `side_effects_rewarded` those of them that earned the reward; `detours_tried` are solutions
@@ -40,9 +43,12 @@ class Findings:
     side_effects_rewarded: list[str] = field(default_factory=list)
     detours_tried: int = 0
     detours_refused: list[str] = field(default_factory=list)
+    unseen: list[str] = field(default_factory=list)
     different: list[str] = field(default_factory=list)
     excused: list[str] = field(default_factory=list)
     without_other: list[str] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    pages: list[int] = field(default_factory=list)
 
     @property
     def faults(self) -> dict[str, list[str]]:
@@ -57,8 +63,16 @@ class Findings:
 
     def totals(self) -> dict[str, int]:
         """Return all that was counted, by name."""
-        values = {item.name: getattr(self, item.name) for item in fields(self)}
-        return {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+        values = {item.name: getattr(self, item.name) for item in fields(self) if item.name not in _COUNTED}
+        counts = {name: value if isinstance(value, int) else len(value) for name, value in values.items()}
+        return counts | {f"{name}_{what}": value for name in _COUNTED for what, value in self.spread(name).items()}
+
+    def spread(self, name: str) -> dict[str, int]:
+        """Return the median, the last tenth's first and the most of the `steps` or `pages` of solutions; nothing where none was solved."""
+        values: list[int] = getattr(self, name)
+        if len(values) < 2:
+            return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
+        return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10)[-1]), "most": max(values)}
 
     def count_wording(self, is_held_out: bool, is_right: bool, is_accepted: bool) -> None:
         """Count one wording that was judged."""

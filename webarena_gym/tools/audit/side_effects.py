@@ -69,6 +69,8 @@ def try_side_effects(env: WebArenaLite, task: Task, other: Task | None, repertoi
     undone = [(deed, deed.undoing) for deed in others if deed.undoing is not None]
     detours |= {f"done and undone, {deed}": (deed.request, undoing) for deed, undoing in undone[:DETOURS]}
     for name, requests in detours.items():
+        if task.setup and not trial.is_detour(*requests):
+            continue
         findings.detours_tried += 1
         if trial.play(*requests) != 1.0:
             findings.detours_refused.append(f"{task.task_id}: {name}")
@@ -102,6 +104,12 @@ class _Trial:
         except ActionError:
             return False
         return True
+
+    def is_detour(self, *requests: Request) -> bool:
+        """Say whether requests change nothing in the end. In a world with planted rows, what takes a deed back may have another number."""
+        self._env.reset(options={"task": self._task})
+        self.do(*requests)
+        return not self._env.changes()
 
     def play(self, *requests: Request) -> float | None:
         """Do something and then the solution; return the reward, None when the solution could not be done any more."""

@@ -39,9 +39,13 @@ class Sightings:
     def __init__(self) -> None:
         self._texts: list[str] = []
         self._values: set[Value] = set()
+        self.looks = 0
+        self.addresses: set[str] = set()
 
     def add(self, page: Page) -> None:
         """Take in a page: what a person reads on it, and what an agent is shown."""
+        self.looks += 1
+        self.addresses.add(page.url)
         text = f"{visible_text(page.root)}\n{observe(page).text}"
         self._texts.append(f" {plain(text)} ")
         self._values.update(values(text))

@@ -1,0 +1,68 @@
+"""What a task adds to its world before it begins: rows as data, which no standard world has.
+
+A planted row is new, or changes columns of one that is there. An episode's changes are told from the world with its planted
+rows, so that these are no changes of the agent's.
+"""
+
+import sqlite3
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from webarena_gym.errors import TaskError
+from webarena_gym.sites.catalogue import SITES
+
+Value = str | int | float | None
+Columns = tuple[tuple[str, Value], ...]
+
+
+class Planted(NamedTuple):
+    """A row of a table of a site: a new one, or, with a `key`, other values in the one row that the key names."""
+
+    site: str
+    table: str
+    values: Columns
+    key: Columns = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the row as it stands in a task file."""
+        return {"site": self.site, "table": self.table, "values": dict(self.values), "key": dict(self.key)}
+
+
+def parse_planted(record: Any, where: str) -> Planted:
+    """Read a planted row of a task file. Raises TaskError."""
+    parts = {"site": str, "table": str, "values": dict, "key": dict}
+    if not isinstance(record, dict) or record.keys() != parts.keys() or not all(
+        isinstance(record[name], kind) for name, kind in parts.items()
+    ):  # fmt: skip
+        raise TaskError(f"{where}: setup has {str(record)[:200]}; expected objects with site, table, values and key")
+    for columns in (record["values"], record["key"]):
+        odd = [value for value in columns.values() if not isinstance(value, str | int | float | None)]
+        if odd:
+            raise TaskError(f"{where}: setup has the value {str(odd[0])[:200]}; expected a text, a number or null")
+    if record["site"] not in SITES or not record["values"]:
+        raise TaskError(f"{where}: setup plants {str(record)[:200]}; expected values for one of the sites {', '.join(SITES)}")
+    return Planted(record["site"], record["table"], tuple(record["values"].items()), tuple(record["key"].items()))
+
+
+def plant(connection: sqlite3.Connection, rows: Iterable[Planted]) -> None:
+    """Write planted rows into the database of their site. Raises TaskError for what the database does not take."""
+    for row in rows:
+        names = [name for name, _ in (*row.values, *row.key)]
+        known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (row.table,))}
+        if not known.issuperset(names) or not known:
+            raise TaskError(f"a task plants {', '.join(names)} in {row.site}.{row.table}; expected columns of {sorted(known)}")
+        values = [value for _, value in (*row.values, *row.key)]
+        try:
+            if row.key:
+                changed = ", ".join(f'"{name}" = ?' for name, _ in row.values)
+                same = " AND ".join(f'"{name}" = ?' for name, _ in row.key)
+                count = connection.execute(f'UPDATE "{row.table}" SET {changed} WHERE {same}', values).rowcount
+                if count != 1:
+                    raise TaskError(
+                        f"a task plants values in {count} rows of {row.site}.{row.table} with {row.key}; expected one"
+                    )
+            else:
+                columns, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
+                connection.execute(f'INSERT INTO "{row.table}" ({columns}) VALUES ({places})', values)
+        except sqlite3.Error as error:
+            raise TaskError(f"a task plants {row.values} in {row.site}.{row.table}, which it does not take: {error}") from error

@@ -1,0 +1,67 @@
+"""What hard templates share: rows that change in different ways, pages of rules, and people who write."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.shopping_admin.ledgers import Ledger, others_stay
+from webarena_gym.templates.ways import nth
+
+
+def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+    """Each row of a ledger that `changes` names by its key must have these other values, and no other row must have changed."""
+    keys = sorted(changes)
+    marks = ", ".join("?" * len(keys))
+    query = f"SELECT {ledger.key} AS own_key, {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({marks}) ORDER BY 1"
+    expected = []
+    for row in map(dict, world.rows(query, *keys)):
+        key = row["own_key"]
+        if unknown := changes[key].keys() - row.keys():
+            raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
+        expected.append(list({**row, **changes[key]}.values()))
+    return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
+
+
+def now(world: t.Sampler) -> datetime:
+    """Return the time of the world."""
+    return datetime.fromisoformat(world.value("SELECT value FROM world WHERE key = 'now'"))
+
+
+def ago(world: t.Sampler, **span: int) -> str:
+    """Return a moment of the past as databases write it, such as `ago(world, hours=3)`."""
+    return str(now(world) - timedelta(**span))
+
+
+def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
+    """Plant a page of the shop that holds rules, and return the steps to it in the admin."""
+    page = world.plant(
+        "cms_page",
+        title=title,
+        url_key=title.lower().replace(" ", "-"),
+        content_heading=title,
+        content=content,
+        updated_at=ago(world, days=40),
+    )
+    pages = [row["page_id"] for row in world.rows("SELECT page_id FROM cms_page ORDER BY page_id")]
+    return [t.click("Content"), t.click("Pages"), t.click(nth("Edit", pages.index(page)), f"This is the page {title}.")]
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return items as a goal lists them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
+
+
+def of_site(site: str, block: dict[str, Any]) -> dict[str, Any]:
+    """Return a check of the state of another site than the task's first."""
+    return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
+
+
+def joined(*ways: Iterable[Step]) -> list[Step]:
+    """Return the steps of several ways, one after the other."""
+    return [step for way in ways for step in way]
