@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo test test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
+.PHONY: install demo starter test test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
 install: $(READY)
 
@@ -19,6 +19,13 @@ $(READY): pyproject.toml constraints.txt
 
 demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report
 	$(BIN)/python -m agents.demo
+
+STARTER := runs/starter
+starter: install  ## train the agent that ships as agents/checkpoints/starter: clone it, reinforce it on plain sites and on rebuilt ones, average both
+	$(BIN)/python -m agents.train_bc --model pointer --out $(STARTER)/clone --worlds $$(seq 11 26) --layout-worlds $$(seq 27 42) --updates 4000
+	$(BIN)/python -m agents.train_rl --model $(STARTER)/clone --out $(STARTER)/content --worlds $$(seq 41 52) --per-template 3 --max-steps 15 --updates 300
+	$(BIN)/python -m agents.train_rl --model $(STARTER)/clone --out $(STARTER)/layout --variation layout --worlds $$(seq 41 70) --per-template 1 --max-steps 15 --updates 300
+	$(BIN)/python -m agents.average --models $(STARTER)/content $(STARTER)/layout --out $(STARTER)/mean
 
 test: install  ## all tests, on all cores
 	$(TEST)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from agents.models.average import AverageSettings, average
 from agents.settings import parse_settings
+from agents.training.average import AverageSettings, average
 from webarena_gym import console
 
 

@@ -9,8 +9,8 @@ import torch
 
 from agents.models import checkpoints as module
 from agents.models.adapters import adapt, merged
-from agents.models.average import AverageSettings, average
 from agents.models.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
+from agents.training.average import AverageSettings, average
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.objectives import imitation
 from tests.tiny import tiny_model

@@ -22,11 +22,11 @@ from agents.evaluation.evaluate import EvaluationSettings
 from agents.evaluation.search.search import SearchSettings
 from agents.integrations.verl import RowSettings
 from agents.methods import METHODS
-from agents.models.average import AverageSettings
 from agents.sb3.trainer import SB3Settings
 from agents.settings import option_names, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
+from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.interactions import InteractionsSettings

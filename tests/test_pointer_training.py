@@ -9,6 +9,7 @@ from agents.models.checkpoints import CheckpointError, agent_record, checkpoints
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.models.pointer.features import Reader
 from agents.settings import build, flatten
+from agents.training.average import AverageSettings, average
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.pointer_cloning import POINTER, collect_decisions, draw, make_settings, train_pointer
 from agents.training.pointer_demonstrations import episodes
@@ -180,6 +181,17 @@ def test_averaged_parameters_lie_between_the_first_and_the_trained_ones(tmp_path
     first, trained, averaged = (parameters(item) for item in (unsure, tmp_path / "plain", tmp_path / "averaged"))
     distance = {name: (trained[name] - first[name]).norm() for name in first}
     assert 0 < sum((averaged[name] - first[name]).norm() for name in first) < sum(distance.values())
+
+
+def test_the_mean_of_reinforced_networks_is_a_network(tmp_path, unsure):
+    runs = [tmp_path / variation for variation in ("content", "layout")]
+    for run in runs:
+        train_rl.train(rl_settings(unsure, run, variation=run.name))
+    average(AverageSettings(models=tuple(map(str, runs)), out=tmp_path / "mean"))
+    mean, first, second = (parameters(folder) for folder in (tmp_path / "mean", *runs))
+    assert all(torch.allclose(value, (first[name] + second[name]) / 2) for name, value in mean.items())
+    assert agent_record(tmp_path / "mean") == agent_record(runs[0])
+    assert success(tmp_path / "mean") > 0
 
 
 BASELINES = {"filtered_bc": {}, "awr": {}, "digirl": {"digirl_top": 0.5}, "webrl": {"judged_after": 8}}

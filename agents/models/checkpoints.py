@@ -120,6 +120,7 @@ def save_checkpoint(
 
 def save_agent(folder: Path, model: Storable, tokenizer: Storable, agent: dict[str, Any]) -> None:
     """Write a model and its agent record, `agent`, without a trainer's state."""
+    folder.mkdir(parents=True, exist_ok=True)
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     (folder / AGENT).write_text(json.dumps(agent), encoding="utf-8")
