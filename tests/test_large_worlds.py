@@ -11,10 +11,12 @@ from collections import Counter
 from random import Random
 
 import pytest
+from markupsafe import escape
 
 from benchmarks import large_worlds
 from tests import needs
 from tests.crawl import Visitor, survey
+from tests.prose_reader import read_opinions, read_outcomes, says
 from webarena_gym import tasks as suite
 from webarena_gym.arena.choice import choose
 from webarena_gym.arena.envs import Envs
@@ -29,6 +31,7 @@ from webarena_gym.sites.country.words import WORDS, invented
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
 from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.prose import Opinion, Thing
 from webarena_gym.sites.shopping import carts, queries, variants
 from webarena_gym.sites.shopping.forms import RefusedError
 from webarena_gym.sites.shopping.views.search import find
@@ -496,3 +499,44 @@ def test_an_arena_plays_in_large_worlds():
     envs.give_back(env, settings)
     assert envs.take(settings) is env
     envs.close()
+
+
+# Composed texts: the tables hold what they say.
+
+
+def test_the_tables_hold_what_a_reader_finds_in_reviews(world):
+    goods = {one.product_id: one for one in products.draw(WORLD, moment(WORLD), "large").products}
+    formal = rows(
+        world,
+        "shopping",
+        "SELECT review_id, product_id, detail, outcome, use, user FROM review JOIN review_fact USING (review_id) WHERE register = 'formal'",
+    )
+    assert len(formal) > 1000
+    for review_id, product_id, text, outcome, *named in Random(5).sample(formal, 150):
+        product = goods[product_id]
+        thing = Thing(product.noun, product.brand, tuple(product.attributes))
+        found = read_opinions(text, thing, is_held_out=True)
+        told = world["shopping"].connection.execute("SELECT * FROM review_opinion WHERE review_id = ?", (review_id,)).fetchall()
+        for row in told:
+            opinion = Opinion(
+                **{name: row[name] for name in ("aspect", "strength", "voice", "who", "compared_with")},
+                **{name: bool(row[name]) for name in ("is_good", "agrees", "is_retracted")},
+            )
+            assert says(found, opinion), (opinion, text)
+            assert row["verdict"] == (None if opinion.verdict is None else int(opinion.verdict))
+        assert read_outcomes(text, is_held_out=True) == ({outcome} if outcome else set())
+        assert all(name.lower() in text.lower() for name in named)
+
+
+def test_every_review_has_its_facts_and_is_shown_in_paragraphs(world):
+    assert rows(world, "shopping", "SELECT review_id FROM review EXCEPT SELECT review_id FROM review_fact") == []
+    product_id, text = rows(
+        world,
+        "shopping",
+        """SELECT product_id, detail FROM review JOIN product USING (product_id)
+        WHERE status = 'Approved' AND is_enabled AND detail LIKE '%' || char(10, 10) || '%' GROUP BY product_id HAVING count(*) = 1""",
+    )[0]
+    page = Visitor(world, load_world(WORLD, "large"), "shopping", PLAIN).open(
+        f"http://shop.test/review/product/list/id/{product_id}/"
+    )
+    assert all(f"<p>{escape(part)}</p>" in page.html for part in text.split("\n\n"))
