@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 from collections import Counter
 from random import Random
 
@@ -540,3 +541,73 @@ def test_every_review_has_its_facts_and_is_shown_in_paragraphs(world):
         f"http://shop.test/review/product/list/id/{product_id}/"
     )
     assert all(f"<p>{escape(part)}</p>" in page.html for part in text.split("\n\n"))
+
+
+def test_every_post_and_comment_has_its_facts(world):
+    for table in ("submission", "comment"):
+        assert rows(world, "reddit", f"SELECT {table}_id FROM {table} EXCEPT SELECT {table}_id FROM {table}_fact") == []
+    told = rows(
+        world,
+        "reddit",
+        """SELECT s.submission_id, f.kind, subject, place, body, title, coalesce(p.point, '') FROM submission s
+        JOIN submission_fact f USING (submission_id)
+        LEFT JOIN submission_point p ON s.submission_id = p.submission_id AND p.kind = 'reason' AND position = 1""",
+    )
+    for number, kind, subject, place, body, title, reason in Random(6).sample(told, 400):
+        text = f"{title} {body}".lower()
+        assert place.lower() in text, number
+        if body[:1].isupper() or kind == "report":  # careless writers misspell, but no names
+            assert kind == "question" or plain(subject) in plain(text), (number, subject, text)
+            assert plain(reason) in plain(text), (number, reason, text)
+
+
+def plain(text):
+    """Return a text without what registers change: capitals and contractions."""
+    return re.sub(
+        r"[^a-z ]",
+        "",
+        re.sub(r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't", "", text.lower()),
+    )
+
+
+def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(world):
+    turned = rows(
+        world,
+        "reddit",
+        """SELECT c.comment_id, submission_id, c.user_id, subject, somebody, c.created_at FROM comment c JOIN comment_fact USING (comment_id)
+        WHERE stance = 'changed'""",
+    )
+    assert len(turned) > 20
+    for comment, post, user, claim, somebody, moment_ in turned:
+        stands = rows(
+            world,
+            "reddit",
+            """SELECT subject FROM comment JOIN comment_fact USING (comment_id)
+            WHERE submission_id = ? AND user_id = ? AND kind = 'stand' AND comment_id < ?
+            UNION ALL SELECT subject FROM submission JOIN submission_fact USING (submission_id) WHERE submission_id = ? AND user_id = ?""",
+            post, user, comment, post, user,
+        )  # fmt: skip
+        assert stands
+        assert {subject for (subject,) in stands} != {claim}
+        against = rows(
+            world,
+            "reddit",
+            """SELECT 1 FROM comment JOIN comment_fact USING (comment_id) JOIN user USING (user_id)
+            WHERE submission_id = ? AND username = ? AND subject = ?""",
+            post, somebody, claim,
+        )  # fmt: skip
+        assert against, (comment, moment_)
+
+
+def test_the_asker_thanks_who_named_the_remedy_before(world):
+    thanked = rows(
+        world,
+        "reddit",
+        """SELECT c.comment_id, c.user_id = s.user_id, f.subject, f.somebody, u.username, g.subject, p.created_at < c.created_at, c.body
+        FROM comment c JOIN comment_fact f USING (comment_id) JOIN submission s USING (submission_id)
+        JOIN comment p ON p.comment_id = c.parent_id JOIN comment_fact g ON g.comment_id = p.comment_id JOIN user u ON u.user_id = p.user_id
+        WHERE f.kind = 'thanks'""",
+    )
+    assert len(thanked) > 100
+    for number, is_asker, remedy, somebody, author, named, is_before, body in thanked:
+        assert (is_asker, remedy, somebody, is_before) == (1, named, author, 1), (number, body)
