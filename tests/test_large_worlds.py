@@ -7,14 +7,17 @@ import hashlib
 import json
 import os
 import pickle
+import re
 from collections import Counter
 from random import Random
 
 import pytest
+from markupsafe import escape
 
 from benchmarks import large_worlds
 from tests import needs
 from tests.crawl import Visitor, survey
+from tests.prose_reader import read_opinions, read_outcomes, says
 from webarena_gym import tasks as suite
 from webarena_gym.arena.choice import choose
 from webarena_gym.arena.envs import Envs
@@ -29,6 +32,7 @@ from webarena_gym.sites.country.words import WORDS, invented
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
 from webarena_gym.sites.map.queries import PLACES
+from webarena_gym.sites.prose import Opinion, Thing
 from webarena_gym.sites.shopping import carts, queries, variants
 from webarena_gym.sites.shopping.forms import RefusedError
 from webarena_gym.sites.shopping.views.search import find
@@ -496,3 +500,114 @@ def test_an_arena_plays_in_large_worlds():
     envs.give_back(env, settings)
     assert envs.take(settings) is env
     envs.close()
+
+
+# Composed texts: the tables hold what they say.
+
+
+def test_the_tables_hold_what_a_reader_finds_in_reviews(world):
+    goods = {one.product_id: one for one in products.draw(WORLD, moment(WORLD), "large").products}
+    formal = rows(
+        world,
+        "shopping",
+        "SELECT review_id, product_id, detail, outcome, use, user FROM review JOIN review_fact USING (review_id) WHERE register = 'formal'",
+    )
+    assert len(formal) > 1000
+    for review_id, product_id, text, outcome, *named in Random(5).sample(formal, 150):
+        product = goods[product_id]
+        thing = Thing(product.noun, product.brand, tuple(product.attributes))
+        found = read_opinions(text, thing, is_held_out=True)
+        told = world["shopping"].connection.execute("SELECT * FROM review_opinion WHERE review_id = ?", (review_id,)).fetchall()
+        for row in told:
+            opinion = Opinion(
+                **{name: row[name] for name in ("aspect", "strength", "voice", "who", "compared_with")},
+                **{name: bool(row[name]) for name in ("is_good", "agrees", "is_retracted")},
+            )
+            assert says(found, opinion), (opinion, text)
+            assert row["verdict"] == (None if opinion.verdict is None else int(opinion.verdict))
+        assert read_outcomes(text, is_held_out=True) == ({outcome} if outcome else set())
+        assert all(name.lower() in text.lower() for name in named)
+
+
+def test_every_review_has_its_facts_and_is_shown_in_paragraphs(world):
+    assert rows(world, "shopping", "SELECT review_id FROM review EXCEPT SELECT review_id FROM review_fact") == []
+    product_id, text = rows(
+        world,
+        "shopping",
+        """SELECT product_id, detail FROM review JOIN product USING (product_id)
+        WHERE status = 'Approved' AND is_enabled AND detail LIKE '%' || char(10, 10) || '%' GROUP BY product_id HAVING count(*) = 1""",
+    )[0]
+    page = Visitor(world, load_world(WORLD, "large"), "shopping", PLAIN).open(
+        f"http://shop.test/review/product/list/id/{product_id}/"
+    )
+    assert all(f"<p>{escape(part)}</p>" in page.html for part in text.split("\n\n"))
+
+
+def test_every_post_and_comment_has_its_facts(world):
+    for table in ("submission", "comment"):
+        assert rows(world, "reddit", f"SELECT {table}_id FROM {table} EXCEPT SELECT {table}_id FROM {table}_fact") == []
+    told = rows(
+        world,
+        "reddit",
+        """SELECT s.submission_id, f.kind, subject, place, body, title, coalesce(p.point, '') FROM submission s
+        JOIN submission_fact f USING (submission_id)
+        LEFT JOIN submission_point p ON s.submission_id = p.submission_id AND p.kind = 'reason' AND position = 1""",
+    )
+    for number, kind, subject, place, body, title, reason in Random(6).sample(told, 400):
+        text = f"{title} {body}".lower()
+        assert place.lower() in text, number
+        if body[:1].isupper() or kind == "report":  # careless writers misspell, but no names
+            assert kind == "question" or plain(subject) in plain(text), (number, subject, text)
+            assert plain(reason) in plain(text), (number, reason, text)
+
+
+def plain(text):
+    """Return a text without what registers change: capitals and contractions."""
+    return re.sub(
+        r"[^a-z ]",
+        "",
+        re.sub(r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't", "", text.lower()),
+    )
+
+
+def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(world):
+    turned = rows(
+        world,
+        "reddit",
+        """SELECT c.comment_id, submission_id, c.user_id, subject, somebody, c.created_at FROM comment c JOIN comment_fact USING (comment_id)
+        WHERE stance = 'changed'""",
+    )
+    assert len(turned) > 20
+    for comment, post, user, claim, somebody, moment_ in turned:
+        stands = rows(
+            world,
+            "reddit",
+            """SELECT subject FROM comment JOIN comment_fact USING (comment_id)
+            WHERE submission_id = ? AND user_id = ? AND kind = 'stand' AND comment_id < ?
+            UNION ALL SELECT subject FROM submission JOIN submission_fact USING (submission_id) WHERE submission_id = ? AND user_id = ?""",
+            post, user, comment, post, user,
+        )  # fmt: skip
+        assert stands
+        assert {subject for (subject,) in stands} != {claim}
+        against = rows(
+            world,
+            "reddit",
+            """SELECT 1 FROM comment JOIN comment_fact USING (comment_id) JOIN user USING (user_id)
+            WHERE submission_id = ? AND username = ? AND subject = ?""",
+            post, somebody, claim,
+        )  # fmt: skip
+        assert against, (comment, moment_)
+
+
+def test_the_asker_thanks_who_named_the_remedy_before(world):
+    thanked = rows(
+        world,
+        "reddit",
+        """SELECT c.comment_id, c.user_id = s.user_id, f.subject, f.somebody, u.username, g.subject, p.created_at < c.created_at, c.body
+        FROM comment c JOIN comment_fact f USING (comment_id) JOIN submission s USING (submission_id)
+        JOIN comment p ON p.comment_id = c.parent_id JOIN comment_fact g ON g.comment_id = p.comment_id JOIN user u ON u.user_id = p.user_id
+        WHERE f.kind = 'thanks'""",
+    )
+    assert len(thanked) > 100
+    for number, is_asker, remedy, somebody, author, named, is_before, body in thanked:
+        assert (is_asker, remedy, somebody, is_before) == (1, named, author, 1), (number, body)

@@ -28,7 +28,7 @@ def sources(database: str, package: Path = _PACKAGE) -> list[Path]:
 
     Imports are followed from the module `seed` of a site through all modules of this package. A folder's `__init__` is followed
     where something is imported from it, and not where a module beside it is. Data are those files that stand beside a module
-    and are named in it.
+    and are named in it, and the text files of a folder that is named so.
     """
     site = package / "sites" / database
     found = {file for file in (site / "schema.sql", site / "schema_large.sql") if file.is_file()}
@@ -59,6 +59,8 @@ def _found(file: Path, package: Path) -> Iterator[Path]:
             data = file.parent / node.value
             if data.is_file():
                 yield data
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.isidentifier():
+            yield from sorted((file.parent / node.value).glob("*.txt"))
 
 
 def _module(name: str, package: Path) -> list[Path]:

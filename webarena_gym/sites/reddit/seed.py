@@ -11,11 +11,12 @@ from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.kit.sessions import sign_in
 from webarena_gym.sites.reddit.texts import slug
-from webarena_gym.sites.reddit.world import forums, people, posts
+from webarena_gym.sites.reddit.world import forums, people, posts, threads
 from webarena_gym.sites.reddit.world.forums import Forum, Voice
 from webarena_gym.sites.reddit.world.people import ME, User
 from webarena_gym.sites.reddit.world.posts import Comment, Submission
 from webarena_gym.sites.reddit.world.sizes import SIZES, Sizes
+from webarena_gym.sites.reddit.world.threads import Threads
 
 OWN_SUBSCRIPTIONS = 9
 CORRESPONDENTS = 4  # people with whom I have exchanged messages
@@ -28,8 +29,13 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     now = moment(seed)
     users = people.draw(seed, now, scale)
     places = forums.draw(seed, now, scale)
-    submissions = posts.draw_submissions(seed, now, places, users, scale)
-    comments = posts.draw_comments(seed, now, submissions, users, scale)
+    if scale == "large":
+        said = threads.draw(seed, now, places, users, scale)
+        submissions, comments = said.submissions, said.comments
+        _insert_facts(db, said)
+    else:
+        submissions = posts.draw_submissions(seed, now, places, users)
+        comments = posts.draw_comments(seed, now, submissions, users)
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
@@ -97,6 +103,18 @@ def _insert_posts(db: sqlite3.Connection, submissions: list[Submission], comment
         [(c.comment_id, c.submission_id, c.parent_id, c.user.user_id, c.body, c.created_at) for c in comments],
         "(comment_id, submission_id, parent_id, user_id, body, created_at)",
     )
+
+
+def _insert_facts(db: sqlite3.Connection, said: Threads) -> None:
+    """Write what the texts say."""
+    insert(db, "submission_fact", [(number, *threads.post_row(facts)) for number, facts in said.posts.items()])
+    points = [
+        (number, position, *point)
+        for number, facts in said.posts.items()
+        for position, point in enumerate(threads.post_points(facts), 1)
+    ]
+    insert(db, "submission_point", points)
+    insert(db, "comment_fact", [(number, *threads.remark_row(facts)) for number, facts in said.remarks.items()])
 
 
 def _insert_votes(

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.holdout import is_held_out
 from webarena_gym.sites.country.indexing import fill_words
 from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.country.texts import slug
 from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.prose.things import names
 from webarena_gym.sites.shopping.world import orders, people, products, reviews, store
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Address, Customer
@@ -30,7 +32,8 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     catalogue = products.draw(seed, now, scale)
     customers, guests = people.draw(seed, now, scale)
     sold = orders.draw(seed, now, catalogue.products, customers, guests, shop, SIZES[scale])
-    said = reviews.draw(seed, now, catalogue.products, sold, guests, SIZES[scale])
+    write = reviews.composer(is_held_out=is_held_out(seed)) if scale == "large" else None
+    said = reviews.draw(seed, now, catalogue.products, sold, guests, SIZES[scale], write)
 
     insert(db, "world", [("seed", str(seed)), ("now", str(now)), *settings(scale)])
     _insert_store(db, dice, seed, now, shop, catalogue, customers)
@@ -242,3 +245,32 @@ def _insert_reviews(db: sqlite3.Connection, said: list[Review]) -> None:
             for i, r in enumerate(said, 1)
         ],
     )
+    known = [(i, facts) for i, review in enumerate(said, 1) if (facts := review.facts)]
+    insert(
+        db,
+        "review_fact",
+        [
+            (
+                i, int(f.is_first_hand), f.user, f.use, _span(f.used_for), f.outcome, f.because, _span(f.edited_after),
+                int(f.is_verified), f.register, f.length,
+            )
+            for i, f in known
+        ],
+    )  # fmt: skip
+    insert(
+        db,
+        "review_opinion",
+        [
+            (
+                i, o.aspect, names()[f.thing.families[o.aspect]], None if o.verdict is None else int(o.verdict), int(o.is_good),
+                o.strength, o.voice, o.who, int(o.agrees), o.compared_with, int(o.is_retracted),
+            )
+            for i, f in known
+            for o in sorted(f.opinions, key=lambda opinion: opinion.aspect)
+        ],
+    )  # fmt: skip
+
+
+def _span(span: tuple[int, str] | None) -> str:
+    """Return a length of time as it stands in the tables: "3 week"."""
+    return f"{span[0]} {span[1]}" if span else ""

@@ -1,11 +1,10 @@
 """What people post and what others say to it."""
 
 from bisect import bisect_right
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import accumulate, count
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.scales import Scale
@@ -52,54 +51,24 @@ class Comment:
     created_at: datetime
 
 
-class Draft(NamedTuple):
-    """A submission that has no body yet. A short one has a link or a picture besides."""
-
-    forum: Forum
-    user: User
-    title: str
-    thing: str
-    is_short: bool
-
-
-class Reply(NamedTuple):
-    """A comment that has no text yet; `to` is the text of the comment that it answers, empty for an answer to the submission."""
-
-    submission: Submission
-    user: User
-    tone: Tone
-    to: str
-
-
-BodyWriter = Callable[[Voice, Draft], str]
-"""Writes the body of a submission."""
-RemarkWriter = Callable[[Voice, Reply], str]
-"""Writes a comment."""
-
-
 def draw_submissions(
     seed: int,
     now: datetime,
     forums: list[Forum],
     users: list[User],
     scale: Scale = "standard",
-    write: BodyWriter | None = None,
 ) -> list[Submission]:
-    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour.
-
-    `write` writes their bodies, by default from the forum's own sentences.
-    """
-    write = write or _body
+    """Return the submissions, the oldest first. No two have the same title, and all are older than a quarter of an hour."""
     dice = Dice(f"forum/submissions/{seed}")
     voice, sizes = Voice(seed, dice, scale), SIZES[scale]
-    moments = _moments(dice, now, sizes)
-    authors = _Authors(users)
+    times = moments(dice, now, sizes)
+    authors = Authors(users)
     mine = dice.some(range(sizes.submissions // 2, sizes.submissions - 20), OWN_SUBMISSIONS)
     own_forums = dice.some([forum for forum in forums if not forum.image_percent], OWN_SUBMISSIONS)
     titles: set[str] = set()
     sticky: set[str] = set()
     submissions = []
-    for index, moment in enumerate(moments):
+    for index, moment in enumerate(times):
         is_mine = index in mine
         forum = (
             own_forums[mine.index(index)]
@@ -124,7 +93,7 @@ def draw_submissions(
                 title=title,
                 url=f"https://{slug(dice.pick(forum.works))}.example/{slug(title)}" if is_link else "",
                 image=f"{capitalised(thing)}, {dice.pick(pool()['views'])}" if is_image else "",
-                body=write(voice, Draft(forum, user, title, thing, is_short=is_image or is_link)),
+                body=_body(voice, forum, is_short=is_image or is_link),
                 created_at=moment,
                 is_locked=not is_mine and dice.chance(2),
                 is_sticky=is_sticky,
@@ -134,7 +103,7 @@ def draw_submissions(
     return submissions
 
 
-def _moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
+def moments(dice: Dice, now: datetime, sizes: Sizes) -> list[datetime]:
     """Return different moments of three years, most of them near the end."""
     seconds: set[int] = set()
     while len(seconds) < sizes.submissions:
@@ -154,7 +123,7 @@ def _title(voice: Voice, forum: Forum, thing: str, taken: set[str]) -> str:
     raise AssertionError("counting has an end")
 
 
-class _Authors:
+class Authors:
     """Those who write, but me."""
 
     def __init__(self, users: list[User]) -> None:
@@ -166,9 +135,10 @@ class _Authors:
         return self._writers[bisect_right(self._ends, dice.below(self._ends[-1]))]
 
 
-def _body(voice: Voice, draft: Draft) -> str:
-    dice, forum = voice.dice, draft.forum
-    if draft.is_short:
+def _body(voice: Voice, forum: Forum, *, is_short: bool) -> str:
+    """Return the body of a submission; a short one has a link or a picture besides."""
+    dice = voice.dice
+    if is_short:
         return dice.pick(forum.lines) if dice.chance(35) else ""
     first = [voice.say("openers", forum)] if dice.chance(60) else []
     lines = dice.some(forum.lines, dice.between(1, 3))
@@ -183,15 +153,10 @@ def draw_comments(
     submissions: list[Submission],
     users: list[User],
     scale: Scale = "standard",
-    write: RemarkWriter | None = None,
 ) -> list[Comment]:
-    """Return the comments, the oldest first; a comment is younger than what it answers.
-
-    `write` writes their texts, by default from the sentences that all forums share.
-    """
-    write = write or _remark
+    """Return the comments, the oldest first; a comment is younger than what it answers."""
     dice = Dice(f"forum/comments/{seed}")
-    voice, authors = Voice(seed, dice, scale), _Authors(users)
+    voice, authors = Voice(seed, dice, scale), Authors(users)
     lengths, weights = zip(*SIZES[scale].comments, strict=True)
     drafts: list[tuple[datetime, int, int | None, User, str, Tone]] = []
     for submission in submissions:
@@ -204,8 +169,8 @@ def draw_comments(
             user = authors.draw(dice)
             tone = _tone(dice, user)
             since = submission.created_at if parent is None else drafts[parent][0]
-            body = write(voice, Reply(submission, user, tone, "" if parent is None else drafts[parent][4]))
-            drafts.append((_later(dice, since, now), submission.submission_id, parent, user, body, tone))
+            body = _remark(voice, submission.forum, tone)
+            drafts.append((later(dice, since, now), submission.submission_id, parent, user, body, tone))
     for index in dice.some(range(len(drafts) // 3, len(drafts)), OWN_COMMENTS):
         moment, submission_id, parent, _, body, _ = drafts[index]
         drafts[index] = (moment, submission_id, parent, users[ME - 1], body, dice.pick(("good", "neutral")))
@@ -223,16 +188,16 @@ def _tone(dice: Dice, user: User) -> Tone:
     return dice.weigh(("good", "neutral", "bad"), (20, 25, 55) if user.is_grumpy else (45, 45, 10))
 
 
-def _later(dice: Dice, since: datetime, now: datetime) -> datetime:
+def later(dice: Dice, since: datetime, now: datetime) -> datetime:
     """Return a moment after `since`, soon after in most cases, and before `now`."""
     room = min((now - since).total_seconds() - 60, 3 * 86400)
     share = (dice.below(10_000) + 1) / 10_000
     return since + timedelta(seconds=int(room * share**2) + 1)
 
 
-def _remark(voice: Voice, reply: Reply) -> str:
-    dice, forum = voice.dice, reply.submission.forum
-    parts = [voice.say(reply.tone, forum), voice.say("reasons", forum)]
+def _remark(voice: Voice, forum: Forum, tone: Tone) -> str:
+    dice = voice.dice
+    parts = [voice.say(tone, forum), voice.say("reasons", forum)]
     if dice.chance(30):
         parts.append(voice.say("reasons", forum))
     if dice.chance(35):

@@ -1,13 +1,18 @@
-"""What people say about the goods of one world. `opinions.json` holds the sentences, by the aspect they speak of."""
+"""What people say about the goods of one world.
+
+In standard worlds `opinions.json` holds the sentences, by the aspect they speak of; in large ones reviews are composed of facts.
+"""
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.prose import ReviewFacts, Thing, compose_review, draw_review
+from webarena_gym.sites.prose.reviews import SPANS
 from webarena_gym.sites.shopping.world.orders import Order
 from webarena_gym.sites.shopping.world.people import Guest
 from webarena_gym.sites.shopping.world.products import Product
@@ -16,11 +21,12 @@ from webarena_gym.sites.shopping.world.sizes import SIZES, Sizes
 STARS = (1, 2, 3, 4, 5)
 QUALITIES = ((2, 3, 8, 30, 57), (4, 6, 15, 40, 35), (15, 15, 25, 25, 20), (40, 25, 18, 10, 7))
 """How often the goods of one quality get 1 to 5 stars."""
+_DAYS = {"day": 1, "week": 7, "month": 31, "year": 366}
 
 
 @dataclass(frozen=True)
 class Review:
-    """One review; a guest's has no customer."""
+    """One review; a guest's has no customer. `facts` are what it says, where it is composed of facts."""
 
     product: Product
     customer_id: int | None
@@ -30,16 +36,18 @@ class Review:
     rating: int
     status: str
     created_at: datetime
+    facts: ReviewFacts | None = None
 
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody who is about to write a review."""
+    """Somebody who is about to write a review, and since when they may have the product."""
 
     moment: datetime
     product: Product
     customer_id: int | None
     nickname: str
+    since: datetime
 
 
 class Occasion(NamedTuple):
@@ -50,8 +58,16 @@ class Occasion(NamedTuple):
     rating: int
 
 
-Writer = Callable[[Dice, Occasion], tuple[str, str]]
-"""Writes the title and the text of a review."""
+class Written(NamedTuple):
+    """What a writer writes: title, text, and what the text says where that is known."""
+
+    title: str
+    detail: str
+    facts: ReviewFacts | None = None
+
+
+Writer = Callable[[Dice, Occasion], Written]
+"""Writes a review."""
 
 
 def draw(
@@ -63,7 +79,7 @@ def draw(
     sizes: Sizes = SIZES["standard"],
     write: Writer | None = None,
 ) -> list[Review]:
-    """Draw all reviews, the oldest first. `write` writes the title and the text of each, by default from `opinions.json`."""
+    """Draw all reviews, the oldest first. `write` writes the texts, by default from `opinions.json`."""
     dice, write = Dice(f"shopping/{seed}/reviews"), write or _usual_writer()
     qualities = {product.product_id: dice.weigh(QUALITIES, (35, 38, 17, 10)) for product in products}
     aspects = {product.product_id: dice.some(product.aspects, 4) for product in products}
@@ -72,10 +88,12 @@ def draw(
     for _, visit in sorted(visits.items()):
         key = visit.product.product_id
         rating = dice.weigh(STARS, qualities[key])
-        title, detail = write(dice, Occasion(visit, aspects[key], rating))
+        title, detail, facts = write(dice, Occasion(visit, aspects[key], rating))
         is_new = now - visit.moment < timedelta(days=45)
         status = "Pending" if is_new and dice.chance(40) else "Not Approved" if dice.chance(4) else "Approved"
-        reviews.append(Review(visit.product, visit.customer_id, visit.nickname, title, detail, rating, status, visit.moment))
+        reviews.append(
+            Review(visit.product, visit.customer_id, visit.nickname, title, detail, rating, status, visit.moment, facts)
+        )
     return reviews
 
 
@@ -89,7 +107,7 @@ def _buyers(dice: Dice, now: datetime, orders: list[Order]) -> list[Visit]:
             moment = order.shipment.created_at + timedelta(days=dice.between(2, 30), seconds=dice.below(80000))
             key = (order.customer.customer_id, line.product.product_id)
             if key not in visits and moment < now and dice.chance(25 if key[0] == 1 else 82):
-                visits[key] = Visit(moment, line.product, key[0], order.customer.nickname)
+                visits[key] = Visit(moment, line.product, key[0], order.customer.nickname, order.shipment.created_at)
     return list(visits.values())
 
 
@@ -107,8 +125,35 @@ def _guests(
     while len(visits) < sizes.guest_reviews:
         guest, product = dice.pick(guests), dice.weigh(products, weights)
         moment = now - timedelta(minutes=dice.between(60, 440 * 24 * 60), seconds=dice.below(60))
-        visits[guest.nickname, product.product_id] = Visit(moment, product, None, guest.nickname)
+        visits[guest.nickname, product.product_id] = Visit(moment, product, None, guest.nickname, product.created_at)
     return list(visits.values())
+
+
+def composer(*, is_held_out: bool) -> Writer:
+    """Return a writer that draws the facts of a review and composes it of them."""
+
+    def write(dice: Dice, occasion: Occasion) -> Written:
+        visit, product = occasion.visit, occasion.visit.product
+        thing = Thing(product.noun, brand=product.brand, attributes=tuple(product.attributes))
+        drawn = draw_review(dice, thing, occasion.rating)
+        days = (visit.moment - visit.since).days
+        facts = replace(
+            drawn,
+            is_verified=visit.customer_id is not None,
+            used_for=_within(dice, drawn.used_for, days),
+            edited_after=_within(dice, drawn.edited_after, days),
+        )
+        return Written(*compose_review(facts, dice, is_held_out=is_held_out), facts)
+
+    return write
+
+
+def _within(dice: Dice, span: tuple[int, str] | None, days: int) -> tuple[int, str] | None:
+    """Return a span, or a shorter one where it is longer than so many days, or none if all are."""
+    if span is None or span[0] * _DAYS[span[1]] <= days:
+        return span
+    shorter = [each for each in SPANS if each[0] * _DAYS[each[1]] <= days]
+    return dice.pick(shorter) if shorter else None
 
 
 def _usual_writer() -> Writer:
@@ -118,7 +163,7 @@ def _usual_writer() -> Writer:
     return lambda dice, occasion: _text(dice, pool, occasion.aspects, occasion.rating, seen)
 
 
-def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, seen: dict[str, None]) -> tuple[str, str]:
+def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, seen: dict[str, None]) -> Written:
     """Write title and text. Praise speaks of a product's first aspects, complaints of its last, so that voices agree."""
     title = detail = ""
     for _ in range(20):
@@ -136,7 +181,7 @@ def _text(dice: Dice, pool: dict[str, Any], aspects: list[str], rating: int, see
         if detail not in seen:
             break
     seen[detail] = None
-    return title, detail
+    return Written(title, detail)
 
 
 def _mentions(dice: Dice, aspects: list[str], rating: int) -> tuple[list[str], list[str]]:
