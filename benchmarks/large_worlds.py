@@ -7,6 +7,7 @@ write, and are reset. Memory is what each further env adds to the process, as it
 import gc
 import json
 import os
+import re
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -35,6 +36,12 @@ SEARCHES = (
     "catalogsearch/result/?q=lamp",
 )
 """Searches of the sites, each of which some site answers."""
+TEXTS = {
+    "shopping": "SELECT detail FROM review",
+    "reddit": "SELECT body FROM submission UNION ALL SELECT body FROM comment",
+    "gitlab": "SELECT description FROM issue UNION ALL SELECT description FROM merge_request UNION ALL SELECT body FROM note",
+}
+"""The texts that people of a world have written, by database."""
 
 
 def main() -> None:
@@ -68,14 +75,21 @@ def measure(world_seed: int = WORLD, envs: int = ENVS, resets: int = RESETS) -> 
 
 
 def build(world_seed: int, folder: Path) -> dict[str, Any]:
-    """Return how long a world takes to build, and what it needs on disk."""
+    """Return how long a world takes to build, what it needs on disk, and how many different sentences its people wrote."""
     start = time.process_time()
     databases = load_world(world_seed, "large").open()
     sizes = {name: _rows(databases[name].connection) for name in DATABASES}
     seconds = time.process_time() - start
+    texts = {text for name, query in TEXTS.items() for (text,) in map(tuple, databases[name].connection.execute(query))}
+    sentences = {sentence for text in texts for sentence in re.split(r"(?<=[.!?])\s+|\n+", text) if sentence}
     databases.close()
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return {"large_build_s": round(seconds, 1), "large_disk_mb": round(size / 1e6, 1), "large_rows": sizes}
+    return {
+        "large_build_s": round(seconds, 1),
+        "large_disk_mb": round(size / 1e6, 1),
+        "large_rows": sizes,
+        "large_sentences": len(sentences),
+    }
 
 
 def _rows(connection: Any) -> int:
