@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
-demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report
+demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report: some eight minutes on two cores
 	$(BIN)/python -m agents.demo
 
 STARTER := runs/starter
