@@ -27,6 +27,7 @@ def make_task(block, start_url="__SHOPPING__", **changes):
 
 
 LOOK = make_task(answer(exact_match="done"))
+HARD = make_task(answer(exact_match="done"), difficulty=("reading",))
 
 
 def make(task=LOOK, **options):
@@ -248,6 +249,22 @@ def test_a_snapshot_continues_as_the_episode_did_any_number_of_times(before, aft
         assert text.endswith(info["page"])
         copy.get_wrapper_attr("reset")  # restoring needs no reset of wrappers: act on the env itself
         assert expected == wander(copy.unwrapped, after)
+    env.close()
+    fork.close()
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "limit"), [(LOOK, {"max_steps": 20}, 20), (LOOK, {"max_steps": 3}, 3), (HARD, {}, 60)]
+)
+@pytest.mark.parametrize("steps", [0, 2])
+def test_a_fork_has_the_step_limit_of_the_env_that_continues_it(task, options, limit, steps):
+    env, fork = (make(task, **options).unwrapped for _ in range(2))
+    env.reset()
+    for _ in range(steps):
+        env.step('do(action="Scroll Down")')
+    fork.restore(env.snapshot())
+    for step in range(steps + 1, limit + 1):
+        assert fork.step('do(action="Scroll Down")')[3] == (step == limit)
     env.close()
     fork.close()
 

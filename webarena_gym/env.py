@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from io import BytesIO
-from math import nan
+from math import inf, nan
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -193,7 +193,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._variation: Variation = variation
         self._scale: Scale = scale
         self._max_steps = max_steps
-        self._limit: float = MAX_STEPS
+        self._outer_limit = inf
         self._on_failure: OnFailure = on_failure
         self._judge = judge
         self._rules = rules
@@ -285,8 +285,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         except BrowserError:  # it may have died since; a new one is worth one try
             self._venue.abandon()
             goal = self._venue.enter(task)
-        own = self._max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS)
-        self._limit = min(own, outer_limit(self))
+        self._outer_limit = outer_limit(self)
         self._episode = Episode(task, goal, self._venue.browser, self._presentation, self.dialect)
         text, info = self._episode.tell()
         self._is_whole = True
@@ -351,7 +350,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         try:
             answer = episode.take(action)
             terminated = answer is not None or self._venue.settle()
-            truncated = not terminated and len(episode.turns) >= self._limit
+            truncated = not terminated and len(episode.turns) >= self._limit(episode.task)
             episode.is_over = terminated or truncated
             text, info = episode.tell()
             ending = self._evaluate(answer or "") if episode.is_over else {}
@@ -423,6 +422,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return text, dict(info)
 
     # Inside.
+
+    def _limit(self, task: Task) -> float:
+        """Return after how many steps an episode of a task is truncated, however it was begun."""
+        return min(self._max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS), self._outer_limit)
 
     def _leave(self) -> None:
         """Leave the episode for another; what an interrupted call has left behind is not used again."""
