@@ -126,6 +126,7 @@ def run(settings: LearningSettings) -> dict[str, Any]:
     }
     for way, suffix in (("greedy", ""), ("sampled", "_sampled")):
         figures |= _scores(tasks, clones, pairs, runs, way, suffix)
+    figures["by_training"] = by_training(settings, tasks, clones, pairs, runs)
     figures["by_minutes"] = [
         {
             "updates": updates,
@@ -167,6 +168,35 @@ def _scores(
             f"{lift_key}{suffix}_ci95": [round(lift.low, 4), round(lift.high, 4)],
             f"{lift_key}{suffix}_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
         }
+    return figures
+
+
+def by_training(
+    settings: LearningSettings,
+    tasks: Sequence[Task],
+    clones: Sequence[Run],
+    pairs: Sequence[tuple[int, int]],
+    runs: Sequence[Run],
+) -> dict[str, Any]:
+    """Return the figures of `_scores` of greedy decoding twice: on templates that are trained on ("seen"), and on the others ("new").
+
+    A part without tasks is left out.
+    """
+    trained = set(settings.templates) or {task.template for task in task_suite.load("train")}
+    places: dict[str, list[int]] = {}
+    for place, task in enumerate(tasks):
+        places.setdefault("seen" if task.template in trained else "new", []).append(place)
+
+    def part(run: Run, kept: Sequence[int]) -> dict[str, list[float]]:
+        return {"greedy": [run["greedy"][place] for place in kept]}
+
+    figures = {}
+    for name, kept in sorted(places.items()):
+        own = [tasks[place] for place in kept]
+        own_clones = [{kind: part(clone[kind], kept) for kind in ("bc", "converged") if kind in clone} for clone in clones]
+        own_runs = [{"marks": [part(found["marks"][-1], kept)]} for found in runs]
+        scores = _scores(own, own_clones, pairs, own_runs, "greedy", "")
+        figures[name] = {"n": len(own), "templates": len({task.template for task in own})} | scores
     return figures
 
 

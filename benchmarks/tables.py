@@ -74,6 +74,45 @@ def learning() -> str:
     return _table(_HEADS, rows) + _origin(note, result)
 
 
+def generalisation() -> str:
+    """Return the table of the same agents on templates that were trained on, and on others."""
+    result = _read("learning")
+    titles = {"seen": "templates of the training split, in new worlds", "new": "templates of no training"}
+    rows = []
+    for name, title in titles.items():
+        part = result["by_training"][name]
+        scores = (_score(part[f"{key}_pooled"]) for key in ("bc", "clone_converged", "mgrpo"))
+        rows.append(
+            (
+                title,
+                part["templates"],
+                part["n"],
+                *scores,
+                _lift(part["lift_over_converged"], *part["lift_over_converged_ci95"]),
+            )
+        )
+    return _table(("tasks", "templates", "n", "clone", "converged clone", "then M-GRPO", "lift over the converged clone"), rows)
+
+
+def demonstrations() -> str:
+    """Return the table of cloning and M-GRPO by the number of demonstrations a template."""
+    rows: list[Row] = []
+    results = [_read("learning"), *(_read(path.stem) for path in RESULTS.glob("demonstrations_*.json"))]
+    for result in sorted(results, key=lambda result: int(result["demonstrations"])):
+        mark = next(mark for mark in result["by_minutes"] if mark["updates"] == 100)
+        scores = (_score(result[f"{key}_pooled"]) for key in ("bc", "clone_converged"))
+        runs = f"{result['clones']} x {result['seeds']}"
+        rows.append(
+            (result["demonstrations"], *scores, _percent(mark["greedy"]), _percent(mark["sampled"]), mark["cpu_minutes"], runs)
+        )
+    heads = (
+        *("demonstrations a template", "clone", "converged clone", "then 100 updates of M-GRPO"),
+        *("the same, sampled", "CPU minutes", "clones x seeds"),
+    )
+    commands = "".join(f"- `{result['command']}`, commit {result['commit']}\n" for result in results)
+    return _table(heads, rows) + f"\nn = {results[0]['n']} tasks, greedy unless it says otherwise. The commands:\n\n{commands}"
+
+
 def language_model() -> str:
     """Return the table of M-GRPO against cloning of a small language model, on the whole suite."""
     result = _read("language_model")
@@ -302,7 +341,8 @@ def _example(kind: Kind, dialect: Dialect) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
-        *(learning, language_model, methods, baselines, variants, ablations, interactions, searches, leaderboard),
+        *(learning, generalisation, demonstrations, whole_suite, language_model, methods, baselines, variants, ablations),
+        *(interactions, searches, leaderboard),
         *(actions, webrl, webarena, browsergym),
     )
 }

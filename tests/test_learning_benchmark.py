@@ -11,6 +11,7 @@ from agents.models.optimizers import create_optimizer
 from agents.settings import build
 from benchmarks import learning, playing
 from tests import tiny
+from webarena_gym import tasks as task_suite
 
 FEW = [
     *("--seeds", "0", "1", "--worlds", "11", "--templates", "shopping.account_place", "--limit", "4", "--max-steps", "10"),
@@ -46,6 +47,8 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     assert [mark["updates"] for mark in result["by_minutes"]] == [1, 2]
     assert result["by_minutes"][-1]["greedy"] == result["mgrpo"]
     assert min(result["env_steps"]) > 0
+    assert list(result["by_training"]) == ["seen"]
+    assert result["by_training"]["seen"]["lift"] == result["lift"]
     monkeypatch.setattr(playing, "evaluate", None)
     monkeypatch.setattr(playing, "RESULTS", tmp_path / "results")
     learning.main([*arguments, "--save", "learning"])
@@ -54,6 +57,18 @@ def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, caps
     assert json.loads((tmp_path / "results" / "learning.json").read_text()) == again
     with pytest.raises(ValueError, match="holds episodes of other tasks"):
         learning.main([*arguments, "--fresh-world", "1700"])
+
+
+def test_templates_of_the_training_split_and_others_are_told_apart():
+    settings = learning.LearningSettings()
+    tasks = learning.held_out(settings)
+    known = [float(task.template in {known.template for known in task_suite.load("train")}) for task in tasks]
+    clones = [{kind: {"greedy": [0.0] * len(tasks)} for kind in ("bc", "converged")}]
+    found = learning.by_training(settings, tasks, clones, [(0, 0)], [{"marks": [{"greedy": known}]}])
+    assert {name: (part["n"], part["bc"], part["mgrpo"], part["lift_over_converged"]) for name, part in found.items()} == {
+        "new": (330 - sum(known), 0.0, 0.0, 0.0),
+        "seen": (sum(known), 0.0, 1.0, 1.0),
+    }
 
 
 def test_no_two_clones_see_the_same_world():
