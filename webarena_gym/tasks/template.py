@@ -108,7 +108,7 @@ class Sampler:
     def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
         row = Planted(site or self._site, table, values, key)
         connection = self._databases[row.site].connection
-        plant(connection, [row])
+        plant([row], connection)
         self.planted.append(row)
         return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
 
