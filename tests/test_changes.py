@@ -18,6 +18,7 @@ from webarena_gym.sites.kit.overlay import Overlay
 from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit import deeds
+from webarena_gym.venues.embedded import Place
 
 WORLD = 1000
 
@@ -244,7 +245,7 @@ UNSEEN = {
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
-    search = deeds._Search(WORLD, "content")
+    search = deeds._Search(Place(WORLD, "content", "standard"))
     pages = list(search.pages(name))
     assert search._venue.changes() == []
     search._begin()
