@@ -313,7 +313,7 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
 def upvote_links(world: t.Sampler) -> t.Draw:
     """Upvote the newer links of two forums."""
     is_lively = world.value("SELECT count(*) FROM submission") > _LIVELY
-    months, most, away = (world.rng.choice((2, 3)), 20, 3) if is_lively else (world.rng.choice((10, 12, 18)), 9, 20)
+    months, most, away = (world.rng.choice((2, 3, 4)), 20, 1) if is_lively else (world.rng.choice((10, 12, 18)), 9, 20)
     since = world.value(f"SELECT datetime(value, '-{months} months') FROM world WHERE key = 'now'")
     wanted = world.rows(
         POSTS
