@@ -50,7 +50,7 @@ STANDARD: Mapping[str, Split] = {
 }
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
-SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59)}
+SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59, "large")}
 """The splits of the standard suite, and the hard one, whose templates have kinds of difficulty and belong to no other."""
 
 _HARD_DRAWS = 3  # tasks that a hard template gives to its split
