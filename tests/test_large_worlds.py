@@ -40,6 +40,7 @@ from webarena_gym.sites.shopping.world import products
 from webarena_gym.sites.wikipedia import queries as articles
 from webarena_gym.sites.world import build, load_world
 from webarena_gym.tasks import Expert, Task
+from webarena_gym.tools.audit import replay
 
 WORLD = 1003
 LARGEST_PAGE = 90_000  # characters of HTML
@@ -244,6 +245,14 @@ def test_tasks_of_the_standard_templates_are_solved_in_a_large_world(name):
     with make(tasks=[task]) as env:
         env.reset()
         assert solve(env, task) == 1.0
+
+
+@pytest.mark.parametrize("name", sorted(name for name, template in suite.templates().items() if template.difficulty))
+def test_tasks_of_the_hard_templates_are_solved_in_a_large_world(name):
+    (task,) = suite.draw([name], world_seed=WORLD, count=1)
+    assert task.scale == "large"
+    with WebArenaLite(tasks=[task]) as env:
+        assert replay(env, task) == ""
 
 
 def state(env):
