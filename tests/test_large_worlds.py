@@ -10,6 +10,7 @@ import pickle
 import re
 from collections import Counter
 from random import Random
+from urllib.parse import urlencode
 
 import pytest
 from markupsafe import escape
@@ -445,11 +446,65 @@ def test_articles_are_found_by_what_they_are_about(world):
     )
 
 
+def hosted(world, scope, text):
+    """Return how much of a kind the code host finds, and the addresses of what its first page lists."""
+    host = Visitor(world, load_world(WORLD, "large"), "gitlab", PLAIN)
+    html = host.open(f"http://code.test/search?{urlencode({'scope': scope, 'search': text})}").html
+    total = re.search(r'aria-current="page">[^<]*</a> <span class="badge">(\d+)', html)[1]
+    return int(total), re.findall(r'<h2>.*?href="/([^"]+)"', html.partition("<h1>")[2], re.DOTALL)
+
+
+def test_the_code_host_finds_what_is_called_so_first_and_near_misses_behind(world):
+    paths = rows(world, "gitlab", "SELECT namespace, path FROM project WHERE visibility = 'public' ORDER BY project_id")
+    for namespace, path in Random(5).sample(paths, 12):
+        same = {f"{other}/{name}" for other, name in paths if name == path}
+        total, found = hosted(world, "projects", path)
+        assert f"{namespace}/{path}" in found[: len(same)]
+        assert total >= len(same)
+    assert any(hosted(world, "projects", path)[0] > 1 for _, path in paths[:5])
+
+
+def test_the_code_host_mends_misspelled_words(world):
+    db = world["gitlab"].connection
+    words = sorted({word.lower() for (title,) in rows(world, "gitlab", "SELECT title FROM issue") for word in title.split()})
+    tried = 0
+    for word in [word for word in words if len(word) > 7 and word.isalpha()][::3]:
+        wrong = word[:4] + word[5:]
+        if ranking._is_known(db, wrong) or ranking._is_known(db, wrong.removesuffix("s")) or word in ranking.synonyms():
+            continue
+        if ranking._spellings(db, wrong) == [word]:
+            assert hosted(world, "issues", wrong) == hosted(world, "issues", word) != (0, [])
+            tried += 1
+    assert tried > 5
+
+
+def test_the_code_host_finds_nothing_that_one_may_not_see(world):
+    hidden = """SELECT issue_id FROM issue WHERE is_confidential AND author_id != 1
+        AND project_id NOT IN (SELECT project_id FROM membership WHERE user_id = 1)
+        AND issue_id NOT IN (SELECT issue_id FROM issue_assignee WHERE user_id = 1) ORDER BY 1 LIMIT 5"""
+    found = rows(world, "gitlab", hidden)
+    assert found
+    for key in found:
+        world["gitlab"].connection.execute("UPDATE issue SET title = 'A xylophonic ' || title WHERE issue_id = ?", key)
+        assert hosted(world, "issues", "xylophonic") == (0, [])
+    for table in ("issue", "merge_request", "project"):
+        db = world["gitlab"].connection
+        column = "name" if table == "project" else "title"
+        (key,) = rows(world, "gitlab", f"SELECT {table}_id FROM {table} LIMIT 1")[0]
+        for text, found in (("quixotical", [key]), ("plain", [])):
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE {table}_id = ?", (text, key))
+            assert list(ranking.ranked(db, f"{table}_text", "quixotical", (1,))) == found
+
+
 @pytest.mark.parametrize(
     "phrase", ["", "   ", '"', "*", "a OR b", "NEAR(", "-", "'", "ä", "the", "x" * 500, "(" * 300, "a " * 200]
 )
 def test_no_phrase_breaks_a_search(world, phrase):
-    for site, index, weights in (("shopping", "product_text", (8, 8, 4, 2, 1)), ("reddit", "submission_text", (4, 1))):
+    for site, index, weights in (
+        ("shopping", "product_text", (8, 8, 4, 2, 1)),
+        ("reddit", "submission_text", (4, 1)),
+        ("gitlab", "issue_text", (4, 1)),
+    ):
         found = ranking.ranked(world[site].connection, index, phrase, weights)
         assert list(found.values()) == sorted(found.values(), reverse=True)
 
