@@ -32,6 +32,7 @@ from webarena_gym.sites.country.people import people, population
 from webarena_gym.sites.country.words import WORDS, invented
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
+from webarena_gym.sites.map import finding as places
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.prose import Opinion, Thing
 from webarena_gym.sites.shopping import carts, queries, variants
@@ -494,6 +495,26 @@ def test_the_code_host_finds_nothing_that_one_may_not_see(world):
         for text, found in (("quixotical", [key]), ("plain", [])):
             db.execute(f"UPDATE {table} SET {column} = ? WHERE {table}_id = ?", (text, key))
             assert list(ranking.ranked(db, f"{table}_text", "quixotical", (1,))) == found
+
+
+def test_the_map_finds_what_a_misspelled_name_was_meant_to_be(world):
+    db, rng = world["map"].connection, Random(7)
+    names = [name for (name,) in rows(world, "map", "SELECT name FROM town ORDER BY town_id") if len(name) > 6]
+    for name in rng.sample(names, 12):
+        place = rng.randrange(2, len(name) - 2)
+        wrong = name[:place] + name[place + 1 :]
+        assert [one.label for one in places.search(db, name).found][:1] == [name]
+        spelled = set(ranking._spellings(db, wrong.lower()))
+        if name.lower() in spelled and not ranking._is_known(db, wrong.lower()):
+            assert name in [one.label for one in places.search(db, wrong).found][: len(spelled)]
+    for (name,) in rng.sample(rows(world, "map", "SELECT name FROM place WHERE category = 'library' ORDER BY place_id"), 8):
+        assert {one.label for one in places.search(db, name).found if one.is_exact} >= {name}
+        assert name in [one.label for one in places.search(db, f"{name} somewhere").found][:3]
+    assert len(places.search(db, "zoo of nowhere").found) == len(
+        rows(world, "map", "SELECT 1 FROM place WHERE category = 'zoo'")
+    )
+    for phrase in ('"(*', "NEAR(", "a OR", "*", "ä", "the"):
+        assert len({one.url for one in places.search(db, phrase).found}) == len(places.search(db, phrase).found)
 
 
 @pytest.mark.parametrize(
