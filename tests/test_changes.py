@@ -2,17 +2,23 @@
 
 import sqlite3
 from collections import Counter
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import partial
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from webarena_gym.errors import TaskError
 from webarena_gym.sites import changes
 from webarena_gym.sites.catalogue import DATABASES, HOSTS, SITES
-from webarena_gym.sites.changes import incidental, net_changes
+from webarena_gym.sites.changes import incidental, net_changes, overlay_changes
 from webarena_gym.sites.kit.database import Database
+from webarena_gym.sites.kit.overlay import Overlay
+from webarena_gym.sites.planting import Planted, plant
 from webarena_gym.sites.world import load_world
 from webarena_gym.tools.audit import deeds
+from webarena_gym.venues.embedded import Place
 
 WORLD = 1000
 
@@ -127,6 +133,88 @@ def test_a_number_that_was_given_again_is_another_row():
     database.close()
 
 
+def a_row(site, connection, rng):
+    """Return a table of a database, a row of it, often one of the newest, and other values for some columns that are not its key."""
+    known = changes._tables(site, load_world(WORLD).content(site))
+    table = rng.choice([table for table in known if "rowid" not in table.key])
+    rows = connection.execute(f"SELECT * FROM {table.name} ORDER BY {', '.join(table.key)}").fetchall()
+    if not rows:
+        return table, None, {}
+    row = dict(rng.choice(rows if rng.random() < 0.5 else rows[-3:]))
+    free = [column for column in table.columns if column not in table.key]
+    names = rng.sample(free, min(len(free), rng.randint(1, 3)))
+    return (
+        table,
+        row,
+        {name: row[name] + rng.randint(1, 3) if isinstance(row[name], int) else f"x{row[name]}" for name in names},
+    )
+
+
+def a_planted_row(site, connection, rng):
+    """Return a row that is like one of a database, or changes one; None where the database does not take it."""
+    table, row, values = a_row(site, connection, rng)
+    if row is None or not values:
+        return None
+    key = {column: row[column] for column in table.key}
+    planted = Planted(site, table.name, tuple(values.items()), tuple(key.items()))
+    if rng.random() < 0.5:
+        own = {} if table.is_numbered else {name: f"y{value}" for name, value in key.items()}
+        rest = {name: value for name, value in row.items() if name not in key}
+        planted = Planted(site, table.name, tuple((rest | values | own).items()))
+    with suppress(TaskError):
+        plant([planted], connection)
+        return planted
+    return None
+
+
+def a_write(site, connection, rng):
+    """Return a statement that adds, changes or removes a row of a database, with its parameters."""
+    table, row, values = a_row(site, connection, rng)
+    kind = rng.randrange(4)
+    if row is None or not values:
+        return "SELECT 1", ()
+    if kind == 0:
+        return f"DELETE FROM {table.name} WHERE {where(table)}", tuple(row[column] for column in table.key)
+    if kind == 1:
+        new = {name: value for name, value in (row | values).items() if not (table.is_numbered and name in table.key)}
+        return f"INSERT INTO {table.name} ({', '.join(new)}) VALUES ({', '.join('?' * len(new))})", tuple(new.values())
+    changed = ", ".join(f"{name} = ?" for name in values)
+    return f"UPDATE {table.name} SET {changed} WHERE {where(table)}", (*values.values(), *(row[column] for column in table.key))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_an_overlay_tells_what_the_whole_comparison_does(site, seed, tmp_path):
+    """Where rows are planted, where none are, and where a snapshot is continued in another overlay."""
+    content, path, rng = load_world(WORLD).content(site), tmp_path / "a.sqlite", Random(f"{site} {seed}")
+    path.write_bytes(content)
+    with closing(Database(content)) as whole, closing(Overlay(path)) as overlay, closing(Overlay(path)) as other:
+        planted = list(filter(None, (a_planted_row(site, whole.connection, rng) for _ in range(seed * 4))))
+        whole.reset()
+        base = content
+        if planted:
+            for each in (whole, overlay, other):
+                each.plant(partial(plant, planted), b"cause")
+            base = whole.connection.serialize()
+        assert overlay_changes(site, overlay.connection, overlay.touched()) == []
+        for _ in range(30):
+            write = a_write(site, whole.connection, rng)
+            for each in (whole, overlay):
+                with suppress(sqlite3.IntegrityError):
+                    each.connection.execute(*write)
+        expected = net_changes(site, base, whole.connection.serialize())
+        assert overlay_changes(site, overlay.connection, overlay.touched()) == expected
+        other.restore(overlay.snapshot())
+        assert overlay_changes(site, other.connection, other.touched()) == expected
+        overlay.restore({})
+        assert overlay_changes(site, overlay.connection, overlay.touched()) == []
+        assert overlay.snapshot() == {}
+        for each in (overlay, other):
+            each.reset()
+            assert each.state == b""
+            assert overlay_changes(site, each.connection, each.touched()) == []
+    assert path.read_bytes() == content
+
+
 def test_everything_that_is_declared_is_there(site):
     content = load_world(WORLD).content(site)
     declared = incidental(site)
@@ -157,7 +245,7 @@ UNSEEN = {
 
 @pytest.mark.parametrize("name", HOSTS)
 def test_visits_leave_nothing_and_what_forms_write_is_seen(name):
-    search = deeds._Search(WORLD, "content")
+    search = deeds._Search(Place(WORLD, "content", "standard"))
     pages = list(search.pages(name))
     assert search._venue.changes() == []
     search._begin()

@@ -66,17 +66,17 @@ def test_the_hard_split_is_long():
 
 def test_phrasings_are_chosen_by_the_seed_and_change_nothing_else():
     name = "hard.close_solved"
-    drawn = draw([name], world_seed=7, count=12)
-    assert drawn == draw([name], world_seed=7, count=12)
+    drawn = draw([name], world_seed=7, count=12, scale="standard")
+    assert drawn == draw([name], world_seed=7, count=12, scale="standard")
     assert len({task.intent_template for task in drawn}) >= 3
     assert len({json.dumps(task.instantiation_dict) for task in drawn}) == len(drawn)
 
 
 def test_standard_tasks_are_written_without_the_keys_of_hard_ones():
-    own = {"difficulty", "setup", "evidence", "injection"}
+    own = {"difficulty", "setup", "evidence", "injection", "scale"}
     for split in suite.STANDARD:
         assert not any(own & task.to_json().keys() for task in suite.load(split))
-    assert all(task.to_json().keys() >= {"difficulty", "evidence"} for task in HARD)
+    assert all(task.to_json().keys() >= {"difficulty", "evidence"} and task.to_json()["scale"] == "large" for task in HARD)
 
 
 def test_a_hard_template_more_changes_no_task_of_the_others(monkeypatch):
@@ -87,6 +87,45 @@ def test_a_hard_template_more_changes_no_task_of_the_others(monkeypatch):
     drawn = [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate("hard")]
     assert tuple(drawn[: len(HARD)]) == HARD
     assert {task.template for task in drawn[len(HARD) :]} == {added.name}
+
+
+# The worlds.
+
+
+def test_hard_tasks_are_of_large_worlds_where_nothing_else_is_said():
+    first = HARD[0]
+    assert suite.find(first.task_id) == first
+    other = suite.find(first.task_id, scale="standard")
+    assert (other.task_id, other.scale) == (first.task_id, "standard")
+    assert other.intent != first.intent or other.instantiation_dict != first.instantiation_dict
+    scales = {name: suite.scale_of(name) for name in suite.templates()}
+    assert {name for name, scale in scales.items() if scale == "large"} == TEMPLATES.keys()
+    with WebArenaLite(split="hard") as env:
+        env.reset(seed=0)
+        assert env.task.scale == "large"
+        assert env.database("map").execute("SELECT count(*) FROM place").fetchone()[0] > 4000
+
+
+def test_hard_templates_can_be_had_in_standard_worlds():
+    with WebArenaLite(split="hard", scale="standard") as env:
+        assert {task.template for task in env.tasks} == TEMPLATES.keys()
+        assert {task.scale for task in env.tasks} == {"standard"}
+        env.reset(seed=0)
+        assert env.database("map").execute("SELECT count(*) FROM place").fetchone()[0] < 2000
+
+
+def test_each_task_of_a_list_is_played_in_the_world_that_it_was_drawn_in():
+    hard, standard = HARD[0], suite.load("test")[0]
+    for scale in (None, "standard", "large"):
+        with WebArenaLite(tasks=[hard, standard], scale=scale) as env:
+            for task, is_large in ((hard, True), (standard, False)):
+                env.reset(options={"task": task})
+                assert (env.database("map").execute("SELECT count(*) FROM place").fetchone()[0] > 4000) == is_large
+
+
+def test_a_scale_that_there_is_not_is_refused():
+    with pytest.raises(TaskError, match="scale is 'huge'; expected one of standard, large"):
+        parse_task(json.loads(json.dumps(HARD[0].to_json())) | {"scale": "huge"}, "file.json")
 
 
 def test_the_document_lists_the_kinds():
@@ -118,7 +157,8 @@ PLANTED = [task for task in HARD if task.setup]
 
 
 @pytest.mark.parametrize("task", [PLANTED[0], PLANTED[len(PLANTED) // 2], PLANTED[-1]], ids=lambda task: task.task_id)
-def test_what_a_task_plants_is_no_change_and_is_gone_with_it(task):
+def test_what_a_task_plants_in_a_standard_world_is_no_change_and_is_gone_with_it(task):
+    task = suite.find(task.task_id, scale="standard")
     sites = sorted({row.site for row in task.setup})
     with WebArenaLite(tasks=[task, suite.load("test")[0]]) as env:
         env.reset(options={"task": task})
@@ -132,8 +172,37 @@ def test_what_a_task_plants_is_no_change_and_is_gone_with_it(task):
         assert {site: env.database(site).serialize() for site in sites} == planted
 
 
-def test_a_snapshot_of_a_planted_world_goes_on_in_another_env():
-    task = a_task("hard.cancel_by_rules")
+def rows_like(env, row):
+    """Return how many rows a database has that hold a planted row's values."""
+    columns = [*row.values, *row.key]
+    same = " AND ".join(f"{name} IS ?" for name, _ in columns)
+    query = f"SELECT count(*) FROM {row.table} WHERE {same}"
+    return env.database(row.site).execute(query, [value for _, value in columns]).fetchone()[0]
+
+
+@pytest.mark.parametrize("task", PLANTED[::12], ids=lambda task: task.task_id)
+def test_what_a_task_plants_in_a_large_world_is_no_change_and_is_gone_with_it(task):
+    last = {(row.site, row.table, name): row for row in task.setup for name, _ in row.values}.values()  # none is written over
+    with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[task], max_steps=100) as other:
+        for _ in range(2):
+            env.reset(options={"task": replace(task, setup=())})
+            before = [rows_like(env, row) for row in last]
+            env.reset(options={"task": task})
+            assert env.changes() == []
+            assert env.snapshot().venue.databases == {site: {} for site in env.snapshot().venue.databases}
+            assert all(now > then for now, then in zip([rows_like(env, row) for row in last], before, strict=True))
+        parting = do_all(env, task)
+        needed = env.changes()
+        other.reset()
+        assert other.changes() == []
+        other.restore(env.snapshot())
+        assert other.changes() == needed
+        assert other.step(parting)[1] == 1.0
+
+
+@pytest.mark.parametrize("scale", ["standard", "large"])
+def test_a_snapshot_of_a_planted_world_goes_on_in_another_env(scale):
+    task = suite.find("hard.cancel_by_rules/1002/0", scale=scale)
     with WebArenaLite(tasks=[task], max_steps=100) as env, WebArenaLite(tasks=[HARD[0]], max_steps=100) as other:
         env.reset()
         parting = do_all(env, task)

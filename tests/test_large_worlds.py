@@ -10,6 +10,7 @@ import pickle
 import re
 from collections import Counter
 from random import Random
+from urllib.parse import urlencode
 
 import pytest
 from markupsafe import escape
@@ -31,6 +32,7 @@ from webarena_gym.sites.country.people import people, population
 from webarena_gym.sites.country.words import WORDS, invented
 from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.layout import PLAIN
+from webarena_gym.sites.map import finding as places
 from webarena_gym.sites.map.queries import PLACES
 from webarena_gym.sites.prose import Opinion, Thing
 from webarena_gym.sites.shopping import carts, queries, variants
@@ -40,6 +42,7 @@ from webarena_gym.sites.shopping.world import products
 from webarena_gym.sites.wikipedia import queries as articles
 from webarena_gym.sites.world import build, load_world
 from webarena_gym.tasks import Expert, Task
+from webarena_gym.tools.audit import replay
 
 WORLD = 1003
 LARGEST_PAGE = 90_000  # characters of HTML
@@ -246,6 +249,14 @@ def test_tasks_of_the_standard_templates_are_solved_in_a_large_world(name):
         assert solve(env, task) == 1.0
 
 
+@pytest.mark.parametrize("name", sorted(name for name, template in suite.templates().items() if template.difficulty))
+def test_tasks_of_the_hard_templates_are_solved_in_a_large_world(name):
+    (task,) = suite.draw([name], world_seed=WORLD, count=1)
+    assert task.scale == "large"
+    with WebArenaLite(tasks=[task]) as env:
+        assert replay(env, task) == ""
+
+
 def state(env):
     return env.observation.text, [change.__repr__() for change in env.changes()]
 
@@ -436,11 +447,85 @@ def test_articles_are_found_by_what_they_are_about(world):
     )
 
 
+def hosted(world, scope, text):
+    """Return how much of a kind the code host finds, and the addresses of what its first page lists."""
+    host = Visitor(world, load_world(WORLD, "large"), "gitlab", PLAIN)
+    html = host.open(f"http://code.test/search?{urlencode({'scope': scope, 'search': text})}").html
+    total = re.search(r'aria-current="page">[^<]*</a> <span class="badge">(\d+)', html)[1]
+    return int(total), re.findall(r'<h2>.*?href="/([^"]+)"', html.partition("<h1>")[2], re.DOTALL)
+
+
+def test_the_code_host_finds_what_is_called_so_first_and_near_misses_behind(world):
+    paths = rows(world, "gitlab", "SELECT namespace, path FROM project WHERE visibility = 'public' ORDER BY project_id")
+    for namespace, path in Random(5).sample(paths, 12):
+        same = {f"{other}/{name}" for other, name in paths if name == path}
+        total, found = hosted(world, "projects", path)
+        assert f"{namespace}/{path}" in found[: len(same)]
+        assert total >= len(same)
+    assert any(hosted(world, "projects", path)[0] > 1 for _, path in paths[:5])
+
+
+def test_the_code_host_mends_misspelled_words(world):
+    db = world["gitlab"].connection
+    words = sorted({word.lower() for (title,) in rows(world, "gitlab", "SELECT title FROM issue") for word in title.split()})
+    tried = 0
+    for word in [word for word in words if len(word) > 7 and word.isalpha()][::3]:
+        wrong = word[:4] + word[5:]
+        if ranking._is_known(db, wrong) or ranking._is_known(db, wrong.removesuffix("s")) or word in ranking.synonyms():
+            continue
+        if ranking._spellings(db, wrong) == [word]:
+            assert hosted(world, "issues", wrong) == hosted(world, "issues", word) != (0, [])
+            tried += 1
+    assert tried > 5
+
+
+def test_the_code_host_finds_nothing_that_one_may_not_see(world):
+    hidden = """SELECT issue_id FROM issue WHERE is_confidential AND author_id != 1
+        AND project_id NOT IN (SELECT project_id FROM membership WHERE user_id = 1)
+        AND issue_id NOT IN (SELECT issue_id FROM issue_assignee WHERE user_id = 1) ORDER BY 1 LIMIT 5"""
+    found = rows(world, "gitlab", hidden)
+    assert found
+    for key in found:
+        world["gitlab"].connection.execute("UPDATE issue SET title = 'A xylophonic ' || title WHERE issue_id = ?", key)
+        assert hosted(world, "issues", "xylophonic") == (0, [])
+    for table in ("issue", "merge_request", "project"):
+        db = world["gitlab"].connection
+        column = "name" if table == "project" else "title"
+        (key,) = rows(world, "gitlab", f"SELECT {table}_id FROM {table} LIMIT 1")[0]
+        for text, found in (("quixotical", [key]), ("plain", [])):
+            db.execute(f"UPDATE {table} SET {column} = ? WHERE {table}_id = ?", (text, key))
+            assert list(ranking.ranked(db, f"{table}_text", "quixotical", (1,))) == found
+
+
+def test_the_map_finds_what_a_misspelled_name_was_meant_to_be(world):
+    db, rng = world["map"].connection, Random(7)
+    names = [name for (name,) in rows(world, "map", "SELECT name FROM town ORDER BY town_id") if len(name) > 6]
+    for name in rng.sample(names, 12):
+        place = rng.randrange(2, len(name) - 2)
+        wrong = name[:place] + name[place + 1 :]
+        assert [one.label for one in places.search(db, name).found][:1] == [name]
+        spelled = set(ranking._spellings(db, wrong.lower()))
+        if name.lower() in spelled and not ranking._is_known(db, wrong.lower()):
+            assert name in [one.label for one in places.search(db, wrong).found][: len(spelled)]
+    for (name,) in rng.sample(rows(world, "map", "SELECT name FROM place WHERE category = 'library' ORDER BY place_id"), 8):
+        assert {one.label for one in places.search(db, name).found if one.is_exact} >= {name}
+        assert name in [one.label for one in places.search(db, f"{name} somewhere").found][:3]
+    assert len(places.search(db, "zoo of nowhere").found) == len(
+        rows(world, "map", "SELECT 1 FROM place WHERE category = 'zoo'")
+    )
+    for phrase in ('"(*', "NEAR(", "a OR", "*", "ä", "the"):
+        assert len({one.url for one in places.search(db, phrase).found}) == len(places.search(db, phrase).found)
+
+
 @pytest.mark.parametrize(
     "phrase", ["", "   ", '"', "*", "a OR b", "NEAR(", "-", "'", "ä", "the", "x" * 500, "(" * 300, "a " * 200]
 )
 def test_no_phrase_breaks_a_search(world, phrase):
-    for site, index, weights in (("shopping", "product_text", (8, 8, 4, 2, 1)), ("reddit", "submission_text", (4, 1))):
+    for site, index, weights in (
+        ("shopping", "product_text", (8, 8, 4, 2, 1)),
+        ("reddit", "submission_text", (4, 1)),
+        ("gitlab", "issue_text", (4, 1)),
+    ):
         found = ranking.ranked(world[site].connection, index, phrase, weights)
         assert list(found.values()) == sorted(found.values(), reverse=True)
 

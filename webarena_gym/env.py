@@ -64,8 +64,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
             name none.
         variation: "content" or "layout": whether worlds differ in what is on the sites, or also in how the sites are built.
             A task that is given as such, and not by its id, is taken as it is, with a solution for the layout it was drawn in.
-        scale: "standard", or "large": worlds with some ten times as much of everything, and ranked search. A split's templates
-            are then drawn in the large world of `world_seed`, or of the split's first seed, when a task is first drawn.
+        scale: "standard", or "large": worlds with some ten times as much of everything, and ranked search. By default it is that
+            of the split or template, "large" of hard ones and else "standard". In worlds of the other scale, a split's templates
+            are drawn in that of `world_seed`, or of the split's first seed. A task that is given as such keeps its own world.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
         observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
@@ -109,7 +110,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         sites: Mapping[str, str] | Literal["environment"] | None = None,
         world_seed: int | None = None,
         variation: Variation = "content",
-        scale: Scale = "standard",
+        scale: Scale | None = None,
         history: History = "compressed",
         observation: Style = "html",
         dialect: str = "webrl",
@@ -146,8 +147,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         expect_one_of("on_failure", on_failure, get_args(OnFailure))
         expect_one_of("on_unreadable", on_unreadable, get_args(OnUnreadable))
         expect_one_of("variation", variation, get_args(Variation))
-        expect_one_of("scale", scale, get_args(Scale))
-        if scale != "standard" and sites is not None:
+        expect_one_of("scale", scale, (None, *get_args(Scale)))
+        if scale == "large" and sites is not None:
             raise ValueError(f"scale={scale!r} is of the embedded sites: give no sites=, or scale='standard'")
         expect_one_of("dialect", dialect, DIALECTS)
         expect_one_of("browser", browser, get_args(BrowserKind))
@@ -183,7 +184,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
             choose = partial(task_suite.select, tasks, variation, on_unreadable, scale)
         self._choose_tasks: Callable[[], tuple[Task, ...]] = choose
         self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable)
-        self._draws_late = tasks is None and scale == "large"  # which may take minutes, and is seldom needed
+        self._draws_late = (  # where it takes long, and is seldom needed
+            tasks is None
+            and (scale or task_suite.SPLITS[split].scale) == "large"
+            and not task_suite.is_own(split, world_seed, scale)
+        )
         if not self._draws_late:
             assert self._tasks
         self.observation_space = text_space(MAX_OBSERVATION)
@@ -191,7 +196,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self.dialect = DIALECTS[dialect].naming_by(elements)
         self.action_space = reply_space(self.dialect)
         self._variation: Variation = variation
-        self._scale: Scale = scale
+        self._scale: Scale | None = scale
         self._max_steps = max_steps
         self._outer_limit = inf
         self._on_failure: OnFailure = on_failure
@@ -204,7 +209,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._venue: Venue
         self._side_effects: SideEffects = side_effects or ("forbidden" if are_seen else "ignored")
         if sites is None:
-            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation, scale)
+            self._venue = EmbeddedVenue(maker.for_sites, world_seed, variation, scale or "standard")
         else:
             addresses = read_addresses(None if sites == "environment" else sites)
             if rules == "verified":

@@ -10,7 +10,7 @@ from webarena_gym.errors import ArenaError, TaskError
 from webarena_gym.sites.catalogue import DATABASES
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.world import is_seed, load_world
-from webarena_gym.tasks import SPLITS, Task, find, load, templates
+from webarena_gym.tasks import SPLITS, Task, find, load, scale_of, templates
 
 
 def choose(settings: NewEpisode) -> Task:
@@ -27,12 +27,12 @@ def prepare(settings: NewEpisode) -> tuple[Task, ...]:
     """
     if settings.task is None:
         for seed in SPLITS[settings.split].worlds if settings.world_seed is None else (settings.world_seed,):
-            _build(seed, settings.scale)
+            _build(seed, settings.scale or SPLITS[settings.split].scale)
         return _drawn(settings.split, settings.world_seed, settings.variation, settings.scale)
     template, *rest = settings.task.split("/")
     with suppress(IndexError, ValueError):  # it is refused when it is looked for
         if template in templates() and is_seed(int(rest[0])):
-            _build(int(rest[0]), settings.scale)
+            _build(int(rest[0]), settings.scale or scale_of(template))
     try:
         return (_found(settings.task, settings.variation, settings.scale),)
     except TaskError as error:

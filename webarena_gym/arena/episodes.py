@@ -83,7 +83,7 @@ class Episode:
         self._shown = Shown(text, info)
         if settings.mode == "browse":
             assert self.task.world_seed is not None
-            signed_in = load_world(self.task.world_seed, settings.scale).cookies(
+            signed_in = load_world(self.task.world_seed, self.task.scale).cookies(
                 self.task.sites if self.task.require_login else ()
             )
             self._starts = [tab.url for tab in self._env.page.tabs]

@@ -39,8 +39,8 @@ class NewEpisode:
     """Draw the templates of the split in this world, instead of the suite's own."""
     variation: Variation = "content"
     """"content": worlds differ in what is on the sites. "layout": they also differ in how the sites are built."""
-    scale: Scale = "standard"
-    """"large": worlds with some ten times as much of everything, and ranked search."""
+    scale: Scale | None = None
+    """"large": worlds with some ten times as much of everything, and ranked search. Without it, that of the split or the task."""
     mode: Mode = "browse"
     """"browse": your own browser visits the addresses. "step": you send actions and get observations, as of `env.step`."""
     side_effects: SideEffects = "forbidden"
@@ -114,8 +114,8 @@ class TasksWanted:
     """Its templates in this world, instead of the suite's own."""
     variation: Variation = "content"
     """How the sites are built."""
-    scale: Scale = "standard"
-    """How much there is in the worlds."""
+    scale: Scale | None = None
+    """How much there is in the worlds. Without it, as much as the split has."""
 
     def __post_init__(self) -> None:
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)

@@ -7,6 +7,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.console import accepted_by, decimal, present, whole, writable
 from webarena_gym.episode.history import History
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
 
@@ -25,6 +26,15 @@ def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
         action="extend",
         metavar="NAME",
         help=meaning,
+    )
+
+
+def add_scale(parser: argparse.ArgumentParser) -> None:
+    """Add the option that says how much there is in the worlds of tasks."""
+    parser.add_argument(
+        "--scale",
+        choices=get_args(Scale),
+        help="how much there is in the worlds (default: as the tasks' split has, which is large of the hard one)",
     )
 
 
@@ -59,6 +69,7 @@ def add_commands(commands: Any) -> None:
     evaluate.add_argument(
         "--world-seed", type=world_seed, metavar="SEED", help="draw the split's templates in this world instead"
     )
+    add_scale(evaluate)
     add_fresh_worlds(evaluate, "play")
     evaluate.add_argument(
         "--tasks", type=present(), metavar="FILE", help="a task file in WebArena's JSON schema, instead of a split"

@@ -91,7 +91,8 @@ def _plan(options: argparse.Namespace) -> Plan:
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
-    env = {name: getattr(options, name) for name in names} | _pairs(options.env, "--env")
+    env = {name: getattr(options, name) for name in names} | ({"scale": options.scale} if options.scale else {})
+    env |= _pairs(options.env, "--env")
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
@@ -112,7 +113,7 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         source |= {"file": options.tasks.name}
     else:
         worlds = [options.world_seed, *range(_FRESH_WORLD, _FRESH_WORLD + options.fresh_worlds)]
-        found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation)]
+        found = [task for world in worlds for task in task_suite.load(options.split, world, options.variation, options.scale)]
         source |= {"split": options.split, "worlds": worlds}
     wanted = set(options.template or ())
     tasks = [task for task in {task.task_id: task for task in found}.values() if not wanted or task.template in wanted]

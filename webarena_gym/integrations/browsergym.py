@@ -24,7 +24,6 @@ from webarena_gym.browsers.chromium.gate import Gate, serve_network
 from webarena_gym.browsers.chromium.relay import HttpResponse
 from webarena_gym.env import WebArenaLite
 from webarena_gym.pages.network import HostUnknownError
-from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import SPLITS, Task, load
 
@@ -79,7 +78,6 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
         self.timeout = 10_000
         self._way = way
         self._env = WebArenaLite(tasks=[task], **(env or {}))
-        self._scale: Scale = (env or {}).get("scale", "standard")
 
     @classmethod
     def get_task_id(cls) -> str:
@@ -93,7 +91,7 @@ class WebArenaGymTask(AbstractBrowserTask):  # type: ignore[misc]
             self._way.episode = self._env
         task = self._env.task
         assert task.world_seed is not None
-        sessions = load_world(task.world_seed, self._scale).cookies(task.sites if task.require_login else ())
+        sessions = load_world(task.world_seed, task.scale).cookies(task.sites if task.require_login else ())
         page.context.add_cookies(
             [
                 {"name": name, "value": value, "url": f"http://{host}/"}

@@ -44,11 +44,11 @@ def parse_planted(record: Any, where: str) -> Planted:
     return Planted(record["site"], record["table"], tuple(record["values"].items()), tuple(record["key"].items()))
 
 
-def plant(connection: sqlite3.Connection, rows: Iterable[Planted]) -> None:
+def plant(rows: Iterable[Planted], connection: sqlite3.Connection, schema: str = "main") -> None:
     """Write planted rows into the database of their site. Raises TaskError for what the database does not take."""
     for row in rows:
         names = [name for name, _ in (*row.values, *row.key)]
-        known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (row.table,))}
+        known = {name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?, ?)", (row.table, schema))}
         if not known.issuperset(names) or not known:
             raise TaskError(f"a task plants {', '.join(names)} in {row.site}.{row.table}; expected columns of {sorted(known)}")
         values = [value for _, value in (*row.values, *row.key)]
@@ -56,13 +56,13 @@ def plant(connection: sqlite3.Connection, rows: Iterable[Planted]) -> None:
             if row.key:
                 changed = ", ".join(f'"{name}" = ?' for name, _ in row.values)
                 same = " AND ".join(f'"{name}" = ?' for name, _ in row.key)
-                count = connection.execute(f'UPDATE "{row.table}" SET {changed} WHERE {same}', values).rowcount
+                count = connection.execute(f'UPDATE {schema}."{row.table}" SET {changed} WHERE {same}', values).rowcount
                 if count != 1:
                     raise TaskError(
                         f"a task plants values in {count} rows of {row.site}.{row.table} with {row.key}; expected one"
                     )
             else:
                 columns, places = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
-                connection.execute(f'INSERT INTO "{row.table}" ({columns}) VALUES ({places})', values)
+                connection.execute(f'INSERT INTO {schema}."{row.table}" ({columns}) VALUES ({places})', values)
         except sqlite3.Error as error:
             raise TaskError(f"a task plants {row.values} in {row.site}.{row.table}, which it does not take: {error}") from error

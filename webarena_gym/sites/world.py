@@ -143,13 +143,12 @@ class Databases(Mapping[str, EpisodeDatabase]):
                 self._planted.setdefault(SITES[row.site].database, []).append(row)
             for name, rows in self._planted.items():
                 database = self[name]
-                plant(database.connection, rows)
-                database.follows(b"", repr(rows).encode())
+                database.plant(partial(plant, rows), repr(rows).encode())
                 assert database.state is not None
                 self._begun[name] = database.state
 
     def snapshot(self) -> dict[str, Snapshot]:
-        """Return what differs from the world, by database."""
+        """Return what differs from the world or from the beginning, by database."""
         return {name: database.snapshot() for name, database in self._open.items()}
 
     def restore(self, snapshot: Mapping[str, Snapshot], planted: Sequence[Planted] = ()) -> None:
@@ -169,7 +168,7 @@ class Databases(Mapping[str, EpisodeDatabase]):
         if state == begun:
             return ()
         if state is None or (name, begun, state) not in known:
-            if isinstance(database, Overlay) and name not in self._planted:
+            if isinstance(database, Overlay):
                 found = overlay_changes(name, database.connection, database.touched())
             else:
                 found = net_changes(name, self._base(name), database.connection.serialize())
@@ -188,7 +187,7 @@ class Databases(Mapping[str, EpisodeDatabase]):
             return content
         if name not in self._bases:
             database = Database(content)
-            plant(database.connection, self._planted[name])
+            plant(self._planted[name], database.connection)
             self._bases[name] = database.connection.serialize()
             database.close()
         return self._bases[name]

@@ -20,7 +20,7 @@ from webarena_gym.errors import TaskError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation, layout_of
-from webarena_gym.sites.world import load_world
+from webarena_gym.sites.world import Databases, load_world
 from webarena_gym.tasks.expert import Expert as Expert
 from webarena_gym.tasks.suite import PARTS
 from webarena_gym.tasks.task import OnUnreadable as OnUnreadable
@@ -36,10 +36,11 @@ _TRIES = 30  # draws in a row without a new task before a template is given up i
 
 
 class Split(NamedTuple):
-    """How a split is drawn: from which worlds, and the number of steps that a solution has at most."""
+    """How a split is drawn: from which worlds of which scale, and the number of steps that a solution has at most."""
 
     worlds: tuple[int, ...]
     longest: int
+    scale: Scale = "standard"
 
 
 STANDARD: Mapping[str, Split] = {
@@ -49,7 +50,7 @@ STANDARD: Mapping[str, Split] = {
 }
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
-SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59)}
+SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59, "large")}
 """The splits of the standard suite, and the hard one, whose templates have kinds of difficulty and belong to no other."""
 
 _HARD_DRAWS = 3  # tasks that a hard template gives to its split
@@ -72,12 +73,12 @@ def draw(
     world_seed: int,
     count: int,
     variation: Variation = "content",
-    scale: Scale = "standard",
+    scale: Scale | None = None,
 ) -> list[Task]:
     """Draw `count` different tasks from each of the named templates (all by default) in one world.
 
-    Their solutions are for the sites as `variation` builds them. A template that has fewer gives what it has. Raises TaskError
-    for an unknown name.
+    Their solutions are for the sites as `variation` builds them. Without `scale`, each template draws in the world of its own
+    scale (`scale_of`). A template that has fewer gives what it has. Raises TaskError for an unknown name.
     """
     wanted = named(names)
     with _Sampling(world_seed, variation, scale) as sampling:
@@ -91,7 +92,7 @@ def spread(
     total: int,
     variation: Variation = "content",
     longest: int | None = None,
-    scale: Scale = "standard",
+    scale: Scale | None = None,
 ) -> list[Task]:
     """Draw `total` different tasks in one world, evenly from the named templates (all by default).
 
@@ -126,20 +127,30 @@ def named(names: Iterable[str] | None) -> list[Template]:
     return [known[name] for name in wanted]
 
 
+def scale_of(template: str) -> Scale:
+    """Return the scale of the worlds in which a template is drawn where no other is named: that of its split."""
+    return SPLITS["hard"].scale if templates()[template].difficulty else "standard"
+
+
 def load(
-    split: str, world_seed: int | None = None, variation: Variation = "content", scale: Scale = "standard"
+    split: str, world_seed: int | None = None, variation: Variation = "content", scale: Scale | None = None
 ) -> tuple[Task, ...]:
     """Return a split of the suite, or the same templates drawn in another world. Raises TaskError for an unknown split.
 
     With the variation "layout", the suite's own tasks are drawn again, so that their solutions are for the sites as these are
-    then built. In a large world, the templates are drawn in that of the split's first seed where no other is named.
+    then built. In worlds of another scale than the split's own, the templates are drawn in that of its first seed where no
+    other is named.
     """
     expect_split(split)
-    if world_seed is None and scale == "large":
-        world_seed = SPLITS[split].worlds[0]
-    if world_seed is None:
+    if is_own(split, world_seed, scale):
         return _shipped(split) if variation == "content" else _redrawn(split, variation)
-    return tuple(_drawn(split, world_seed, variation, scale))
+    own = SPLITS[split]
+    return tuple(_drawn(split, own.worlds[0] if world_seed is None else world_seed, variation, scale or own.scale))
+
+
+def is_own(split: str, world_seed: int | None, scale: Scale | None) -> bool:
+    """Say whether the tasks of a split in some world are the suite's own."""
+    return world_seed is None and scale in (None, SPLITS[split].scale)
 
 
 def expect_split(split: str) -> None:
@@ -154,7 +165,7 @@ def generate(split: str) -> list[Task]:
     The tasks keep the templates, worlds and order that the shipped file has. Templates that are new to it come behind all others
     and give what is missing to the total of their part, so that they change no other task.
     """
-    worlds, longest = SPLITS[split]
+    worlds, longest, _ = SPLITS[split]
     plan = _plan(split)
     with ExitStack() as stack:
         samplings = {world_seed: stack.enter_context(_Sampling(world_seed, "content")) for world_seed in worlds}
@@ -201,8 +212,8 @@ def _drawn(split: str, world_seed: int, variation: Variation, scale: Scale) -> I
         yield from spread(names, world_seed=world_seed, total=total, variation=variation, longest=longest, scale=scale)
 
 
-def find(task_id: str, variation: Variation = "content", scale: Scale = "standard") -> Task:
-    """Return the task with that id, from the suite or drawn again. Raises TaskError."""
+def find(task_id: str, variation: Variation = "content", scale: Scale | None = None) -> Task:
+    """Return the task with that id, drawn again in the world of that scale, or of the template's own. Raises TaskError."""
     try:
         name, world_seed, index = _parted(task_id)
         with _Sampling(world_seed, variation, scale) as sampling:
@@ -221,7 +232,7 @@ def select(
     tasks: str | Path | Sequence[str | Task],
     variation: Variation = "content",
     on_unreadable: OnUnreadable = "raise",
-    scale: Scale = "standard",
+    scale: Scale | None = None,
 ) -> tuple[Task, ...]:
     """Return the tasks of a file in WebArena's schema, of one id, or of a list of ids, which are drawn, and tasks.
 
@@ -269,29 +280,34 @@ def _is_id(text: str) -> bool:
 
 
 class _Sampling:
-    """Draws from one world; holds its databases open as a context manager."""
+    """Draws from the worlds of one seed; holds their databases open as a context manager."""
 
-    def __init__(self, world_seed: int, variation: Variation, scale: Scale = "standard") -> None:
+    def __init__(self, world_seed: int, variation: Variation, scale: Scale | None = None) -> None:
         self._world_seed = world_seed
-        self._scale: Scale = scale
+        self._scale: Scale | None = scale
         self._layout = layout_of(world_seed, variation)
+        self._open: dict[Scale, Databases] = {}
 
     def __enter__(self) -> "_Sampling":
-        self._databases = load_world(self._world_seed, self._scale).open()
+        load_world(self._world_seed)  # which refuses what is no seed, before anything is drawn
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._databases.close()
+        for databases in self._open.values():
+            databases.close()
 
     def one(self, template: Template, index: int) -> Task:
         """Return draw `index` of a template. Raises NothingToDraw."""
-        rng = Dice(f"{template.name}/{self._world_seed}/{index}")
-        sampler = Sampler(self._databases, rng, template.sites[0], self._layout)
+        scale = self._scale or scale_of(template.name)
+        if scale not in self._open:
+            self._open[scale] = load_world(self._world_seed, scale).open()
+        task_id = f"{template.name}/{self._world_seed}/{index}"
+        sampler = Sampler(self._open[scale], Dice(task_id), template.sites[0], self._layout)
         try:
-            return template.instantiate(sampler, f"{template.name}/{self._world_seed}/{index}", self._world_seed)
+            return template.instantiate(sampler, task_id, self._world_seed, scale)
         finally:
             if sampler.planted:
-                self._databases.reset()
+                self._open[scale].reset()
 
     def several(self, template: Template, count: int, longest: int | None = None) -> Iterator[Task]:
         """Yield up to `count` draws with different goals and solutions of at most `longest` steps."""

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import NoneType
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.planting import Planted, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
 from webarena_gym.tasks.difficulty import Difficulty, parse_difficulty
@@ -41,9 +42,9 @@ class Task:
 
     `template`, `world_seed`, `solution`, `wrong_answers` and `grounds` are ours and empty in tasks of others: the template that the
     task was drawn from, the world that it was drawn in, a solution that earns the reward there, answers of the right type that
-    must not, and what the right answer follows from where no page states it.
+    must not, and what the right answer follows from where no page states it. `scale` is that of the world; without `world_seed` it says nothing.
 
-    The last four are of hard tasks: what makes it hard, what it adds to its world before it begins, the texts from which its truth was
+    The four before it are of hard tasks: what makes it hard, what it adds to its world before it begins, the texts from which its truth was
     computed, each of which the solution must have been shown, and the signs, as an `eval` block, that a hostile page was followed.
     """
 
@@ -69,6 +70,7 @@ class Task:
     setup: tuple[Planted, ...] = ()
     evidence: tuple[str, ...] = ()
     injection: Mapping[str, Any] = field(default_factory=dict)
+    scale: Scale = "standard"
 
     @property
     def eval_types(self) -> tuple[str, ...]:
@@ -92,6 +94,8 @@ class Task:
         for name in _HARD:
             if not record[name]:
                 del record[name]
+        if self.scale == "standard":
+            del record["scale"]
         return record
 
 
@@ -103,7 +107,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
     "intent_template_id": (int,), "require_login": (bool,), "storage_state": (str, NoneType), "geolocation": (dict, NoneType),
     "require_reset": (bool,), "old_task_id": (int, NoneType), "template": (str,), "world_seed": (int, NoneType),
     "solution": (list,), "wrong_answers": (list,), "setup": (list,), "evidence": (list,),
-    "injection": (dict,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
+    "injection": (dict,), "scale": (str,), "string_note": (str, NoneType), "annotation_note": (str, NoneType),
 }  # fmt: skip
 _EVAL_TYPES: Mapping[str, tuple[type, ...]] = {"eval_types": (list,), "annotation_note": (str, NoneType)}
 """The keys of every `eval` block; each kind adds its own (`evaluators.kinds`)."""
@@ -136,6 +140,8 @@ def parse_task(record: Any, where: str = "task") -> Task:
     seed = record.get("world_seed")
     if seed is not None and not is_seed(seed):
         raise TaskError(f"{where}: world_seed is {seed}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
+    if record.get("scale", "standard") not in get_args(Scale):
+        raise TaskError(f"{where}: scale is {_shown(record['scale'])}; expected one of {', '.join(get_args(Scale))}")
     if not all(url.strip() for url in record["start_url"].split("|AND|")):
         raise TaskError(
             f"{where}: start_url is {_shown(record['start_url'])}; expected an address, or several with |AND| between them"

@@ -22,6 +22,7 @@ from webarena_gym.evaluators.kinds.string_match import told as told
 from webarena_gym.evaluators.kinds.url_match import at_url as at_url
 from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import EpisodeDatabase
 from webarena_gym.sites.layout import PLAIN, Layout
 from webarena_gym.sites.planting import Columns, Planted, Value, plant
@@ -108,7 +109,7 @@ class Sampler:
     def _plant(self, site: str, table: str, values: Columns, key: Columns) -> int:
         row = Planted(site or self._site, table, values, key)
         connection = self._databases[row.site].connection
-        plant(connection, [row])
+        plant([row], connection)
         self.planted.append(row)
         return int(connection.execute("SELECT last_insert_rowid()").fetchone()[0])
 
@@ -148,8 +149,8 @@ class Template:
         """All phrasings of the intent, of which each task has one."""
         return self.intent, *self.others
 
-    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int) -> Task:
-        """Draw one task. Raises NothingToDraw."""
+    def instantiate(self, sampler: Sampler, task_id: str, world_seed: int, scale: Scale = "standard") -> Task:
+        """Draw one task in a world of that seed and scale. Raises NothingToDraw."""
         drawn = self.draw(sampler)
         intent = Random(f"phrasing of {task_id}").choice(self.phrasings) if self.others else self.intent
         return Task(
@@ -170,6 +171,7 @@ class Template:
             setup=tuple(sampler.planted),
             evidence=tuple(drawn.evidence),
             injection=_with_site(drawn.injection, self.sites[0]),
+            scale=scale,
         )
 
 

@@ -16,7 +16,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.console import Parser, accepted_by, status, whole, writable
 from webarena_gym.console.ending import TRACEBACK
 from webarena_gym.errors import TaskError
-from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_templates, world_seed
+from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_scale, add_templates, world_seed
 from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.scales import Scale
@@ -125,7 +125,7 @@ def make_parser() -> Parser:
     play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
     play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
     _choose_variation(play)
-    _choose_scale(play)
+    add_scale(play)
     play.set_defaults(run=arena.play)
 
     serve = commands.add_parser(
@@ -199,6 +199,7 @@ def _choose_tasks(parser: argparse.ArgumentParser) -> None:
     )
     add_templates(parser, "only tasks of these templates; with --world-seed of any split")
     _choose_variation(parser)
+    add_scale(parser)
 
 
 def _choose_variation(parser: argparse.ArgumentParser) -> None:
@@ -220,12 +221,20 @@ def _chosen(options: argparse.Namespace, world_seed: int | None) -> list[Task]:
     if options.draw is not None:
         if world_seed is None:
             raise TaskError("--draw needs --world-seed: the world to draw from")
-        return task_suite.spread(options.template, world_seed=world_seed, total=options.draw, variation=options.variation)
+        return task_suite.spread(
+            options.template,
+            world_seed=world_seed,
+            total=options.draw,
+            variation=options.variation,
+            scale=options.scale,
+        )
     if world_seed is not None and options.template:
-        return task_suite.draw(options.template, world_seed=world_seed, count=1, variation=options.variation)
+        return task_suite.draw(
+            options.template, world_seed=world_seed, count=1, variation=options.variation, scale=options.scale
+        )
     wanted = set(options.template or ())
     splits = tuple(task_suite.STANDARD) if options.split == "all" else (options.split,)
-    tasks = (task for split in splits for task in task_suite.load(split, world_seed, options.variation))
+    tasks = (task for split in splits for task in task_suite.load(split, world_seed, options.variation, options.scale))
     return [task for task in {task.task_id: task for task in tasks}.values() if not wanted or task.template in wanted]
 
 

@@ -45,7 +45,7 @@ class EmbeddedVenue:
         make_browser: makes a browser on the network of an episode.
         world_seed: the world of tasks that name none.
         variation: whether the sites are built in the plain way, or in a layout drawn with the world.
-        scale: how much there is in the worlds.
+        scale: how much there is in the world of tasks that name none.
 
     """
 
@@ -77,18 +77,25 @@ class EmbeddedVenue:
         return self._browser
 
     def enter(self, task: Task) -> str:
-        seed = self._world_seed if task.world_seed is None else task.world_seed
+        seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
         with opening(task):
-            self.begin(seed, task.start_url, task.sites if task.require_login else (), task.setup)
+            self.begin(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
         if self.browser.has_failed:
             raise TaskError(f"the task {task.task_id} begins at {task.start_url!r}, where no site is")
         return task.intent
 
-    def begin(self, world_seed: int, start_url: str, sites: Iterable[str], planted: Sequence[Planted] = ()) -> None:
+    def begin(
+        self,
+        world_seed: int,
+        start_url: str,
+        sites: Iterable[str],
+        planted: Sequence[Planted] = (),
+        scale: Scale | None = None,
+    ) -> None:
         """Bring a world to its beginning, with planted rows, and open pages on it, signed in to some sites."""
-        world, databases = self._open(world_seed, self._variation, self._scale)
+        world, databases = self._open(world_seed, self._variation, scale or self._scale)
         self._planted = tuple(planted)
         if planted:
             databases.reset(planted)

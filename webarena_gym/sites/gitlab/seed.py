@@ -7,6 +7,7 @@ from typing import Any
 
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
+from webarena_gym.sites.country.indexing import fill_words
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.country.seeding import insert
 from webarena_gym.sites.gitlab.world import extras
@@ -34,6 +35,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     _insert_plans(db, plans)
     insert(db, "todo", ((number, *row) for number, row in enumerate(extras.todos(db, seed), 1)))
     sign_in(db, site="gitlab", user_id=ME)
+    fill_words(db)
     db.commit()
 
 

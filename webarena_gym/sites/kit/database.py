@@ -6,7 +6,7 @@ SQLite has read and prepared stays good.
 
 import hashlib
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from typing import Any, Protocol
 
@@ -32,14 +32,17 @@ class EpisodeDatabase(Protocol):
     def follows(self, before: bytes | None, cause: bytes) -> None:
         """Name the content anew; see `Database.follows`."""
 
+    def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
+        """Have what `write` writes into a schema of a connection belong to the beginning, which `cause` names."""
+
     def reset(self) -> None:
-        """Return to the world's content."""
+        """Return to the world's content, without planted rows."""
 
     def snapshot(self) -> Snapshot:
-        """Return what differs from the world."""
+        """Return what differs from the world, or from the beginning."""
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken. Raises SnapshotError."""
+        """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
 
     def close(self) -> None:
         """Free the memory."""
@@ -76,6 +79,11 @@ class Database:
         """Name the content anew: what a `cause`, such as a request, has made of the state named `before`."""
         self._state = None if before is None else hashlib.sha256(before + cause).digest()
         self._changes = self.connection.total_changes
+
+    def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
+        """Let `write` add to the content, and name it anew."""
+        write(self.connection, "main")
+        self.follows(b"", cause)
 
     def reset(self) -> None:
         """Return to the base, byte for byte."""

@@ -2,13 +2,16 @@
 
 The file is shared by all episodes, on disk and in the system's cache. SQLite keeps the pages that a transaction has written in
 memory until it is committed, and here none ever is: the transaction is the overlay, and a reset is a rollback. Triggers note the
-keys of the rows that an episode touches, so a snapshot holds these rows, and to compare with the world means to compare them.
+keys of the rows that an episode touches, so a snapshot holds these rows, and to compare with the beginning means to compare them.
+
+The file is opened twice: the schema `main` is the episode's, the schema `base` is its beginning. What a task plants is written to
+both, in the same transaction, so that the beginning can be read and joined like the file itself.
 """
 
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,9 +20,11 @@ from webarena_gym.sites.kit.database import Snapshot
 
 _ROWS = -2
 """The key of a snapshot under which its rows stand, as JSON; the offsets of a snapshot of pages are 0 and more, or -1."""
-_SETTINGS = ("main.journal_mode = MEMORY", "main.cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
+_OPTIONS = "mode=rw&nolock=1"
+_SETTINGS = ("cache_spill = OFF", "temp_store = MEMORY", "recursive_triggers = ON")
+_SETTINGS_OF_EACH = ("journal_mode = MEMORY", "cache_size = -1000")  # KiB of pages that were read; the system has them all
 _ROLLBACK = "ROLLBACK TRANSACTION -- to the file"  # nobody else writes it so, and finds it prepared
-_CACHE = "PRAGMA {}.cache_size = -1000"  # KiB of pages that were read; the system has them all
+_PLANTED = "planted"  # the savepoint at which an episode with planted rows begins
 
 
 class _Table(NamedTuple):
@@ -45,19 +50,17 @@ class _Table(NamedTuple):
 class Overlay:
     """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
 
-    It is used as a `Database` is. The schema `base` of its connection shows the file as it was. To commit or roll back is refused.
+    It is used as a `Database` is. The schema `base` of its connection shows the beginning. To commit or roll back is refused.
     """
 
     def __init__(self, base: Path) -> None:
-        self.connection = sqlite3.connect(
-            _address(base, "mode=rw&nolock=1"), uri=True, isolation_level=None, check_same_thread=False
-        )
+        address = f"{base.absolute().as_uri()}?{_OPTIONS}"
+        self.connection = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
         self.connection.row_factory = sqlite3.Row
-        for setting in _SETTINGS:
+        self.connection.execute("ATTACH ? AS base", (address,))
+        own = (f"{schema}.{setting}" for schema in ("main", "base") for setting in _SETTINGS_OF_EACH)
+        for setting in (*_SETTINGS, *own):
             self.connection.execute(f"PRAGMA {setting}")
-        self.connection.execute("ATTACH ? AS base", (_address(base, "immutable=1"),))
-        for name in ("main", "base"):
-            self.connection.execute(_CACHE.format(name))
         self._tables = {table.name: table for table in _tables(self.connection)}
         self._watch()
         self._guard = _Guard()
@@ -79,6 +82,7 @@ class Overlay:
     def _begin(self) -> None:
         self.connection.execute("BEGIN")
         self._state: bytes | None = b""
+        self._planted: bytes | None = None  # the name of the beginning, where it has planted rows
         self._changes = self.connection.total_changes
 
     @property
@@ -96,8 +100,17 @@ class Overlay:
         names = [name for (name,) in self.connection.execute("SELECT DISTINCT name FROM temp.touched ORDER BY name")]
         return {name: self._tables[name].is_touched for name in names}
 
+    def plant(self, write: Callable[[sqlite3.Connection, str], None], cause: bytes) -> None:
+        """Have what `write` writes into a schema belong to the beginning; the database must be as good as new."""
+        for schema in ("main", "base"):
+            write(self.connection, schema)
+        self.connection.execute("DELETE FROM temp.touched")
+        self.connection.execute(f"SAVEPOINT {_PLANTED}")
+        self.follows(b"", cause)
+        self._planted = self._state
+
     def reset(self) -> None:
-        """Return to the file's content."""
+        """Return to the file's content, without planted rows."""
         self._guard.is_open = True
         try:
             if self.connection.in_transaction:  # SQLite itself may have rolled it back
@@ -107,7 +120,7 @@ class Overlay:
             self._guard.is_open = False
 
     def snapshot(self) -> Snapshot:
-        """Return the rows that differ from those of the file, as they are now."""
+        """Return the rows that differ from those of the beginning, as they are now."""
         touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
         rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
         return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
@@ -125,8 +138,8 @@ class Overlay:
         return None if row is None else [_packed(value) for value in row]
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Return to the state in which `snapshot` was taken. Raises SnapshotError for one that is of no such database."""
-        self.reset()
+        """Return to the state in which `snapshot` was taken, of an episode with the same planted rows. Raises SnapshotError."""
+        self._return()
         if not snapshot:
             return
         content = snapshot.get(_ROWS, b"")
@@ -138,9 +151,17 @@ class Overlay:
                 self._put(name, key, row)
             self._settle({(name, json.dumps(key)): row for name, key, row in rows})
         except (sqlite3.Error, ValueError, TypeError, KeyError, RecursionError) as error:
-            self.reset()
+            self._return()
             raise SnapshotError(f"the snapshot holds no rows of this database: {error!r}") from error
-        self._state, self._changes = hashlib.sha256(content).digest(), self.connection.total_changes
+        self._state, self._changes = hashlib.sha256((self._planted or b"") + content).digest(), self.connection.total_changes
+
+    def _return(self) -> None:
+        """Return to the beginning, with what is planted there."""
+        if self._planted is None:
+            self.reset()
+        else:
+            self.connection.execute(f"ROLLBACK TO {_PLANTED}")
+            self._state, self._changes = self._planted, self.connection.total_changes
 
     def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
         """Write a row under a key where there is none, or remove what is there."""
@@ -165,10 +186,6 @@ class Overlay:
     def close(self) -> None:
         """Free the memory; the database cannot be used afterwards."""
         self.connection.close()
-
-
-def _address(path: Path, options: str) -> str:
-    return f"{path.absolute().as_uri()}?{options}"
 
 
 class _Guard:

@@ -1,10 +1,12 @@
 """Finding places by what people type: names, addresses, coordinates, and kinds of places near something or in a town."""
 
+import json
 import re
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from webarena_gym.sites.kit import ranking
 from webarena_gym.sites.map import queries
 from webarena_gym.sites.map.addresses import NUMBERS, metres_of, number_at, read_address
 from webarena_gym.sites.map.categories import PLURALS, category_of
@@ -14,6 +16,7 @@ from webarena_gym.sites.map.units import coordinates, read_coordinates
 
 LONGEST = 200  # characters of a search that count
 MOST_WORDS = 12
+MOST_ALIKE = 40  # near misses that a search shows
 _EXACT, _BEGINNING, _NAMED, _OTHER = range(4)
 _AREA = re.compile(r"(.+?) (near|nearby|around|close to|next to|in|within) (.+)", re.IGNORECASE | re.DOTALL)
 _ORDER = ("state", "town", "place", "street", "address")
@@ -46,7 +49,7 @@ class Results(NamedTuple):
 
 
 def search(db: sqlite3.Connection, text: str) -> Results:
-    """Return what a text finds: things by name, or a kind of places by their distance."""
+    """Return what a text finds: things by name, or a kind of places by their distance, and where there is an index near misses."""
     text = " ".join(text[:LONGEST].split())
     found = find(db, text)
     if any(one.is_exact for one in found):
@@ -57,9 +60,25 @@ def search(db: sqlite3.Connection, text: str) -> Results:
         return Results(PLURALS[category], [of_place(row) for row in rows])
     centres = find(db, area[3]) if area else []
     if area is None or not centres:
-        return Results(text, found)
+        return Results(text, [*found, *_alike(db, text, found)])
     is_inside = area[2].lower() in ("in", "within") and centres[0].table in ("town", "state")
     return _around(db, area[1], centres[0], is_inside=is_inside)
+
+
+def _alike(db: sqlite3.Connection, text: str, found: Iterable[Found]) -> Iterator[Found]:
+    """Yield the towns and then the places that nearly fit a text and were not found, by relevance; none where there is no index."""
+    if not ranking.has_index(db):
+        return
+    known = {one.url for one in found}
+    for table, weights in (("town", (4, 1)), ("place", (4, 4, 2, 1))):
+        keys = list(ranking.ranked(db, f"{table}_text", text, weights))[:MOST_ALIKE]
+        rows = queries.rows(
+            db, f"SELECT * FROM {table}s WHERE {table}_id IN (SELECT value FROM json_each(?))", json.dumps(keys)
+        )
+        for row in sorted(rows, key=lambda row: keys.index(row[f"{table}_id"])):
+            one = of_town(db, row, _OTHER) if table == "town" else of_place(row, _OTHER)
+            if one.url not in known:
+                yield one
 
 
 def near(db: sqlite3.Connection, category: str, centre: Found) -> list[Found]:

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from webarena_gym.sites.country.clock import moment
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.country.geography import EAST, NORTH, SOUTH, WEST, Country, country
+from webarena_gym.sites.country.indexing import fill_words
 from webarena_gym.sites.country.people import Person, population
 from webarena_gym.sites.country.scales import Scale, settings
 from webarena_gym.sites.country.seeding import insert
@@ -38,6 +39,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     keys = {"seed": str(seed), "now": str(now), "country": land.name, "roads": _digest(board)}
     insert(db, "world", [*sorted(keys.items()), *settings(scale), *SIZES[scale].settings])
     sign_in(db, site="map", user_id=1)
+    fill_words(db)
     db.commit()
 
 

@@ -46,8 +46,8 @@ MERGEABLE = (
             JOIN commit_branch d ON d.branch_id = t.branch_id
             JOIN file_change g ON g.commit_id = d.commit_id AND g.path = f.path
         WHERE s.project_id = r.project_id AND s.name = r.source_branch
-            AND c.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = t.branch_id)
-            AND d.commit_id NOT IN (SELECT commit_id FROM commit_branch x WHERE x.branch_id = s.branch_id)
+            AND NOT EXISTS (SELECT 1 FROM commit_branch x WHERE x.branch_id = t.branch_id AND x.commit_id = c.commit_id)
+            AND NOT EXISTS (SELECT 1 FROM commit_branch x WHERE x.branch_id = s.branch_id AND x.commit_id = d.commit_id)
     ) ORDER BY merge_request_id"""
 )
 """The requests that nothing is in the way of: their files are as their branches found them, and I may merge them."""

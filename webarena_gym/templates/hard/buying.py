@@ -5,6 +5,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping import variants
 from webarena_gym.sites.shopping.pricing import discount as discount_of
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import says, sum_of
@@ -300,15 +301,16 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     """Make a cart that somebody has changed hold what an order held."""
     orders = world.rows(
         MINE
-        + """SELECT m.* FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
-        GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT i.product_id) = count(*)
-            AND min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered + 3 AND i.options = '{}') ORDER BY order_id"""
+        + """SELECT m.*, min(i.options = '{}') AS is_plain FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT i.product_id) = count(*) AND max(i.options = '{}')
+            AND min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered + 3) ORDER BY order_id"""
     )
+    orders = [row for row in orders if row["is_plain"]] or orders
     if not orders:
         raise t.NothingToDraw("an order that can be repeated")
     row = world.rng.choice(orders)
     items = world.rows(
-        "SELECT i.*, p.name AS product FROM order_item i JOIN product p USING (product_id) WHERE order_id = ? ORDER BY item_id",
+        "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ? ORDER BY item_id",
         row["order_id"],
     )
     others = world.rows(
@@ -318,7 +320,12 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     )
     strange = world.rng.sample(others, 2)
     wrong = world.rng.choice(items)
-    missing = world.rng.choice([item for item in items if item is not wrong])
+    missing = world.rng.choice([item for item in items if item is not wrong and item["options"] == "{}"])
+    kinds = variants.of(world.connection("shopping"), [item["product_id"] for item in items])
+    if any(
+        kinds[key].available < row["qty_ordered"] + 3 for row in items if (key := (row["product_id"], row["options"])) in kinds
+    ):
+        raise t.NothingToDraw("choices that can be had again")
     cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {ME}")
     cart_id = cart[0]["cart_id"] if cart else world.plant("cart", customer_id=ME)
     if cart and world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart_id):
@@ -332,7 +339,8 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     lines += [(other["product_id"], other["name"], world.rng.randint(1, 3), None) for other in strange]
     world.rng.shuffle(lines)
     for product, name, pieces, line in lines:
-        world.plant("cart_item", cart_id=cart_id, product_id=product, options="{}", quantity=pieces)
+        options = "{}" if line is None else line["options"]
+        world.plant("cart_item", cart_id=cart_id, product_id=product, options=options, quantity=pieces)
         held.append((name, line is not None, 0 if line is None else line["qty_ordered"]))
     takes: list[Step] = []
     left = list(held)
@@ -344,7 +352,7 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
     quantity = [t.type_text("Qty", str(missing["qty_ordered"]))] if missing["qty_ordered"] > 1 else []
     return t.Draw(
         {"number": row["increment_id"]},
-        cart_holds(*((item["sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
+        cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
         [
             *open_order(world, row),
             t.click("My Cart"),

@@ -9,7 +9,7 @@ from webarena_gym.sites.map.units import duration
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.map.changes import saved, saved_are
-from webarena_gym.templates.map.ways import PER_PAGE, nearby, open_nearby, open_place, open_route, places, route, some_place
+from webarena_gym.templates.map.ways import PER_PAGE, around, open_nearby, open_place, open_route, places, route, some_place
 from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = t.Templates("hard")
@@ -55,34 +55,34 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
     hotel = some_place(world, "category = 'hotel'")
     start = f"{world.rng.choice((9, 12, 15, 16, 18)):02}:00"
     end = f"{int(start[:2]) + 1:02}:30"
-    around = nearby(world, kind, hotel, FOOT, most=18)
+    found = around(world, kind, hotel, most=18)
     fits = [
         place
-        for place, near in enumerate(around)
-        if is_open(near.row[column], start, end) and details(world, near.row).get("Wheelchair access") == "yes"
+        for place, (row, _) in enumerate(found)
+        if is_open(row[column], start, end) and details(world, row).get("Wheelchair access") == "yes"
     ]
-    if not fits or not 3 <= fits[0] <= 14 or (place_of := fits[0]) >= len(around):
+    if not fits or not 3 <= fits[0] <= 14 or (place_of := fits[0]) >= len(found):
         raise t.NothingToDraw("a place that is not the first")
-    best, note = around[place_of], world.rng.choice(_NOTES)
-    if any(near.metres == best.metres for near in around if near is not best):
+    (best, metres), note = found[place_of], world.rng.choice(_NOTES)
+    if [away for _, away in found].count(metres) > 1:
         raise t.NothingToDraw("one that is nearest")
     own = saved(world)
-    if best.row["place_id"] in own:
+    if best["place_id"] in own:
         raise t.NothingToDraw("one that is not saved")
     steps: list[Step] = open_nearby(hotel, kind)
     turned = 0
-    for place, near in enumerate(around[: place_of + 1]):
+    for place, (row, _) in enumerate(found[: place_of + 1]):
         turns = turn_pages(world, place, PER_PAGE)
         steps += turns[turned:]
         turned = len(turns)
-        steps.append(t.click(near.row["name"]))
+        steps.append(t.click(row["label"]))
         if place < place_of:
             steps.append(t.back("It does not fit."))
     return t.Draw(
         {"hotel": hotel["name"], "kind": kind, "day": day, "start": start, "end": end, "note": note},
-        saved_are({**own, best.row["place_id"]: note}),
-        [*steps, t.type_text("Note", note), t.click("Save place"), t.leave("", f"It is {best.row['name']}.")],
-        evidence=[near.row["name"] for near in around[: place_of + 1]],
+        saved_are({**own, best["place_id"]: note}),
+        [*steps, t.type_text("Note", note), t.click("Save place"), t.leave("", f"It is {best['name']}.")],
+        evidence=[row["name"] for row, _ in found[: place_of + 1]],
     )
 
 
@@ -112,7 +112,7 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("places that are not saved")
     steps: list[Step] = []
     for row in rows:
-        steps += open_place(row["name"])
+        steps += open_place(row["label"])
         steps += [t.type_text("Note", note), t.click("Save place")] if row["sunday"] != "closed" else []
     plural = PLURALS[kind]
     return t.Draw(

@@ -13,6 +13,7 @@ from webarena_gym.templates.reddit.votes import votes_are
 from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = t.Templates("hard")
+_LIVELY = 5000  # posts of a world in which people write so much that a month is long
 
 
 class Subject(NamedTuple):
@@ -276,12 +277,22 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
         [number, "removed" if kinds.get(number) == "sale" else state, 1 if kinds.get(number) == "begging" else locked]
         for number, state, locked in world.rows(columns, forum["forum_id"])
     ]
+    newest = dict(
+        map(
+            tuple,
+            world.rows(POSTS + "SELECT submission_id, newest FROM posts WHERE forum_id = ? ORDER BY newest", forum["forum_id"]),
+        )
+    )
     here = open_forum(forum["name"], "New")
     steps: list[Step] = list(here)
+    turned = gone = 0  # pages that are turned since the list was opened, and posts that it has no more
     for post, kind in made:
-        steps.append(t.click(post["title"]))
+        turns = turn_pages(world, newest[post["submission_id"]] - 1 - gone, PER_PAGE, "There are more on the next page.")
+        steps += [*turns[turned:], t.click(post["title"])]
         change = {"sale": "Remove", "begging": "Lock"}.get(kind)
         steps += [t.click(change), *here] if change else [t.back("This may stay as it is.")]
+        turned = 0 if change else len(turns)
+        gone += kind == "sale"
     return t.Draw(
         {"forum": forum["name"], "days": days},
         t.state(columns, forum["forum_id"], expected=expected),
@@ -301,7 +312,8 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
 )
 def upvote_links(world: t.Sampler) -> t.Draw:
     """Upvote the newer links of two forums."""
-    months = world.rng.choice((10, 12, 18))
+    is_lively = world.value("SELECT count(*) FROM submission") > _LIVELY
+    months, most, away = (world.rng.choice((2, 3, 4)), 20, 1) if is_lively else (world.rng.choice((10, 12, 18)), 9, 20)
     since = world.value(f"SELECT datetime(value, '-{months} months') FROM world WHERE key = 'now'")
     wanted = world.rows(
         POSTS
@@ -311,12 +323,14 @@ def upvote_links(world: t.Sampler) -> t.Draw:
     )
     edge = [
         world.value(f"SELECT datetime(value, '-{months} months', '{shift} days') FROM world WHERE key = 'now'")
-        for shift in ("-20", "+20")
+        for shift in (f"-{away}", f"+{away}")
     ]
     found: dict[str, list[t.Row]] = {}
     for row in wanted:
         found.setdefault(row["forum"], []).append(row)
-    fit = [name for name, rows in found.items() if 4 <= sum(row["choice"] != 1 and row["user_id"] != ME for row in rows) <= 9]
+    fit = [
+        name for name, rows in found.items() if 4 <= sum(row["choice"] != 1 and row["user_id"] != ME for row in rows) <= most
+    ]
     near = {
         row["forum"] for row in world.rows(POSTS + "SELECT forum FROM posts WHERE created_at BETWEEN ? AND ? ORDER BY 1", *edge)
     }

@@ -172,7 +172,7 @@ def meeting_place(world: t.Sampler) -> t.Draw:
     """Count the votes of a thread, save the place that wins, and open an issue about it."""
     forum, host = world.at("reddit"), world.at("gitlab")
     kind = world.rng.choice(("cafe", "restaurant", "park"))
-    options = [row for row in places(world, "category = ?", kind) if row["place_id"] not in saved(world)]
+    options = [row for row in places(world, "category = ? AND label = name", kind) if row["place_id"] not in saved(world)]
     if len(options) < 3:
         raise t.NothingToDraw("three places")
     one, two, three = world.rng.sample(options, 3)

@@ -59,9 +59,15 @@ def nearby(world: t.Sampler, category: str, centre: t.Row, walk: Mode, most: int
     """
     if not aggregates.are_shown(world.connection("map")):
         raise t.NothingToDraw("a list with ways")
+    found = around(world, category, centre, most)
+    return [Near(row, metres, route(world, walk, centre, row)) for row, metres in found]
+
+
+def around(world: t.Sampler, category: str, centre: t.Row, most: int) -> list[tuple[t.Row, float]]:
+    """Return the places of a kind around a place as the map lists them, the nearest first, with their straight distances."""
     rows = {row["label"]: row for row in places(world, "category = ?", category) if row["label"] != centre["label"]}
     found = by_distance(roads(world), [of_place(row) for row in rows.values()], of_place(centre))[:most]
-    return [Near(rows[one.label], one.metres or 0.0, route(world, walk, centre, rows[one.label])) for one in found]
+    return [(rows[one.label], one.metres or 0.0) for one in found]
 
 
 def clearly_first(found: Sequence[Near]) -> Near:

@@ -20,6 +20,7 @@ from webarena_gym.tools.audit.replays import replay_on_both as replay_on_both
 from webarena_gym.tools.audit.side_effects import try_side_effects
 from webarena_gym.tools.audit.sightings import Sightings, groundless
 from webarena_gym.tools.audit.wordings import try_wordings
+from webarena_gym.venues.embedded import Place
 
 MAX_STEPS = 60  # scrolling included
 _CHUNK = 8  # tasks that a process is given at a time
@@ -59,13 +60,9 @@ def audit(
         if browser == "chromium":
             parts = work(partial(_compare_all, variation=variation), chunks)
         else:
-            worlds = sorted({task.world_seed for task in chosen if task.world_seed is not None}) if side_effects else []
-            found_in: dict[int, Repertoire] = dict(
-                zip(worlds, work(partial(repertoire, variation=variation), worlds), strict=True)
-            )
-            deeds = [
-                {seed: found_in[seed] for seed in found_in if seed in {task.world_seed for task in chunk}} for chunk in chunks
-            ]
+            places = sorted(_places(chosen, variation)) if side_effects else []
+            found_in: dict[Place, Repertoire] = dict(zip(places, work(repertoire, places), strict=True))
+            deeds = [{place: found_in[place] for place in _places(chunk, variation) if place in found_in} for chunk in chunks]
             parts = work(partial(_examine_all, variation=variation), chunks, deeds)
         for found in parts:
             findings.add(found)
@@ -73,14 +70,19 @@ def audit(
     return findings
 
 
-def _examine_all(tasks: Sequence[Task], repertoires: Mapping[int, Repertoire], variation: Variation) -> Findings:
+def _places(tasks: Iterable[Task], variation: Variation) -> set[Place]:
+    """Return where tasks are done, of those that name a world."""
+    return {Place(task.world_seed, variation, task.scale) for task in tasks if task.world_seed is not None}
+
+
+def _examine_all(tasks: Sequence[Task], repertoires: Mapping[Place, Repertoire], variation: Variation) -> Findings:
     findings = Findings()
     patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
     for task in tasks:
         other = another(task, variation)
         _examine(task, other, patient, hasty, findings)
-        if task.world_seed is not None and task.world_seed in repertoires:
-            try_side_effects(patient, task, other, repertoires[task.world_seed], findings)
+        for place in _places([task], variation) & repertoires.keys():
+            try_side_effects(patient, task, other, repertoires[place], findings)
     patient.close()
     hasty.close()
     return findings

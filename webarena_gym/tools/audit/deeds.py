@@ -21,9 +21,9 @@ from webarena_gym.browsers.submission import URLENCODED, Entry, encode, entries,
 from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 from webarena_gym.sites.catalogue import HOSTS, URLS
-from webarena_gym.sites.layout import Variation
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.world import load_site, load_world
-from webarena_gym.venues.embedded import EmbeddedVenue
+from webarena_gym.venues.embedded import EmbeddedVenue, Place
 
 _LOADED_A_RULE = 8  # and more where pages of another kind lead to it
 _LOADED_A_LINK = 1
@@ -65,17 +65,17 @@ class Repertoire(NamedTuple):
     visits: tuple[str, ...]
 
 
-def visitor(network: Network, world_seed: int) -> Client:
+def visitor(network: Network, world_seed: int, scale: Scale) -> Client:
     """Return somebody who is signed in to all sites of a world, in the sessions that tasks begin with."""
     client = Client(network)
-    client.cookies = CookieJar.of_hosts(load_world(world_seed).cookies(HOSTS))
+    client.cookies = CookieJar.of_hosts(load_world(world_seed, scale).cookies(HOSTS))
     return client
 
 
 @lru_cache(maxsize=4)
-def repertoire(world_seed: int, variation: Variation) -> Repertoire:
+def repertoire(place: Place) -> Repertoire:
     """Return what can be done in a world, with its sites built as the variation says."""
-    search = _Search(world_seed, variation)
+    search = _Search(place)
     visits: list[str] = []
     deeds: list[Deed] = []
     for site in HOSTS:
@@ -89,17 +89,17 @@ def repertoire(world_seed: int, variation: Variation) -> Repertoire:
 class _Search:
     """Looks through the sites of one world."""
 
-    def __init__(self, world_seed: int, variation: Variation) -> None:
-        self._world_seed = world_seed
-        self._venue = EmbeddedVenue(InProcessBrowser, variation=variation)
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._venue = EmbeddedVenue(InProcessBrowser, variation=place.variation, scale=place.scale)
 
     def close(self) -> None:
         self._venue.close()
 
     def _begin(self) -> Client:
         """Bring the world to its beginning and return a visitor."""
-        self._venue.begin(self._world_seed, "__HOMEPAGE__", ())
-        return visitor(self._venue.network, self._world_seed)
+        self._venue.begin(self._place.world_seed, "__HOMEPAGE__", ())
+        return visitor(self._venue.network, self._place.world_seed, self._place.scale)
 
     def pages(self, site: str) -> Iterator[tuple[str, HtmlElement]]:
         """Yield addresses and trees of pages, as the links and searches of a site reach them: some of each kind."""

@@ -3,6 +3,7 @@
 from functools import lru_cache
 from typing import Any
 
+from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, draw, templates
 
@@ -13,13 +14,13 @@ def another(task: Task, variation: Variation = "content") -> Task | None:
     """Return another draw of the task's template in its world, with another truth; None when there is none."""
     if task.template not in templates() or task.world_seed is None:
         return None
-    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation))
+    drawn = (other for count in _OTHERS for other in _draws(task.template, task.world_seed, count, variation, task.scale))
     return next((other for other in drawn if _truth(other) != _truth(task)), None)
 
 
 @lru_cache(maxsize=512)
-def _draws(template: str, world_seed: int, count: int, variation: Variation) -> list[Task]:
-    return draw([template], world_seed=world_seed, count=count, variation=variation)
+def _draws(template: str, world_seed: int, count: int, variation: Variation, scale: Scale) -> list[Task]:
+    return draw([template], world_seed=world_seed, count=count, variation=variation, scale=scale)
 
 
 def _truth(task: Task) -> dict[str, Any]:

@@ -90,7 +90,7 @@ class _Trial:
 
     def do(self, *requests: Request) -> None:
         """Send requests beside the browser."""
-        client = visitor(self._env.network, self._world_seed)
+        client = visitor(self._env.network, self._world_seed, self._task.scale)
         for request in requests:
             client.load(request)
 
@@ -98,7 +98,7 @@ class _Trial:
         """Do another task's solution in a browser of its own; say whether it could be done."""
         browser = InProcessBrowser(self._env.network)
         urls = [resolve(url.strip(), URLS) for url in other.start_url.split("|AND|")]
-        browser.start(urls, load_world(self._world_seed).cookies(other.sites))
+        browser.start(urls, load_world(self._world_seed, self._task.scale).cookies(other.sites))
         try:
             follow(browser, other.solution)
         except ActionError:
