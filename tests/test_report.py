@@ -6,6 +6,8 @@ import hashlib
 import json
 import os
 import re
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 
@@ -30,6 +32,7 @@ from agents.settings import ENV_ID, EnvSettings
 from tests import needs
 from webarena_gym import tasks as task_suite
 from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
 
@@ -83,6 +86,19 @@ def test_a_folder_gives_the_runs_and_the_episodes_in_it(tmp_path):
     assert list(sources.runs) == ["cloning", "again/cloning", "one"]
     assert list(sources.policies) == ["random", "again/random"]
     assert sources.policies["random"] == [trajectory()]
+
+
+def test_episodes_of_the_evaluate_command_are_read(tmp_path):
+    command = [sys.executable, "-m", "webarena_gym", "evaluate", "--agent", "random", "--limit", "3", "--max-steps", "4"]
+    subprocess.run([*command, "--out", str(tmp_path / "run")], check=True, capture_output=True)
+    _, records = read_episodes(tmp_path / "run" / "episodes.jsonl")
+    episodes = read_sources([str(tmp_path / "run")]).policies["episodes"]
+    assert [(item.task_id, item.reward, len(item.steps)) for item in episodes] == [
+        (item.task_id, item.reward, len(item.steps)) for item in records
+    ]
+    assert all(item.goal == task_of(item).intent for item in episodes)
+    main([str(tmp_path / "run" / "episodes.jsonl"), "--out", str(tmp_path / "report.html")])
+    assert len(data_of((tmp_path / "report.html").read_text(encoding="utf-8"))["episodes"]) == 3
 
 
 def test_what_is_no_run_and_no_episodes_is_told(tmp_path):

@@ -59,6 +59,8 @@ class Replayer:
         """Return the pages of an episode of that task, as far as they show the text that the episode recorded."""
         if not episode.steps:
             return Replay([], [], "It has no steps.")
+        if not any(step.page for step in episode.steps):
+            return Replay([], [], "Its file does not hold the text of pages.")
         if task.world_seed is None:
             return Replay([], [], "Its task is of no world that can be drawn here.")
         # What follows changes no page: the history, and a limit that no episode reaches.

@@ -135,8 +135,9 @@ function field(title, content) {
 }
 
 function showText(item) {
-  byId("text-pane").hidden = !item;
-  if (!item) return;
+  const shown = item && item.text.some(Boolean);
+  byId("text-pane").hidden = !shown;
+  if (!shown) return;
   const [before, marked, after] = item.text;
   const mark = marked ? make("mark", {}, marked) : null;
   const text = byId("text");
