@@ -15,7 +15,7 @@ results of policies side by side, curves of runs side by side, and every episode
 _EXAMPLES = """\
 inputs, each PATH or NAME=PATH:
   a run's folder        its metrics become curves
-  a .jsonl file         its episodes, of `python -m agents.evaluate --save FILE` or `webarena-gym evaluate`,
+  a .jsonl file         its episodes, of `python -m agents.evaluate --save` or of `webarena-gym evaluate`,
                         become a column of the results and can be looked at step by step
   a folder of these     all of them
 

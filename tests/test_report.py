@@ -97,8 +97,28 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
         (item.task_id, item.reward, len(item.steps)) for item in records
     ]
     assert all(item.goal == task_of(item).intent for item in episodes)
-    main([str(tmp_path / "run" / "episodes.jsonl"), "--out", str(tmp_path / "report.html")])
-    assert len(data_of((tmp_path / "report.html").read_text(encoding="utf-8"))["episodes"]) == 3
+    with Replayer(window=WINDOW) as replayer:
+        replayed = [replayer.replay(task_of(item), item) for item in episodes]
+    assert [(len(own.pages), own.problem) for own in replayed] == [(len(item.steps) + 1, "") for item in episodes]
+    assert all(shown.text for own in replayed for shown in own.pages)
+
+
+@pytest.mark.parametrize("header", [{"observation": "axtree"}, {"dialect": "browsergym"}, {"scale": "large"}])
+def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, header):
+    record = {
+        "task_id": "shopping.cart_add/1000/0",
+        "repeat": 0,
+        "sites": ["shopping"],
+        "checks": ["state"],
+        "ending": "exited",
+    }
+    lines = [{"format": 1, "suite": {}, "env": header}, record | {"reward": 0.0, "steps": [{"reply": "go_backward()"}]}]
+    path = tmp_path / "episodes.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (episode,) = read_sources([str(path)]).policies["episodes"]
+    with Replayer(window=WINDOW) as replayer:
+        replay = replayer.replay(task_of(episode), episode)
+    assert (replay.pages, "not known here" in replay.problem) == ([], True)
 
 
 def test_what_is_no_run_and_no_episodes_is_told(tmp_path):

@@ -85,7 +85,7 @@ def _body(episode: Trajectory, replay: Replay) -> dict[str, Any]:
         address = (shown and shown.address) or _address(step)
         steps.append(
             {
-                "text": mark(step.page, address),
+                "text": mark(step.page or (shown.text if shown else ""), address),
                 "html": shown and shown.html,
                 "thought": thought,
                 "action": action,

@@ -5,11 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.data.trajectories import Step, Trajectory, read_trajectories
-from agents.evaluation.report.results import find_task
+from agents.data.trajectories import Trajectory, read_trajectories
+from agents.evaluation.report.logs import read_log
 from agents.training.metrics import read_metrics
 from webarena_gym.errors import ResultError
-from webarena_gym.evaluation.results import Record, read_episodes
 
 
 @dataclass
@@ -56,31 +55,12 @@ _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agent
 
 def _episodes(path: Path) -> list[Trajectory]:
     try:
-        _, records = read_episodes(path)
+        log = read_log(path)
+        return read_trajectories(path) if log is None else log
     except ResultError as error:
-        if "does not begin with the header" not in str(error) and "is no JSON" not in str(error):
-            raise ValueError(str(error)) from error
-    else:
-        return [_from_evaluation(record) for record in records]
-    try:
-        return read_trajectories(path)
+        raise ValueError(str(error)) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{path} holds no episodes as `agents.evaluate --save` writes them: {error!r}") from error
-
-
-def _from_evaluation(record: Record) -> Trajectory:
-    """Return an episode of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
-    task = find_task(record.task_id)
-    steps = tuple(Step("", step["reply"], step.get("action_error", "")) for step in record.steps)
-    return Trajectory(
-        record.task_id,
-        task.intent if task else record.task_id,
-        steps,
-        record.reward or 0.0,
-        record.ending,
-        verdicts=tuple(record.verdicts),
-        failure=record.failure,
-    )
 
 
 def _add(known: dict[str, Any], name: str, value: Any, path: Path) -> None:
