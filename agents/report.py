@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from agents.evaluation.report.document import write_report
+from agents.evaluation.report.episodes import Shown
 from agents.evaluation.report.sources import read_sources
 from webarena_gym import console
 
@@ -26,10 +27,11 @@ examples:
   python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
   python -m agents.report --out report.html runs/demo
 
-The first policy is the one that the others are compared with. Tables count all episodes. Those shown are played again for their pages,
-which takes some 30 ms each; if they do not fit into --megabytes, each policy shows its first ones, and the report says so.
-In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser leads
-back to the very step.
+The first policy is the one that the others are compared with. All episodes are in the tables and lists. They are played again for
+their pages, which takes some 30 ms each. If not all fits into --megabytes, pages are left out first, then steps, of the last episodes
+of each policy, and the report says so.
+In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser keeps the
+filters and the search, and leads back to the very step.
 """
 
 
@@ -43,7 +45,7 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
     parser.add_argument(
-        "--megabytes", type=console.decimal(above=0), default=10.0, help="the file's greatest size (default: 10)"
+        "--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)"
     )
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     parser.add_argument(
@@ -69,8 +71,15 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         pages=not options.no_pages,
         window=options.window,
     )
-    shown = ", ".join(f"{kept} of {count} episodes of {name}" for name, (kept, count) in contents.shown.items())
+    shown = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in contents.shown.items())
     print(f"{options.out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+
+
+def _told(name: str, held: Shown, *, pages: bool) -> str:
+    without = [f"{held.episodes - held.steps} without steps"] if held.steps < held.episodes else []
+    if pages and held.pages < held.steps:
+        without.append(f"{held.steps - held.pages} without pages")
+    return f"{held.episodes} episodes of {name}" + (f" ({', '.join(without)}: give more --megabytes)" if without else "")
 
 
 if __name__ == "__main__":

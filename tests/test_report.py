@@ -67,6 +67,10 @@ def unpacked(text):
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
+def block_of(text, name):
+    return unpacked(re.search(rf'<script type="application/gzip" id="{name}">(.*?)</script>', text).group(1))
+
+
 def data_of(text):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL).group(1))
 
@@ -243,7 +247,8 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
         step = Step(info["page"], 'do(action="Click", element="sign ou")')
     episode = replace(trajectory(task_id=info["task_id"]), steps=(step,))
     packed = pack_episodes({"one": [episode]}, room=10**6, pages=True, window=WINDOW)
-    assert unpacked(packed.heads[0]["body"])["steps"][0]["text"][1] == "<a>Sign Out</a>"
+    (shown, _) = unpacked(packed.blocks["pages-0"])["pages"]
+    assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
 
 def test_a_page_is_written_without_its_addresses_and_stays_as_it_is():
@@ -278,17 +283,33 @@ def test_equal_episodes_give_an_equal_file(tmp_path, expert):
     assert texts[0] == texts[1]
 
 
-def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path):
+def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys):
     noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
     episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
+    write_trajectories(tmp_path / "a.jsonl", episodes)
+    write_trajectories(tmp_path / "b.jsonl", episodes[:2])
     path = tmp_path / "report.html"
-    contents = write_report(path, Sources({}, {"a": episodes, "b": episodes[:2]}), title="Title", megabytes=0.3)
-    kept, count = contents.shown["a"]
-    assert (contents.shown["b"], count) == ((2, 2), 60)
-    assert 2 < kept < 60
-    assert contents.size == path.stat().st_size < 300_000
-    assert f"a: the first {kept} of 60 episodes are here" in path.read_text("utf-8")
-    assert "n = 60" in path.read_text("utf-8")
+    main(["--out", str(path), "--megabytes", "0.4", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")])
+    text = path.read_text("utf-8")
+    heads = data_of(text)["episodes"]
+    assert path.stat().st_size < 400_000
+    assert len(heads) == 62  # none is left out of the lists
+    assert [head["policy"] for head in heads[:5]] == ["a", "b", "a", "b", "a"]
+    held = [head["holds"] != "" for head in heads]
+    assert 4 < sum(held) < 62
+    assert held == sorted(held, reverse=True)
+    left = 62 - sum(held)
+    assert f"a: the last {left} of 60 episodes are here without their steps" in text
+    assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
+
+
+def test_pages_are_left_out_before_steps(expert):
+    whole = pack_episodes({"expert": expert}, room=10**8, pages=True, window=WINDOW)
+    needed = sum(len(name) + len(content) + 60 for name, content in whole.blocks.items()) + len(json.dumps(whole.heads))
+    packed = pack_episodes({"expert": expert}, room=needed - 1000, pages=True, window=WINDOW)
+    shown = packed.shown["expert"]
+    assert whole.shown["expert"] == (len(expert),) * 3
+    assert 0 < shown.pages < shown.steps == shown.episodes == len(expert)
 
 
 def test_nothing_of_an_episode_is_markup(tmp_path):
@@ -296,11 +317,11 @@ def test_nothing_of_an_episode_is_markup(tmp_path):
     runs = {HOSTILE: [{"update": 1, HOSTILE: 1.0}]}
     write_report(path, Sources(runs, {HOSTILE: [trajectory()]}), title=HOSTILE, lead=HOSTILE, pages=False)
     text = path.read_text("utf-8")
-    assert text.count("<script") == 2
+    assert text.count("<script") == 3
     assert "<img" not in text.replace("<iframe", "")
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     (head,) = data_of(text)["episodes"]
-    assert (head["policy"], unpacked(head["body"])["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
+    assert (head["policy"], block_of(text, "steps-0")["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
 
 
 def test_only_its_own_script_may_run(tmp_path):
@@ -331,7 +352,7 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
     write_trajectories(tmp_path / "episodes_random.jsonl", [trajectory()])
     out = tmp_path / "out" / "report.html"
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
-    assert re.search(r"report.html: 0.\d MB; 1 of 1 episodes of random", capsys.readouterr().out)
+    assert re.search(r"report.html: 0.\d MB; 1 episodes of random$", capsys.readouterr().out.strip())
     assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
 
 
@@ -479,9 +500,102 @@ def test_episodes_are_filtered(open_report):
     page.get_by_role("combobox", name="Template").select_option("shopping.cart_add")
     page.get_by_role("combobox", name="Policy").select_option("expert")
     page.get_by_role("combobox", name="Site").select_option("shopping")
-    page.locator("#list a").click()
-    page.wait_for_url(re.compile("#episode/expert/.*/1$"))
-    assert "shopping.cart_add" in page.inner_text("#about")
+    page.wait_for_url(re.compile(r"#episode/expert/.*/1\?policy=expert&site=shopping&template=shopping.cart_add$"))
+    page.wait_for_selector("#about:has-text('shopping.cart_add')")
+    page.get_by_role("button", name="Show all").click()
+    page.wait_for_selector("#count:text-is('3 of 3 episodes')")
+
+
+@needs.chromium
+def test_filters_are_in_the_address(open_report):
+    page = open_report("#episodes?outcome=failed&cause=url")
+    page.wait_for_url(re.compile(r"#episode/.*/1/1\?outcome=failed&cause=url$"))
+    assert page.inner_text("#count") == "1 of 3 episodes"
+    assert page.get_by_role("combobox", name="Failure cause").input_value() == "url"
+    assert page.inner_text("#goal") == f"Buy {HOSTILE}"
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile(r"/end\?outcome=failed&cause=url$"))
+
+
+PARTS = {
+    "goals": lambda episode: episode.goal,
+    "pages": lambda episode: episode.steps[-1].page.splitlines()[-1],
+    "actions": lambda episode: episode.steps[0].reply,
+}
+
+
+@needs.chromium
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
+    page = open_report()
+    for number, episode in enumerate(expert, 1):
+        words = PARTS[part](episode).replace('"', " ")
+        own = [
+            place
+            for place, item in enumerate(expert, 1)
+            if all(word.lower() in PARTS[part](item).lower() for word in words.split())
+        ]
+        page.get_by_role("combobox", name="In", exact=True).select_option(label=part)
+        page.get_by_role("searchbox", name="Search").fill(words)
+        if own == [number]:
+            page.wait_for_url(re.compile(rf"#episode/expert/{number}/\d+\?"))
+        page.wait_for_selector("#viewer:not([data-found='0'])")
+    page.get_by_role("searchbox", name="Search").fill("nothing is like this")
+    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
+
+
+@needs.chromium
+def test_tasks_are_sorted_and_chosen_in_their_table(open_report, expert):
+    page = open_report()
+    page.get_by_text("Tasks, side by side").click()
+    rows = page.locator("#tasks-rows tr:not(.spacer)")
+    for direction, name in ((1, "steps"), (-1, "steps ▲")):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"sort={'-' if direction < 0 else ''}steps$"))
+        page.wait_for_selector(f"th[aria-sort={'ascending' if direction > 0 else 'descending'}]")
+        steps = [float(row.locator("td").nth(2).inner_text()) for row in rows.all()]
+        assert steps == sorted(steps, reverse=direction < 0)
+        assert len(steps) == 3
+    rows.get_by_role("link", name=expert[1].task_id).click()
+    page.wait_for_url(re.compile("#episode/expert/2/1"))
+    assert page.inner_text("#count").startswith(f"1 of 3 episodes of the task {expert[1].task_id}")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A report of ten thousand episodes, in each of which one word is found that no other has."""
+    folder = tmp_path_factory.mktemp("large")
+    noise = [hashlib.sha512(str(number).encode()).hexdigest() for number in range(500)]
+    episodes = [
+        trajectory(
+            float(number % 3 == 0),
+            page="\n".join([*noise[number % 400 : number % 400 + 60], f"word{number}x"]),
+            task_id=f"t/{number}",
+        )
+        for number in range(10_000)
+    ]
+    contents = write_report(folder / "report.html", Sources({}, {"large": episodes}), title="Title", pages=False)
+    assert contents.shown["large"] == (0, 10_000, 10_000)
+    return folder / "report.html"
+
+
+@needs.chromium
+def test_ten_thousand_episodes_open_and_are_filtered_and_searched(chromium, large, record_property):
+    page = chromium.new_page()
+    page.goto(f"{large.as_uri()}#episode/large/9999/1", wait_until="commit")
+    page.wait_for_selector("#viewer:not([hidden])")
+    record_property("opened_ms", page.evaluate("performance.now()"))
+    assert "word9998x" in page.inner_text("#text")
+    assert page.locator("#list li").count() < 60
+    assert page.locator("#list a[aria-current]").is_visible()
+    page.get_by_role("combobox", name="Outcome").select_option("solved")
+    page.wait_for_url(re.compile(r"#episode/large/1/1\?outcome=solved$"))
+    assert page.inner_text("#count") == "3334 of 10000 episodes"
+    page.get_by_role("searchbox", name="Search").fill("word9990x")
+    page.wait_for_url(re.compile(r"#episode/large/9991/1\?q=word9990x&outcome=solved$"), timeout=120_000)
+    page.locator("#list").evaluate("list => { list.scrollTop = 1e9 }")
+    page.wait_for_selector("#count:text-is('1 of 10000 episodes')")
+    page.close()
 
 
 @needs.chromium

@@ -10,19 +10,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, thin
-from agents.evaluation.report.episodes import pack_episodes
+from agents.evaluation.report.episodes import Shown, pack_episodes
 from agents.evaluation.report.results import summarise_all
 from agents.evaluation.report.sources import Sources
 
 _STATIC = Path(__file__).parent / "static"
-_SCRIPTS = ("dom.js", "curves.js", "pages.js", "episodes.js")
+_SCRIPTS = ("dom.js", "blocks.js", "windowed.js", "curves.js", "pages.js", "filters.js", "tasks.js", "episodes.js", "start.js")
 
 
 class Contents(NamedTuple):
-    """What a report holds: its size, and of each policy how many episodes it shows, of how many."""
+    """What a report holds: its size, and of each policy how many episodes with steps and pages."""
 
     size: int
-    shown: dict[str, tuple[int, int]]
+    shown: dict[str, Shown]
 
 
 def write_report(
@@ -31,13 +31,13 @@ def write_report(
     *,
     title: str,
     lead: str = "",
-    megabytes: float = 10.0,
+    megabytes: float = 100.0,
     pages: bool = True,
     window: int = 12_000,
 ) -> Contents:
-    """Write the report. Tables count all episodes; shown are as many as fit into the size.
+    """Write the report. All episodes are in its tables and lists, with as many steps and pages as fit into the size.
 
-    `pages` plays the shown episodes again for their pages; `window` is that of the env that they were played in.
+    `pages` plays episodes again for their pages; `window` is that of the env that they were played in.
     """
     script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
@@ -45,7 +45,6 @@ def write_report(
     results = summarise_all(sources.policies)
     room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
     packed = pack_episodes(sources.policies, room=room, pages=pages, window=window)
-    shown = {name: (packed.kept[name], len(items)) for name, items in sources.policies.items()}
     text = (
         _environment()
         .get_template("report.html")
@@ -54,10 +53,12 @@ def write_report(
             lead=lead,
             results=results,
             curves=curves,
-            shown=shown,
+            shown=packed.shown,
+            pages=pages,
+            blocks=packed.blocks,
             sites=sorted({site for result in results for site in result.evaluation.by_site}),
             checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script({"curves": drawn, "episodes": packed.heads, "assets": packed.assets}),
+            data=_as_script({"curves": drawn, "episodes": packed.heads, "pages": pages}),
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
@@ -65,7 +66,7 @@ def write_report(
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
-    return Contents(len(text.encode()), shown)
+    return Contents(path.stat().st_size, packed.shown)
 
 
 def _environment() -> Environment:
