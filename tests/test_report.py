@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import json
 import os
+import random
 import re
 import subprocess
 import sys
@@ -596,6 +597,79 @@ def test_ten_thousand_episodes_open_and_are_filtered_and_searched(chromium, larg
     page.locator("#list").evaluate("list => { list.scrollTop = 1e9 }")
     page.wait_for_selector("#count:text-is('1 of 10000 episodes')")
     page.close()
+
+
+@needs.chromium
+def test_runs_of_a_task_stand_side_by_side_where_their_states_are_equal(chromium, tmp_path):
+    def run(*pages, ending="leave"):
+        return Trajectory(
+            "t/1", "Goal", (*(Step(page, f"do {page}") for page in pages[:-1]), Step(pages[-1], ending)), 0.0, "exited"
+        )
+
+    policies = {
+        "first, as given": [run("home", "shop", "cart")],
+        "second": [run("home", "help", "shop", "cart")],
+        "third": [run("home", "shop", "cart", ending="stay")],
+    }
+    write_report(tmp_path / "report.html", Sources({}, policies), title="Title")
+    page = chromium.new_page()
+    page.goto(f"{(tmp_path / 'report.html').as_uri()}#episode/second/1/2")
+    for name in ("first, as given 1", "third 1"):
+        page.locator("#others-list").get_by_role("link", name=name).click()
+        page.wait_for_selector(f"#others-list a[aria-current]:has-text('{name}')")
+    page.wait_for_selector("#compared-head th:nth-child(4)")
+    cells = [[cell.inner_text() for cell in row.locator("td").all()] for row in page.locator("#compared-rows tr").all()]
+    assert cells == [
+        ["1  do home", "1  do home", "1  do home"],
+        ["2  do help", "not here", "not here"],
+        ["3  do shop", "2  do shop", "2  do shop"],
+        ["4  leave", "3  leave", "3  stay"],
+    ]
+    assert page.inner_text("#parting") == "They part in state 2 of 4."
+    assert page.locator("#compared-rows tr.parting").count() == 1
+    page.get_by_role("link", name="3  stay").click()
+    page.wait_for_url(re.compile(r"#episode/third/1/3\?with="))
+    page.wait_for_selector("#compared-head th:nth-child(2):has-text('third 1')")
+    page.close()
+
+
+@needs.chromium
+def test_sequences_are_aligned_by_a_longest_common_subsequence(open_report):
+    page = open_report()
+    drawn = random.Random(3)
+    for _ in range(60):
+        one, other = ([drawn.choice("abcd") for _ in range(drawn.randrange(9))] for _ in range(2))
+        pairs = page.evaluate("([one, other]) => aligned(one, other).map(([a, b]) => [a ?? null, b ?? null])", [one, other])
+        both = [(a, b) for a, b in pairs if a is not None and b is not None]
+        assert [a for a, _ in pairs if a is not None] == list(range(len(one)))
+        assert [b for _, b in pairs if b is not None] == list(range(len(other)))
+        assert all(one[a] == other[b] for a, b in both)
+        assert len(both) == longest_common(tuple(one), tuple(other))
+
+
+def longest_common(one, other):
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + longest_common(one[1:], other[1:])
+    return max(longest_common(one[1:], other), longest_common(one, other[1:]))
+
+
+@needs.chromium
+def test_what_changed_since_the_step_before_is_shown(open_report, expert):
+    number, episode = next((number, item) for number, item in enumerate(expert, 1) if len(item.steps) > 1)
+    page = open_report(f"#episode/expert/{number}/1")
+    assert page.locator("#changes").is_disabled()
+    page.keyboard.press("j")
+    page.wait_for_selector("#changes:enabled")
+    page.keyboard.press("d")
+    page.wait_for_selector("#text ins")
+    before, after = (re.sub(r' id="\d+"', "", step.page).splitlines() for step in episode.steps[:2])
+    for tag, text, other in (("ins", after, before), ("del", before, after)):
+        shown = [re.sub(r' id="\d+"', "", line)[2:].rstrip("\n") for line in page.locator(f"#text {tag}").all_text_contents()]
+        assert set(text) - set(other) <= set(shown) <= set(text)
+    page.keyboard.press("d")
+    page.wait_for_selector("#text:not(:has(ins))")
 
 
 @needs.chromium

@@ -15,7 +15,19 @@ from agents.evaluation.report.results import summarise_all
 from agents.evaluation.report.sources import Sources
 
 _STATIC = Path(__file__).parent / "static"
-_SCRIPTS = ("dom.js", "blocks.js", "windowed.js", "curves.js", "pages.js", "filters.js", "tasks.js", "episodes.js", "start.js")
+_SCRIPTS = (
+    "dom.js",
+    "blocks.js",
+    "windowed.js",
+    "curves.js",
+    "pages.js",
+    "filters.js",
+    "tasks.js",
+    "aligned.js",
+    "compared.js",
+    "episodes.js",
+    "start.js",
+)
 
 
 class Contents(NamedTuple):

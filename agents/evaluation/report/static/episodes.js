@@ -11,6 +11,7 @@ function startEpisodes() {
   if (!byId("episodes")) return;
   startFilters();
   startTasks();
+  startCompared();
   episodeList = windowed(byId("list"), byId("list"), EPISODE_ROW, episodeRow);
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
@@ -20,8 +21,15 @@ function startEpisodes() {
   route();
 }
 
+function pathOf(head, step) {
+  return `#episode/${encodeURIComponent(head.policy)}/${head.number}/${step}`;
+}
+
+// The address of a step; those of the episode that is shown keep what stands beside it.
 function address(head, step) {
-  return `#episode/${encodeURIComponent(head.policy)}/${head.number}/${step}${suffix(query)}`;
+  const parameters = new URLSearchParams(query);
+  if (!current || current.head !== head) parameters.delete("with");
+  return pathOf(head, step) + suffix(parameters);
 }
 
 // Show what the address says: an episode, or the first one that its filters leave.
@@ -107,7 +115,9 @@ async function show(head, wanted) {
   episodeList.redraw();
   const item = step === END ? undefined : body.steps[step - 1];
   byId("turn").replaceChildren(...(item ? tell(item) : tellEnd(body)));
-  showText(item);
+  showOthers(head);
+  showCompared(head, body, step, mine);
+  showText(item, step > 1 ? body.steps[step - 2] : undefined);
   highlight([byId("text"), byId("turn"), byId("goal")]);
   await showPane(item ? item.html : body.last, body, mine);
 }
@@ -144,12 +154,19 @@ function field(title, content) {
   return make("div", { class: "field" }, make("h4", {}, title), content);
 }
 
-function showText(item) {
+function showText(item, before) {
   byId("text-pane").hidden = !(item && item.text);
   if (!item) return;
+  byId("changes").disabled = !before;
+  byId("changes").setAttribute("aria-pressed", showsChanges);
+  const text = byId("text");
+  if (showsChanges && before) {
+    text.replaceChildren(...changesOf(before.text, item.text));
+    text.scrollTop = 0;
+    return;
+  }
   const [from, to] = item.mark;
   const mark = to ? make("mark", {}, item.text.slice(from, to)) : null;
-  const text = byId("text");
   text.replaceChildren(...[item.text.slice(0, from || 0), mark, item.text.slice(to || 0)].filter(Boolean));
   text.scrollTop = mark ? Math.max(0, mark.offsetTop - text.offsetTop - text.clientHeight / 2) : 0;
 }
@@ -179,6 +196,7 @@ function press(event) {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const acts = {
     j: () => turn(1), ArrowRight: () => turn(1), k: () => turn(-1), ArrowLeft: () => turn(-1), n: () => leap(1), p: () => leap(-1),
+    d: () => byId("changes").click(),
   };
   if (!Object.hasOwn(acts, event.key)) return;
   event.preventDefault();

@@ -47,8 +47,12 @@ function suffix(parameters) {
 
 // Filter by what the address says; `found` is called whenever there is more in the list.
 function filter(parameters, found) {
-  if (parameters.toString() === query.toString() && search) return;
+  const isSame = search && narrowing(parameters) === narrowing(query);
   query = parameters;
+  if (isSame) {
+    list(listed);
+    return;
+  }
   for (const name of FIELDS) {
     const field = byId("filters").elements[name];
     if (field !== document.activeElement || name !== "q") field.value = query.get(name) || "";
@@ -63,6 +67,11 @@ function filter(parameters, found) {
     return;
   }
   find(left, terms, () => mine === search, found);
+}
+
+// What of the parameters decides which episodes are listed.
+function narrowing(parameters) {
+  return JSON.stringify([...FIELDS, "task"].map((name) => parameters.get(name)));
 }
 
 function passes(head) {
