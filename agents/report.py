@@ -6,7 +6,7 @@ from pathlib import Path
 
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.episodes import Shown
-from agents.evaluation.report.sources import read_sources
+from agents.evaluation.report.sources import MOST_GROUPS, read_sources
 from webarena_gym import console
 
 _DESCRIPTION = """\
@@ -15,7 +15,7 @@ results of policies side by side, curves of runs side by side, and every episode
 """
 _EXAMPLES = """\
 inputs, each PATH or NAME=PATH:
-  a run's folder        its metrics become curves
+  a run's folder        its metrics become curves; groups that `--save-rollouts` kept become trees of states
   a .jsonl file         its episodes, of `python -m agents.evaluate --save` or of `webarena-gym evaluate`,
                         become a column of the results and can be looked at step by step
   a folder of these     all of them
@@ -47,6 +47,12 @@ def main(arguments: Sequence[str]) -> None:
     parser.add_argument(
         "--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)"
     )
+    parser.add_argument(
+        "--groups",
+        type=console.whole(0),
+        default=MOST_GROUPS,
+        help=f"of each run, so many groups of rollouts (default: {MOST_GROUPS})",
+    )
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     parser.add_argument(
         "--window",
@@ -59,7 +65,7 @@ def main(arguments: Sequence[str]) -> None:
 
 def _write(parser: ArgumentParser, options: Namespace) -> None:
     try:
-        sources = read_sources(options.inputs)
+        sources = read_sources(options.inputs, groups=options.groups)
     except ValueError as error:
         parser.error(str(error))
     contents = write_report(

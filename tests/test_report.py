@@ -494,9 +494,9 @@ def test_the_page_has_the_look_and_the_pictures_of_its_site(open_report):
 @needs.chromium
 def test_episodes_are_filtered(open_report):
     page = open_report()
-    assert page.inner_text("#count") == "3 of 3 episodes"
+    page.wait_for_selector("#count:text-is('3 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("not solved")
-    assert page.inner_text("#count") == "1 of 3 episodes"
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("")
     page.get_by_role("combobox", name="Template").select_option("shopping.cart_add")
     page.get_by_role("combobox", name="Policy").select_option("expert")
@@ -559,7 +559,7 @@ def test_tasks_are_sorted_and_chosen_in_their_table(open_report, expert):
         assert len(steps) == 3
     rows.get_by_role("link", name=expert[1].task_id).click()
     page.wait_for_url(re.compile("#episode/expert/2/1"))
-    assert page.inner_text("#count").startswith(f"1 of 3 episodes of the task {expert[1].task_id}")
+    page.wait_for_selector(f"#count:has-text('1 of 3 episodes of the task {expert[1].task_id}')")
 
 
 @pytest.fixture(scope="module")

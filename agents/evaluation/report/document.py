@@ -13,6 +13,7 @@ from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, thin
 from agents.evaluation.report.episodes import Shown, pack_episodes
 from agents.evaluation.report.results import summarise_all
 from agents.evaluation.report.sources import Sources
+from agents.evaluation.report.trees import rollouts_by_policy, trees
 
 _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (
@@ -26,6 +27,7 @@ _SCRIPTS = (
     "aligned.js",
     "compared.js",
     "episodes.js",
+    "groups.js",
     "start.js",
 )
 
@@ -55,8 +57,9 @@ def write_report(
     curves = {name: thin(records) for name, records in sources.runs.items()}
     drawn = {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN}
     results = summarise_all(sources.policies)
-    room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
-    packed = pack_episodes(sources.policies, room=room, pages=pages, window=window)
+    drawn_groups = trees(sources.groups)
+    room = int(megabytes * 1e6) - len(script) - len(json.dumps([drawn, drawn_groups])) - 50_000  # for the tables and the style
+    packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages, window=window)
     text = (
         _environment()
         .get_template("report.html")
@@ -65,12 +68,13 @@ def write_report(
             lead=lead,
             results=results,
             curves=curves,
+            groups=drawn_groups,
             shown=packed.shown,
             pages=pages,
             blocks=packed.blocks,
             sites=sorted({site for result in results for site in result.evaluation.by_site}),
             checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script({"curves": drawn, "episodes": packed.heads, "pages": pages}),
+            data=_as_script({"curves": drawn, "groups": drawn_groups, "episodes": packed.heads, "pages": pages}),
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file

@@ -53,14 +53,24 @@ class _Item(NamedTuple):
     episode: Trajectory
 
 
-def pack_episodes(policies: Mapping[str, Sequence[Trajectory]], *, room: int, pages: bool, window: int) -> Packed:
+def pack_episodes(
+    policies: Mapping[str, Sequence[Trajectory]],
+    rollouts: Mapping[str, Sequence[Trajectory]] | None = None,
+    *,
+    room: int,
+    pages: bool,
+    window: int,
+) -> Packed:
     """Return all episodes, in turns, so that the policies show the same tasks; with as many steps and pages as fit into `room` bytes.
+
+    The `rollouts` of training come last.
 
     Steps come before pages: what a person would have seen is added for as many episodes as there is room for then. With `pages`
     episodes are played again for it, in envs with that `window`.
     """
-    items = list(_in_turns(policies))
-    heads = [_head(item) for item in items]
+    rollouts = rollouts or {}
+    items = [*_in_turns(policies), *_in_turns(rollouts)]
+    heads = [_head(item, is_rollout=item.policy in rollouts) for item in items]
     room -= len(json.dumps(heads))
     blocks: dict[str, str] = {}
     for index, item in enumerate(items):
@@ -75,7 +85,7 @@ def pack_episodes(policies: Mapping[str, Sequence[Trajectory]], *, room: int, pa
     held = [(head["policy"], head["holds"]) for head in heads]
     shown = {
         name: Shown(held.count((name, "pages")), held.count((name, "pages")) + held.count((name, "steps")), len(episodes))
-        for name, episodes in policies.items()
+        for name, episodes in {**policies, **rollouts}.items()
     }
     return Packed(heads, blocks, shown)
 
@@ -132,7 +142,7 @@ def cause(episode: Trajectory) -> str:
     return CAUSES.get(failed[0].partition("/")[0], failed[0])
 
 
-def _head(item: _Item) -> dict[str, Any]:
+def _head(item: _Item, *, is_rollout: bool) -> dict[str, Any]:
     task, episode = item.task, item.episode
     return {
         "policy": item.policy,
@@ -146,6 +156,7 @@ def _head(item: _Item) -> dict[str, Any]:
         "cause": cause(episode),
         "steps": len(episode.steps),
         "errors": sum(bool(step.action_error) for step in episode.steps),
+        "rollout": is_rollout,
         "holds": "",
     }
 

@@ -1,2 +1,3 @@
 startCurves();
+startGroups();
 startEpisodes();

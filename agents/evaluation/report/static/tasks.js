@@ -15,7 +15,7 @@ let taskTable;
 let taskColumns = [];
 
 function startTasks() {
-  const policies = [...new Set(data.episodes.map((head) => head.policy))];
+  const policies = [...new Set(data.episodes.filter((head) => !head.rollout).map((head) => head.policy))];
   const hasKinds = data.episodes.some((head) => head.difficulty.length);
   taskColumns = [
     ...TASK_COLUMNS.filter(([title]) => title !== "difficulty" || hasKinds),
@@ -67,7 +67,7 @@ function sortBy(title) {
 // The tasks of the listed episodes, in order, with means over their episodes.
 function taskRows() {
   const rows = new Map();
-  for (const head of listed) {
+  for (const head of listed.filter((head) => !head.rollout)) {
     if (!rows.has(head.task)) rows.set(head.task, { ...head, steps: 0, errors: 0, count: 0, played: {} });
     const row = rows.get(head.task);
     const own = (row.played[head.policy] ||= { solved: 0, count: 0 });
