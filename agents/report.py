@@ -7,6 +7,7 @@ from pathlib import Path
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.episodes import Shown
 from agents.evaluation.report.sources import MOST_GROUPS, read_sources
+from agents.evaluation.report.tables import write_table
 from webarena_gym import console
 
 _DESCRIPTION = """\
@@ -18,7 +19,8 @@ inputs, each PATH or NAME=PATH:
   a run's folder        its metrics become curves; groups that `--save-rollouts` kept become trees of states
   a .jsonl file         its episodes, of `python -m agents.evaluate --save` or of `webarena-gym evaluate`,
                         become a column of the results and can be looked at step by step
-  a folder of these     all of them
+  a .json file          a log of Inspect AI (`inspect log convert --to json`), or the state of an arena's episode
+  a folder of these     its .jsonl files and its runs
 
 examples:
   python -m agents.evaluate --policy random --limit 40 --save runs/random.jsonl
@@ -26,6 +28,7 @@ examples:
   python -m agents.report --out report.html runs/random.jsonl runs/expert.jsonl
   python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
   python -m agents.report --out report.html runs/demo
+  python -m agents.report --to-dataframe episodes.csv runs/demo    # pandas.read_csv("episodes.csv")
 
 The first policy is the one that the others are compared with. All episodes are in the tables and lists. They are played again for
 their pages, which takes some 30 ms each. If not all fits into --megabytes, pages are left out first, then steps, of the last episodes
@@ -40,7 +43,13 @@ def main(arguments: Sequence[str]) -> None:
     parser = console.Parser(prog="python -m agents.report", description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
     parser.add_argument(
-        "--out", type=console.writable(), default=Path("report.html"), help="the file to write (default: report.html)"
+        "--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)"
+    )
+    parser.add_argument(
+        "--to-dataframe",
+        type=console.writable(),
+        metavar="FILE",
+        help="write a table of the episodes, a row each, as FILE.csv or FILE.jsonl",
     )
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
@@ -68,8 +77,17 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         sources = read_sources(options.inputs, groups=options.groups)
     except ValueError as error:
         parser.error(str(error))
+    if options.to_dataframe:
+        try:
+            count = write_table(options.to_dataframe, sources.policies)
+        except ValueError as error:
+            parser.error(str(error))
+        print(f"{options.to_dataframe}: {count} episodes")
+        if not options.out:
+            return
+    out = options.out or Path("report.html")
     contents = write_report(
-        options.out,
+        out,
         sources,
         title=options.title,
         lead=options.lead,
@@ -78,7 +96,7 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         window=options.window,
     )
     shown = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in contents.shown.items())
-    print(f"{options.out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+    print(f"{out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
 
 
 def _told(name: str, held: Shown, *, pages: bool) -> str:

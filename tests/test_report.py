@@ -1,6 +1,7 @@
 """The report: what it reads, what it keeps and says of it, and what a person sees of it in a real browser."""
 
 import base64
+import csv
 import gzip
 import hashlib
 import json
@@ -31,7 +32,9 @@ from agents.report import main
 from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
 from agents.settings import ENV_ID, EnvSettings
 from tests import needs
+from tests.chat_server import call_of
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.network import Network
@@ -124,6 +127,105 @@ def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, head
     with Replayer(window=WINDOW) as replayer:
         replay = replayer.replay(task_of(episode), episode)
     assert (replay.pages, "not known here" in replay.problem) == ([], True)
+
+
+def inspect_log(tasks, tmp_path):
+    """A log as Inspect AI writes it, of the solutions of tasks after an action that there is not."""
+    samples = []
+    with closing(gymnasium.make(ENV_ID, tasks=tasks, elements="label", disable_env_checker=True)) as env:
+        for task in tasks:
+            _, info = env.reset(options={"task": task})
+            messages = [
+                {"role": "system", "content": "System"},
+                {"role": "user", "content": f"Task: {task.intent}\n\n{info['page']}"},
+            ]
+            for action in [Action(Kind.CLICK, element="no such"), *(step.action for step in task.solution)]:
+                (call,) = call_of(action)["tool_calls"]
+                function = {"function": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+                _, reward, over, _, info = env.step(env.unwrapped.dialect.format(action))
+                content = [{"type": "text", "text": "A thought."}]
+                messages.append({"role": "assistant", "content": content, "tool_calls": [function]})
+                messages.append({"role": "tool", "content": "The episode is over." if over else info["page"]})
+            score = {"value": reward, "metadata": {"verdicts": [dict(verdict) for verdict in info["verdicts"]]}}
+            samples.append(
+                {"id": task.task_id, "epoch": 1, "input": task.intent, "messages": messages, "scores": {"judged": score}}
+            )
+    broken = {"id": tasks[0].task_id, "epoch": 2, "input": "x", "messages": [], "scores": {}, "error": {"message": "It broke"}}
+    path = tmp_path / "inspect.json"
+    path.write_text(
+        json.dumps({"eval": {"task_args": {"env": {"elements": "label"}}}, "samples": [*samples, broken]}, indent=2)
+    )
+    return path
+
+
+def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_path):
+    *episodes, broken = read_sources([f"model={inspect_log(shop_tasks, tmp_path)}"]).policies["model"]
+    assert (broken.ending, broken.failure) == ("failed", "It broke")
+    with Replayer(window=WINDOW) as replayer:
+        for task, episode in zip(shop_tasks, episodes, strict=True):
+            assert (episode.task_id, episode.reward, len(episode.steps)) == (task.task_id, 1.0, len(task.solution) + 1)
+            assert "no such" in episode.steps[0].action_error
+            assert episode.steps[0].reply.startswith("A thought.")
+            replay = replayer.replay(task, episode)
+            assert (replay.problem, len(replay.pages)) == ("", len(episode.steps) + 1)
+
+
+def test_a_compressed_log_of_inspect_tells_the_way_out(tmp_path):
+    (tmp_path / "log.eval").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="inspect log convert --to json"):
+        read_sources([str(tmp_path / "log.eval")])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_states_of_an_arena_are_read(tmp_path, suffix):
+    request = {"what": "GET shopping /cart", "status": 404, "at_s": 0.1, "ms": 2.0}
+    result = {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "x", "decided_by": "y"}]}
+    state = {
+        "task_id": "t/1",
+        "mode": "browse",
+        "goal": "Goal",
+        "status": "over",
+        "log": [request],
+        "result": result,
+        "failure": "",
+    }
+    path = tmp_path / f"arena{suffix}"
+    others = (
+        []
+        if suffix == ".json"
+        else [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
+    )
+    path.write_text("".join(json.dumps(each) + "\n" for each in [state, *others]))
+    first, *rest = read_sources([str(path)]).policies["arena"]
+    assert (first.reward, first.steps[0].reply, first.steps[0].action_error) == (1.0, "GET shopping /cart", "status 404")
+    assert [item.failure for item in rest] == ["gone"] * (suffix == ".jsonl")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, capsys, expert):
+    write_trajectories(tmp_path / "mixed.jsonl", [*expert, trajectory(), trajectory(float("nan"), "failed")])
+    out = tmp_path / "out" / f"table{suffix}"
+    main(["--to-dataframe", str(out), str(tmp_path / "mixed.jsonl")])
+    assert capsys.readouterr().out == f"{out}: {len(expert) + 2} episodes\n"
+    assert not (tmp_path / "report.html").exists()
+    with out.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file)) if suffix == ".csv" else [json.loads(line) for line in file]
+    assert [row["outcome"] for row in found] == ["solved"] * len(expert) + ["failed", "broken, not counted"]
+    assert [str(row["steps"]) for row in found[: len(expert)]] == [str(len(item.steps)) for item in expert]
+    assert found[0]["goal"] == expert[0].goal
+    assert found[-2]["goal"] == f"Buy {HOSTILE}"
+    assert found[-1]["reward"] in ("", None)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(out) if suffix == ".csv" else pandas.read_json(out, lines=True)
+    assert frame["reward"].sum() == len(expert)
+    assert frame["reward"].isna().sum() == 1
+
+
+def test_a_table_of_another_kind_is_refused(tmp_path, capsys):
+    write_trajectories(tmp_path / "one.jsonl", [trajectory()])
+    with pytest.raises(SystemExit, match="2"):
+        main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
+    assert "a.parquet ends in '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
 
 
 def test_what_is_no_run_and_no_episodes_is_told(tmp_path):

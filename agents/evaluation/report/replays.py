@@ -80,7 +80,7 @@ class Replayer:
         pages: list[Shown] = []
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):
-            if step.page and info["page"] != step.page:
+            if info["page"] not in step.page and step.page:  # a log may have more around a page
                 why = f"From step {number + 1} on, the env shows other pages today."
                 return Replay(pages, list(assets), why if number or episode.env else f"{why} {_UNKNOWN}")
             self._show(env, info["page"], step.reply, network, pages, assets)
