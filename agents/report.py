@@ -4,10 +4,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.evaluation.report.document import write_report
+from agents.evaluation.report.document import render_report, write_report
 from agents.evaluation.report.episodes import Shown
-from agents.evaluation.report.sources import MOST_GROUPS, read_sources
+from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources
 from agents.evaluation.report.tables import write_table
+from agents.evaluation.report.watching import Watched, create_server, held
 from webarena_gym import console
 
 _DESCRIPTION = """\
@@ -28,6 +29,7 @@ examples:
   python -m agents.report --out report.html runs/random.jsonl runs/expert.jsonl
   python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
   python -m agents.report --out report.html runs/demo
+  python -m agents.report --watch runs/grpo
   python -m agents.report --to-dataframe episodes.csv runs/demo    # pandas.read_csv("episodes.csv")
 
 The first policy is the one that the others are compared with. All episodes are in the tables and lists. They are played again for
@@ -51,6 +53,10 @@ def main(arguments: Sequence[str]) -> None:
         metavar="FILE",
         help="write a table of the episodes, a row each, as FILE.csv or FILE.jsonl",
     )
+    parser.add_argument("--watch", action="store_true", help="follow runs in the browser, instead of writing a file")
+    parser.add_argument(
+        "--port", type=console.whole(0, 65535), default=8090, help="of --watch, on this machine; 0: a free one (default: 8090)"
+    )
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
     parser.add_argument(
@@ -69,7 +75,27 @@ def main(arguments: Sequence[str]) -> None:
         default=12_000,
         help="the env's window in episode files of older versions, which do not say it (default: 12000)",
     )
-    _write(parser, parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    if options.watch:
+        _watch(parser, options)
+    else:
+        _write(parser, options)
+
+
+def _watch(parser: ArgumentParser, options: Namespace) -> None:
+    """Serve the report until Ctrl-C."""
+    for item in options.inputs:
+        if not any(Path(part).exists() for part in (item, item.partition("=")[2]) if part):
+            parser.error(f"{item} is not there; expected the folder of a run, which may be empty yet")
+
+    def render(sources: Sources) -> str:
+        return render_report(
+            sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=False, watched=held(sources)
+        ).text
+
+    with create_server(Watched(options.inputs, render, groups=options.groups), options.port) as server:
+        print(f"http://127.0.0.1:{server.server_address[1]}/ follows {', '.join(options.inputs)} (Ctrl-C ends it)", flush=True)
+        server.serve_forever()
 
 
 def _write(parser: ArgumentParser, options: Namespace) -> None:

@@ -778,6 +778,7 @@ def test_what_changed_since_the_step_before_is_shown(open_report, expert):
 def test_hostile_text_and_hostile_pages_do_nothing(open_report):
     page = open_report()
     page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
     page.locator("#list a").click()
     shown_page(page).locator("[data-marked]").wait_for()
     assert page.inner_text("#goal") == f"Buy {HOSTILE}"

@@ -139,5 +139,5 @@ def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):  # noqa: 
     first.get_by_role("link").click()
     number, step, _ = branch["at"][0]
     page.wait_for_url(re.compile(f"#episode/M-GRPO%2C%20update%203/{number}/{step}$"))
-    assert page.inner_text(".action") == branch["action"]
+    page.wait_for_selector(f".action:text-is('{branch['action']}')")
     page.close()

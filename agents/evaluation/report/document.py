@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,6 +29,7 @@ _SCRIPTS = (
     "compared.js",
     "episodes.js",
     "groups.js",
+    "watch.js",
     "start.js",
 )
 
@@ -36,6 +38,13 @@ class Contents(NamedTuple):
     """What a report holds: its size, and of each policy how many episodes with steps and pages."""
 
     size: int
+    shown: dict[str, Shown]
+
+
+class Rendered(NamedTuple):
+    """The HTML of a report, and of each policy how many episodes with steps and pages."""
+
+    text: str
     shown: dict[str, Shown]
 
 
@@ -49,9 +58,27 @@ def write_report(
     pages: bool = True,
     window: int = 12_000,
 ) -> Contents:
-    """Write the report. All episodes are in its tables and lists, with as many steps and pages as fit into the size.
+    """Write the report; the arguments are those of `render_report`."""
+    rendered = render_report(sources, title=title, lead=lead, megabytes=megabytes, pages=pages, window=window)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(rendered.text, encoding="utf-8")
+    return Contents(path.stat().st_size, rendered.shown)
 
-    `pages` plays episodes again for their pages; `window` is that of the env that they were played in.
+
+def render_report(
+    sources: Sources,
+    *,
+    title: str,
+    lead: str = "",
+    megabytes: float = 100.0,
+    pages: bool = True,
+    window: int = 12_000,
+    watched: Sequence[str] | None = None,
+) -> Rendered:
+    """Return the report. All episodes are in its tables and lists, with as many steps and pages as fit into the size.
+
+    `pages` plays episodes again for their pages; `window` is that of the env that they were played in. A report that is `watched` asks
+    its server for news; these are the names of what it holds.
     """
     script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
@@ -74,15 +101,16 @@ def write_report(
             blocks=packed.blocks,
             sites=sorted({site for result in results for site in result.evaluation.by_site}),
             checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script({"curves": drawn, "groups": drawn_groups, "episodes": packed.heads, "pages": pages}),
+            data=_as_script(
+                {"curves": drawn, "groups": drawn_groups, "episodes": packed.heads, "pages": pages, "watched": watched}
+            ),
+            is_watched=watched is not None,
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         )
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return Contents(path.stat().st_size, packed.shown)
+    return Rendered(text, packed.shown)
 
 
 def _environment() -> Environment:

@@ -44,8 +44,8 @@ function route() {
     list(heads, searched, all);
     if (isOpen || !heads.length) return;
     isOpen = true;
-    if (kind === "episodes" && parameters) location.replace(address(heads[0], stepOf(heads[0])));
-    else if (!named) show(heads[0]);
+    if (kind === "episodes" && parameters) history.replaceState(null, "", address(heads[0], stepOf(heads[0])));
+    show(heads[0], stepOf(heads[0]));
   });
   if (!named) return;
   const shown = show(named, step);

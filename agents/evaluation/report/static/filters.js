@@ -23,7 +23,8 @@ function startFilters() {
   let timer;
   form.addEventListener("input", (event) => {
     clearTimeout(timer);
-    timer = setTimeout(choose, event.target.name === "q" ? PAUSE : 0);
+    if (event.target.name === "q") timer = setTimeout(choose, PAUSE);
+    else choose();
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   byId("clear").addEventListener("click", () => narrow(Object.fromEntries([...query.keys()].map((name) => [name, ""]))));
@@ -37,7 +38,9 @@ function choose() {
 function narrow(changes) {
   const values = [...FIELDS, "task", "sort"].map((name) => [name, changes[name] ?? query.get(name)]);
   const wanted = new URLSearchParams(values.filter(([, value]) => value));
-  location.hash = `#episodes${suffix(wanted)}`;
+  // At once, not when the browser tells of a new address: until then somebody may have changed another filter.
+  history.pushState(null, "", `#episodes${suffix(wanted)}`);
+  route();
 }
 
 function suffix(parameters) {

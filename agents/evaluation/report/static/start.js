@@ -1,3 +1,4 @@
 startCurves();
 startGroups();
 startEpisodes();
+startWatch();
