@@ -88,6 +88,7 @@ def run(settings: DemoSettings) -> None:
             runs=runs | {"M-GRPO": read_metrics(grpo)},
             policies={policy: evaluations[policy].trajectories for policy in (name, reinforced, "random", "expert")},
             groups=newest_groups({"M-GRPO": grpo}),
+            folders={"M-GRPO": grpo},
         ),
         title="A small agent learns to use the web",
         lead=f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",

@@ -7,6 +7,7 @@ import pytest
 
 from agents.data.trajectories import Step, Trajectory, grouped
 from agents.evaluation.report.document import write_report
+from agents.evaluation.report.heat import successes
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups
 from agents.evaluation.report.trees import trees
 from agents.methods.estimators import step_advantages
@@ -91,6 +92,17 @@ def test_the_newest_groups_with_different_rewards_come_first(tmp_path):
     assert not any(group.group.is_equal for group in found)
     assert len(newest_groups({"run": tmp_path}, 1000)) > 4
     assert newest_groups({"none": tmp_path / "none"}) == []
+
+
+def test_success_is_counted_by_template_and_update(tmp_path):
+    for update in (2, 4, 6):
+        write_groups(tmp_path, update, [group_of(seed, seed) for seed in range(update)])
+    (counts,) = successes({"run": tmp_path, "none": tmp_path / "none"})["run"].values()
+    for update, path in group_files(tmp_path).items():
+        rewards = [item.reward for group in read_groups(path) for item in group.trajectories]
+        assert counts[update] == (sum(rewards), len(rewards))
+    write_groups(tmp_path, 6, [group_of(0)])
+    assert successes({"run": tmp_path})["run"]["t/1"][6][1] == 8
 
 
 def states(state):

@@ -54,7 +54,7 @@ def test_news_are_what_the_run_has_reached(tmp_path):
     run = tmp_path / "run"
     run.mkdir()
     with watching(run) as url:
-        assert asked(url, "/news") == (200, json.dumps({"curves": {}, "held": []}))
+        assert asked(url, "/news") == (200, json.dumps({"curves": {}, "heat": {}, "held": []}))
         (run / "metrics.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records(3)))
         for update in range(4, 8):
             assert json.loads(asked(url, "/news")[1])["curves"]["run"]["values"]["update"] == list(range(1, update))
@@ -124,6 +124,7 @@ def test_a_run_is_followed_in_the_browser(chromium, tmp_path):  # noqa: F811 - t
         page.wait_for_selector("figure .legend:has-text('at 5')")
         assert page.locator("#curve-smoothing").input_value() == "5"  # it was not loaded again
         write_groups(run, 5, MIXED[:2])
+        page.wait_for_selector("#heat .cell[title^='t/1, update 5: ']")
         page.get_by_role("button", name="Load newer groups and episodes").click()
         page.wait_for_selector("#groups-list li:nth-child(2)")
         page.wait_for_selector("#watched-load", state="hidden")

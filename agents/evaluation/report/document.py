@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, thin
 from agents.evaluation.report.episodes import Shown, pack_episodes
+from agents.evaluation.report.heat import successes
 from agents.evaluation.report.results import summarise_all
 from agents.evaluation.report.sources import Sources
 from agents.evaluation.report.trees import rollouts_by_policy, trees
@@ -29,6 +30,7 @@ _SCRIPTS = (
     "compared.js",
     "episodes.js",
     "groups.js",
+    "heat.js",
     "watch.js",
     "start.js",
 )
@@ -82,10 +84,13 @@ def render_report(
     """
     script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
-    drawn = {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN}
+    drawn = {
+        "curves": {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN},
+        "heat": successes(sources.folders),
+        "groups": trees(sources.groups),
+    }
     results = summarise_all(sources.policies)
-    drawn_groups = trees(sources.groups)
-    room = int(megabytes * 1e6) - len(script) - len(json.dumps([drawn, drawn_groups])) - 50_000  # for the tables and the style
+    room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
     packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages, window=window)
     text = (
         _environment()
@@ -95,15 +100,13 @@ def render_report(
             lead=lead,
             results=results,
             curves=curves,
-            groups=drawn_groups,
+            groups=drawn["groups"],
             shown=packed.shown,
             pages=pages,
             blocks=packed.blocks,
             sites=sorted({site for result in results for site in result.evaluation.by_site}),
             checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script(
-                {"curves": drawn, "groups": drawn_groups, "episodes": packed.heads, "pages": pages, "watched": watched}
-            ),
+            data=_as_script(drawn | {"episodes": packed.heads, "pages": pages, "watched": watched}),
             is_watched=watched is not None,
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),

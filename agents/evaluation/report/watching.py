@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from agents.evaluation.report.curves import thin
+from agents.evaluation.report.heat import successes
 from agents.evaluation.report.sources import Sources, read_sources
 
 _OWN_NAMES = ("127.0.0.1", "localhost")
@@ -42,10 +43,8 @@ class Watched:
         """Return what a page that is open may not know: the curves, and which groups and episodes there are."""
         with self._lock:
             self._refresh()
-            return {
-                "curves": {name: thin(records) for name, records in self._sources.runs.items()},
-                "held": held(self._sources),
-            }
+            curves = {name: thin(records) for name, records in self._sources.runs.items()}
+            return {"curves": curves, "heat": successes(self._sources.folders), "held": held(self._sources)}
 
     def _refresh(self) -> None:
         files = _files(self._inputs)

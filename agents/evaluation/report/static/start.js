@@ -1,4 +1,5 @@
 startCurves();
+drawHeat();
 startGroups();
 startEpisodes();
 startWatch();

@@ -19,7 +19,7 @@ async function watch() {
   setTimeout(watch, WATCH_PAUSE);
 }
 
-function heed({ curves, held }) {
+function heed({ curves, heat, held }) {
   const names = Object.keys(curves);
   const isSame = JSON.stringify(names) === JSON.stringify(Object.keys(data.curves.runs));
   if (!isSame && !current) {
@@ -29,6 +29,10 @@ function heed({ curves, held }) {
   byId("watched-load").hidden = isSame && JSON.stringify(held) === JSON.stringify(data.watched);
   const reached = names.map((name) => `${name}: ${count(curves[name].updates, "update")}`);
   byId("watched-state").textContent = reached.length ? `Followed live. ${reached.join(", ")}.` : "Nothing is there yet.";
+  if (JSON.stringify(heat) !== JSON.stringify(data.heat)) {
+    data.heat = heat;
+    drawHeat();
+  }
   if (!isSame || JSON.stringify(curves) === JSON.stringify(data.curves.runs)) return;
   data.curves.runs = curves;
   drawCharts();
