@@ -648,6 +648,19 @@ def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
 
 
 @needs.chromium
+def test_a_search_in_what_the_filters_leave_may_have_nothing_to_look_at(open_report):
+    page = open_report()
+    page.get_by_role("combobox", name="Policy").select_option("expert")
+    page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
+    page.get_by_role("searchbox", name="Search").fill("a")
+    page.wait_for_url(re.compile("q=a&"))
+    assert page.inner_text("#count") == "0 of 3 episodes"
+    page.get_by_role("combobox", name="Policy").select_option("")
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
+
+
+@needs.chromium
 def test_tasks_are_sorted_and_chosen_in_their_table(open_report, expert):
     page = open_report()
     page.get_by_text("Tasks, side by side").click()

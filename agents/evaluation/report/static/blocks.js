@@ -25,7 +25,9 @@ function coming(id) {
 
 // The text that was packed with gzip and base64.
 async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
+  const characters = atob(packed);
+  const bytes = new Uint8Array(characters.length);
+  for (let place = 0; place < characters.length; place += 1) bytes[place] = characters.charCodeAt(place); // faster than Uint8Array.from
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 

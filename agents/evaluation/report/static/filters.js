@@ -3,7 +3,8 @@
 const FILTERS = ["policy", "site", "outcome", "cause", "template", "difficulty"];
 const FIELDS = ["q", "in", ...FILTERS]; // of the form
 const PARTS = ["text", "thought", "action", "error"]; // of a step, that can be searched
-const AT_ONCE = 24; // episodes whose blocks are read together
+const AT_ONCE = 48; // episodes whose blocks are read together
+const FOUND_PAUSE = 200; // milliseconds from one list of what was found to the next
 const PAUSE = 150; // milliseconds after a key before a search begins
 
 let query = new URLSearchParams();
@@ -95,6 +96,8 @@ async function find(heads, terms, isWanted, found) {
   const where = query.get("in") || "";
   const parts = where ? PARTS.filter((part) => part === where) : PARTS;
   const hasGoals = !where || where === "goal";
+  let told = 0;
+  if (!heads.length) found([], 0, 0);
   for (let from = 0; from < heads.length && isWanted(); from += AT_ONCE) {
     await Promise.all(heads.slice(from, from + AT_ONCE).map(async (head) => {
       const goal = hasGoals ? head.goal.toLowerCase() : "";
@@ -102,7 +105,10 @@ async function find(heads, terms, isWanted, found) {
       const hit = missing.length ? parts.length && hitIn(await textsOf(head), missing, parts) : { step: 1, words: "" };
       if (hit && isWanted()) hits.set(head, hit);
     }));
-    if (isWanted()) found(heads.filter((head) => hits.has(head)), from + AT_ONCE, heads.length);
+    const isLast = from + AT_ONCE >= heads.length;
+    if (!isWanted() || !(isLast || performance.now() - told > FOUND_PAUSE)) continue;
+    found(heads.filter((head) => hits.has(head)), from + AT_ONCE, heads.length);
+    told = performance.now();
   }
 }
 
