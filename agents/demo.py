@@ -16,7 +16,7 @@ from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import write_trajectories
 from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
 from agents.evaluation.report import write_report
-from agents.evaluation.report.sources import Sources
+from agents.evaluation.report.sources import Sources, newest_groups
 from agents.models.checkpoints import agent_record
 from agents.rollouts.players import collect_rarely
 from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, parse_settings
@@ -28,6 +28,7 @@ from webarena_gym.tasks import Task
 
 _CLONING_WORLDS = (11, 12, 13, 14)  # each template is demonstrated in one of them
 _STEPS = 15  # of a rollout that is trained on
+_SAVE_ROLLOUTS = 5  # updates from one of which the report has groups to the next
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +87,8 @@ def run(settings: DemoSettings) -> None:
         Sources(
             runs=runs | {"M-GRPO": read_metrics(grpo)},
             policies={policy: evaluations[policy].trajectories for policy in (name, reinforced, "random", "expert")},
+            groups=newest_groups({"M-GRPO": grpo}),
+            folders={"M-GRPO": grpo},
         ),
         title="A small agent learns to use the web",
         lead=f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
@@ -105,7 +108,9 @@ def _clone(settings: DemoSettings, out: Path) -> None:
 def _reinforce(settings: DemoSettings, model: Path, out: Path) -> None:
     """Train the agent on its own rollouts in the training worlds."""
     shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "processes", "seed")}
-    options = agent_record(model) | shared | {"max_steps": _STEPS, "minutes": settings.grpo_minutes}
+    options = (
+        agent_record(model) | shared | {"max_steps": _STEPS, "minutes": settings.grpo_minutes, "save_rollouts": _SAVE_ROLLOUTS}
+    )
     train_rl.train(train_rl.make_settings("grpo", model=str(model), out=out, **options))
 
 

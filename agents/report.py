@@ -4,8 +4,11 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.evaluation.report.document import write_report
-from agents.evaluation.report.sources import read_sources
+from agents.evaluation.report.document import render_report, write_report
+from agents.evaluation.report.episodes import Shown
+from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources
+from agents.evaluation.report.tables import write_table
+from agents.evaluation.report.watching import Watched, create_server, held
 from webarena_gym import console
 
 _DESCRIPTION = """\
@@ -14,10 +17,11 @@ results of policies side by side, curves of runs side by side, and every episode
 """
 _EXAMPLES = """\
 inputs, each PATH or NAME=PATH:
-  a run's folder        its metrics become curves
-  a .jsonl file         its episodes, as `python -m agents.evaluate --save FILE` writes them,
+  a run's folder        its metrics become curves; groups that `--save-rollouts` kept become trees of states
+  a .jsonl file         its episodes, of `python -m agents.evaluate --save` or of `webarena-gym evaluate`,
                         become a column of the results and can be looked at step by step
-  a folder of these     all of them
+  a .json file          a log of Inspect AI (`inspect log convert --to json`), or the state of an arena's episode
+  a folder of these     its .jsonl files and its runs
 
 examples:
   python -m agents.evaluate --policy random --limit 40 --save runs/random.jsonl
@@ -25,11 +29,14 @@ examples:
   python -m agents.report --out report.html runs/random.jsonl runs/expert.jsonl
   python -m agents.report --out report.html "seed 0=runs/a" "seed 1=runs/b"
   python -m agents.report --out report.html runs/demo
+  python -m agents.report --watch runs/grpo
+  python -m agents.report --to-dataframe episodes.csv runs/demo    # pandas.read_csv("episodes.csv")
 
-The first policy is the one that the others are compared with. Tables count all episodes. Those shown are played again for their pages,
-which takes some 30 ms each; if they do not fit into --megabytes, each policy shows its first ones, and the report says so.
-In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser leads
-back to the very step.
+The first policy is the one that the others are compared with. All episodes are in the tables and lists. They are played again for
+their pages, which takes some 30 ms each. If not all fits into --megabytes, pages are left out first, then steps, of the last episodes
+of each policy, and the report says so.
+In the report: j and k or the arrow keys go from step to step, n and p from episode to episode; the address in the browser keeps the
+filters and the search, and leads back to the very step.
 """
 
 
@@ -38,12 +45,28 @@ def main(arguments: Sequence[str]) -> None:
     parser = console.Parser(prog="python -m agents.report", description=_DESCRIPTION, epilog=_EXAMPLES)
     parser.add_argument("inputs", nargs="+", metavar="RUN_OR_EPISODES", help="what to show; see below")
     parser.add_argument(
-        "--out", type=console.writable(), default=Path("report.html"), help="the file to write (default: report.html)"
+        "--out", type=console.writable(), help="the file to write (default: report.html, or none with --to-dataframe)"
+    )
+    parser.add_argument(
+        "--to-dataframe",
+        type=console.writable(),
+        metavar="FILE",
+        help="write a table of the episodes, a row each, as FILE.csv or FILE.jsonl",
+    )
+    parser.add_argument("--watch", action="store_true", help="follow runs in the browser, instead of writing a file")
+    parser.add_argument(
+        "--port", type=console.whole(0, 65535), default=8090, help="of --watch, on this machine; 0: a free one (default: 8090)"
     )
     parser.add_argument("--title", default="Web agents, run by run", help="what stands at the top")
     parser.add_argument("--lead", default="", help="a sentence below the title")
     parser.add_argument(
-        "--megabytes", type=console.decimal(above=0), default=10.0, help="the file's greatest size (default: 10)"
+        "--megabytes", type=console.decimal(above=0), default=100.0, help="the file's greatest size (default: 100)"
+    )
+    parser.add_argument(
+        "--groups",
+        type=console.whole(0),
+        default=MOST_GROUPS,
+        help=f"of each run, so many groups of rollouts (default: {MOST_GROUPS})",
     )
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
     parser.add_argument(
@@ -52,16 +75,45 @@ def main(arguments: Sequence[str]) -> None:
         default=12_000,
         help="the env's window in episode files of older versions, which do not say it (default: 12000)",
     )
-    _write(parser, parser.parse_args(arguments))
+    options = parser.parse_args(arguments)
+    if options.watch:
+        _watch(parser, options)
+    else:
+        _write(parser, options)
+
+
+def _watch(parser: ArgumentParser, options: Namespace) -> None:
+    """Serve the report until Ctrl-C."""
+    for item in options.inputs:
+        if not any(Path(part).exists() for part in (item, item.partition("=")[2]) if part):
+            parser.error(f"{item} is not there; expected the folder of a run, which may be empty yet")
+
+    def render(sources: Sources) -> str:
+        return render_report(
+            sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=False, watched=held(sources)
+        ).text
+
+    with create_server(Watched(options.inputs, render, groups=options.groups), options.port) as server:
+        print(f"http://127.0.0.1:{server.server_address[1]}/ follows {', '.join(options.inputs)} (Ctrl-C ends it)", flush=True)
+        server.serve_forever()
 
 
 def _write(parser: ArgumentParser, options: Namespace) -> None:
     try:
-        sources = read_sources(options.inputs)
+        sources = read_sources(options.inputs, groups=options.groups)
     except ValueError as error:
         parser.error(str(error))
+    if options.to_dataframe:
+        try:
+            count = write_table(options.to_dataframe, sources.policies)
+        except ValueError as error:
+            parser.error(str(error))
+        print(f"{options.to_dataframe}: {count} episodes")
+        if not options.out:
+            return
+    out = options.out or Path("report.html")
     contents = write_report(
-        options.out,
+        out,
         sources,
         title=options.title,
         lead=options.lead,
@@ -69,8 +121,15 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         pages=not options.no_pages,
         window=options.window,
     )
-    shown = ", ".join(f"{kept} of {count} episodes of {name}" for name, (kept, count) in contents.shown.items())
-    print(f"{options.out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+    shown = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in contents.shown.items())
+    print(f"{out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+
+
+def _told(name: str, held: Shown, *, pages: bool) -> str:
+    without = [f"{held.episodes - held.steps} without steps"] if held.steps < held.episodes else []
+    if pages and held.pages < held.steps:
+        without.append(f"{held.steps - held.pages} without pages")
+    return f"{held.episodes} episodes of {name}" + (f" ({', '.join(without)}: give more --megabytes)" if without else "")
 
 
 if __name__ == "__main__":

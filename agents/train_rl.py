@@ -48,6 +48,7 @@ from agents.settings import (
 from agents.training.kinds import kind_of, load_sampler
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.metrics import Metrics
+from agents.training.rollouts import credited, write_groups
 from agents.training.samples import records, write_samples
 from agents.training.spending import Spending, describe
 from webarena_gym import console
@@ -67,9 +68,13 @@ class RLRunSettings(RunSettings):
     """train for so much CPU time of this process and of its players; 0: for `minutes` or `updates`"""
     save_samples: MayChange[bool] = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
+    save_rollouts: MayChange[int] = 0
+    """keep the rollouts of every so many updates for the report, as rollouts/<update>.jsonl.gz in the run's folder; 0: of none"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.save_rollouts < 0:
+            raise ValueError(f"save_rollouts is {self.save_rollouts}; expected 0, or from how many updates one is kept")
         if self.cpu_minutes < 0 or (self.cpu_minutes and self.minutes):
             raise ValueError(
                 f"cpu_minutes={self.cpu_minutes}, minutes={self.minutes}; expected at least 0, and one of them at most"
@@ -272,6 +277,8 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
             batch, values = method.make_batch(rollouts, rng)
             if run.save_samples:
                 write_samples(run.out / "samples" / f"{update + 1:06}.parquet", records(batch))
+            if run.save_rollouts and (update + 1) % run.save_rollouts == 0:
+                write_groups(run.out, update + 1, credited(rollouts.groups, batch))
             values |= learner.learn(batch, rng, progress)
             spending.note(batch, settings.update.epochs)
             values |= describe(rollouts, batch, update) | spending.totals()

@@ -29,10 +29,11 @@ def settings(tmp_path, *more):
 
 
 @pytest.mark.parametrize(("given", "name"), [(False, "cloned"), (True, "as given")])
-def test_it_shows_an_agent_before_and_after(tmp_path, capsys, given, name):
+def test_it_shows_an_agent_before_and_after(tmp_path, capsys, monkeypatch, given, name):
     (tmp_path / "demo" / "grpo" / "update_0000001").mkdir(parents=True)
     (tmp_path / "demo" / "grpo" / "update_0000001" / "progress.json").write_text("{}")  # of an earlier demo
     (tmp_path / "demo" / "notes.txt").write_text("mine")
+    monkeypatch.setattr(demo, "_SAVE_ROLLOUTS", 1)
     demo.run(settings(tmp_path, *(["--model", str(CHECKPOINTS / "cloned-1")] if given else [])))
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
     said = capsys.readouterr().out
@@ -42,6 +43,7 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, given, name):
     report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert f"{name}, then M-GRPO" in report
     assert "worlds that no training has seen" in report
+    assert '<a href="#groups">' in report
 
 
 @pytest.mark.parametrize(

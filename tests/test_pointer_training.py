@@ -13,6 +13,7 @@ from agents.training.average import AverageSettings, average
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.pointer_cloning import POINTER, collect_decisions, draw, make_settings, train_pointer
 from agents.training.pointer_demonstrations import episodes
+from agents.training.rollouts import group_files, read_groups
 from agents.training.samples import read_samples
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind
@@ -153,6 +154,7 @@ def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, uns
         "minibatches": 1,
         "tokens_per_pass": 2_000,
         "save_samples": True,
+        "save_rollouts": 1,
         "replayed": 0,
     }
     train_rl.train(rl_settings(unsure, tmp_path, **changes))
@@ -161,6 +163,18 @@ def test_the_learner_computes_the_log_probabilities_of_the_sampler(tmp_path, uns
     assert all(row["logprob_gap"] < 1e-5 for row in rows)
     assert any(row["env_steps"] and row["generated_tokens"] for row in rows)
     assert any(read_samples(file) for file in sorted((tmp_path / "samples").iterdir()))
+    for update, file in group_files(tmp_path).items():
+        trained = {
+            (row.group_id, row.step, row.advantage) for row in read_samples(tmp_path / "samples" / f"{update:06}.parquet")
+        }
+        kept = {
+            (group.number, step, advantage)
+            for group in read_groups(file)
+            for own in group.advantages
+            for step, advantage in enumerate(own)
+        }
+        assert trained <= kept
+    assert len(group_files(tmp_path)) == read_metrics(tmp_path)[-1]["update"]
 
 
 @pytest.mark.parametrize("changes", [{"average": 0.0}, {"average": 0.9}])

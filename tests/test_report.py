@@ -1,11 +1,15 @@
 """The report: what it reads, what it keeps and says of it, and what a person sees of it in a real browser."""
 
 import base64
+import csv
 import gzip
 import hashlib
 import json
 import os
+import random
 import re
+import subprocess
+import sys
 from contextlib import closing
 from dataclasses import replace
 
@@ -28,8 +32,11 @@ from agents.report import main
 from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
 from agents.settings import ENV_ID, EnvSettings
 from tests import needs
+from tests.chat_server import call_of
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.chromium.driver import find_executable
+from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
 
@@ -64,6 +71,10 @@ def unpacked(text):
     return json.loads(gzip.decompress(base64.b64decode(text)))
 
 
+def block_of(text, name):
+    return unpacked(re.search(rf'<script type="application/gzip" id="{name}">(.*?)</script>', text).group(1))
+
+
 def data_of(text):
     return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL).group(1))
 
@@ -83,6 +94,138 @@ def test_a_folder_gives_the_runs_and_the_episodes_in_it(tmp_path):
     assert list(sources.runs) == ["cloning", "again/cloning", "one"]
     assert list(sources.policies) == ["random", "again/random"]
     assert sources.policies["random"] == [trajectory()]
+
+
+def test_episodes_of_the_evaluate_command_are_read(tmp_path):
+    command = [sys.executable, "-m", "webarena_gym", "evaluate", "--agent", "random", "--limit", "3", "--max-steps", "4"]
+    subprocess.run([*command, "--out", str(tmp_path / "run")], check=True, capture_output=True)
+    _, records = read_episodes(tmp_path / "run" / "episodes.jsonl")
+    episodes = read_sources([str(tmp_path / "run")]).policies["episodes"]
+    assert [(item.task_id, item.reward, len(item.steps)) for item in episodes] == [
+        (item.task_id, item.reward, len(item.steps)) for item in records
+    ]
+    assert all(item.goal == task_of(item).intent for item in episodes)
+    with Replayer(window=WINDOW) as replayer:
+        replayed = [replayer.replay(task_of(item), item) for item in episodes]
+    assert [(len(own.pages), own.problem) for own in replayed] == [(len(item.steps) + 1, "") for item in episodes]
+    assert all(shown.text for own in replayed for shown in own.pages)
+
+
+@pytest.mark.parametrize("header", [{"observation": "axtree"}, {"dialect": "browsergym"}, {"scale": "large"}])
+def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, header):
+    record = {
+        "task_id": "shopping.cart_add/1000/0",
+        "repeat": 0,
+        "sites": ["shopping"],
+        "checks": ["state"],
+        "ending": "exited",
+    }
+    lines = [{"format": 1, "suite": {}, "env": header}, record | {"reward": 0.0, "steps": [{"reply": "go_backward()"}]}]
+    path = tmp_path / "episodes.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (episode,) = read_sources([str(path)]).policies["episodes"]
+    with Replayer(window=WINDOW) as replayer:
+        replay = replayer.replay(task_of(episode), episode)
+    assert (replay.pages, "not known here" in replay.problem) == ([], True)
+
+
+def inspect_log(tasks, tmp_path):
+    """A log as Inspect AI writes it, of the solutions of tasks after an action that there is not."""
+    samples = []
+    with closing(gymnasium.make(ENV_ID, tasks=tasks, elements="label", disable_env_checker=True)) as env:
+        for task in tasks:
+            _, info = env.reset(options={"task": task})
+            messages = [
+                {"role": "system", "content": "System"},
+                {"role": "user", "content": f"Task: {task.intent}\n\n{info['page']}"},
+            ]
+            for action in [Action(Kind.CLICK, element="no such"), *(step.action for step in task.solution)]:
+                (call,) = call_of(action)["tool_calls"]
+                function = {"function": call["function"]["name"], "arguments": json.loads(call["function"]["arguments"])}
+                _, reward, over, _, info = env.step(env.unwrapped.dialect.format(action))
+                content = [{"type": "text", "text": "A thought."}]
+                messages.append({"role": "assistant", "content": content, "tool_calls": [function]})
+                messages.append({"role": "tool", "content": "The episode is over." if over else info["page"]})
+            score = {"value": reward, "metadata": {"verdicts": [dict(verdict) for verdict in info["verdicts"]]}}
+            samples.append(
+                {"id": task.task_id, "epoch": 1, "input": task.intent, "messages": messages, "scores": {"judged": score}}
+            )
+    broken = {"id": tasks[0].task_id, "epoch": 2, "input": "x", "messages": [], "scores": {}, "error": {"message": "It broke"}}
+    path = tmp_path / "inspect.json"
+    path.write_text(
+        json.dumps({"eval": {"task_args": {"env": {"elements": "label"}}}, "samples": [*samples, broken]}, indent=2)
+    )
+    return path
+
+
+def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_path):
+    *episodes, broken = read_sources([f"model={inspect_log(shop_tasks, tmp_path)}"]).policies["model"]
+    assert (broken.ending, broken.failure) == ("failed", "It broke")
+    with Replayer(window=WINDOW) as replayer:
+        for task, episode in zip(shop_tasks, episodes, strict=True):
+            assert (episode.task_id, episode.reward, len(episode.steps)) == (task.task_id, 1.0, len(task.solution) + 1)
+            assert "no such" in episode.steps[0].action_error
+            assert episode.steps[0].reply.startswith("A thought.")
+            replay = replayer.replay(task, episode)
+            assert (replay.problem, len(replay.pages)) == ("", len(episode.steps) + 1)
+
+
+def test_a_compressed_log_of_inspect_tells_the_way_out(tmp_path):
+    (tmp_path / "log.eval").write_bytes(b"PK")
+    with pytest.raises(ValueError, match="inspect log convert --to json"):
+        read_sources([str(tmp_path / "log.eval")])
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl"])
+def test_states_of_an_arena_are_read(tmp_path, suffix):
+    request = {"what": "GET shopping /cart", "status": 404, "at_s": 0.1, "ms": 2.0}
+    result = {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "x", "decided_by": "y"}]}
+    state = {
+        "task_id": "t/1",
+        "mode": "browse",
+        "goal": "Goal",
+        "status": "over",
+        "log": [request],
+        "result": result,
+        "failure": "",
+    }
+    path = tmp_path / f"arena{suffix}"
+    others = (
+        []
+        if suffix == ".json"
+        else [state | {"status": "open", "result": None}, state | {"status": "lost", "result": None, "failure": "gone"}]
+    )
+    path.write_text("".join(json.dumps(each) + "\n" for each in [state, *others]))
+    first, *rest = read_sources([str(path)]).policies["arena"]
+    assert (first.reward, first.steps[0].reply, first.steps[0].action_error) == (1.0, "GET shopping /cart", "status 404")
+    assert [item.failure for item in rest] == ["gone"] * (suffix == ".jsonl")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, capsys, expert):
+    write_trajectories(tmp_path / "mixed.jsonl", [*expert, trajectory(), trajectory(float("nan"), "failed")])
+    out = tmp_path / "out" / f"table{suffix}"
+    main(["--to-dataframe", str(out), str(tmp_path / "mixed.jsonl")])
+    assert capsys.readouterr().out == f"{out}: {len(expert) + 2} episodes\n"
+    assert not (tmp_path / "report.html").exists()
+    with out.open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file)) if suffix == ".csv" else [json.loads(line) for line in file]
+    assert [row["outcome"] for row in found] == ["solved"] * len(expert) + ["failed", "broken, not counted"]
+    assert [str(row["steps"]) for row in found[: len(expert)]] == [str(len(item.steps)) for item in expert]
+    assert found[0]["goal"] == expert[0].goal
+    assert found[-2]["goal"] == f"Buy {HOSTILE}"
+    assert found[-1]["reward"] in ("", None)
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(out) if suffix == ".csv" else pandas.read_json(out, lines=True)
+    assert frame["reward"].sum() == len(expert)
+    assert frame["reward"].isna().sum() == 1
+
+
+def test_a_table_of_another_kind_is_refused(tmp_path, capsys):
+    write_trajectories(tmp_path / "one.jsonl", [trajectory()])
+    with pytest.raises(SystemExit, match="2"):
+        main(["--to-dataframe", str(tmp_path / "a.parquet"), str(tmp_path / "one.jsonl")])
+    assert "a.parquet ends in '.parquet'; expected .csv or .jsonl" in capsys.readouterr().err
 
 
 def test_what_is_no_run_and_no_episodes_is_told(tmp_path):
@@ -207,7 +350,8 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
         step = Step(info["page"], 'do(action="Click", element="sign ou")')
     episode = replace(trajectory(task_id=info["task_id"]), steps=(step,))
     packed = pack_episodes({"one": [episode]}, room=10**6, pages=True, window=WINDOW)
-    assert unpacked(packed.heads[0]["body"])["steps"][0]["text"][1] == "<a>Sign Out</a>"
+    (shown, _) = unpacked(packed.blocks["pages-0"])["pages"]
+    assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
 
 def test_a_page_is_written_without_its_addresses_and_stays_as_it_is():
@@ -242,17 +386,33 @@ def test_equal_episodes_give_an_equal_file(tmp_path, expert):
     assert texts[0] == texts[1]
 
 
-def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path):
+def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys):
     noise = [hashlib.sha512(str(number).encode()).hexdigest() * 100 for number in range(60)]
     episodes = [trajectory(task_id=f"t/{number}", page="".join(noise[number:] + noise[:number])) for number in range(60)]
+    write_trajectories(tmp_path / "a.jsonl", episodes)
+    write_trajectories(tmp_path / "b.jsonl", episodes[:2])
     path = tmp_path / "report.html"
-    contents = write_report(path, Sources({}, {"a": episodes, "b": episodes[:2]}), title="Title", megabytes=0.3)
-    kept, count = contents.shown["a"]
-    assert (contents.shown["b"], count) == ((2, 2), 60)
-    assert 2 < kept < 60
-    assert contents.size == path.stat().st_size < 300_000
-    assert f"a: the first {kept} of 60 episodes are here" in path.read_text("utf-8")
-    assert "n = 60" in path.read_text("utf-8")
+    main(["--out", str(path), "--megabytes", "0.4", str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")])
+    text = path.read_text("utf-8")
+    heads = data_of(text)["episodes"]
+    assert path.stat().st_size < 400_000
+    assert len(heads) == 62  # none is left out of the lists
+    assert [head["policy"] for head in heads[:5]] == ["a", "b", "a", "b", "a"]
+    held = [head["holds"] != "" for head in heads]
+    assert 4 < sum(held) < 62
+    assert held == sorted(held, reverse=True)
+    left = 62 - sum(held)
+    assert f"a: the last {left} of 60 episodes are here without their steps" in text
+    assert f"60 episodes of a ({left} without steps" in capsys.readouterr().out
+
+
+def test_pages_are_left_out_before_steps(expert):
+    whole = pack_episodes({"expert": expert}, room=10**8, pages=True, window=WINDOW)
+    needed = sum(len(name) + len(content) + 60 for name, content in whole.blocks.items()) + len(json.dumps(whole.heads))
+    packed = pack_episodes({"expert": expert}, room=needed - 1000, pages=True, window=WINDOW)
+    shown = packed.shown["expert"]
+    assert whole.shown["expert"] == (len(expert),) * 3
+    assert 0 < shown.pages < shown.steps == shown.episodes == len(expert)
 
 
 def test_nothing_of_an_episode_is_markup(tmp_path):
@@ -260,11 +420,11 @@ def test_nothing_of_an_episode_is_markup(tmp_path):
     runs = {HOSTILE: [{"update": 1, HOSTILE: 1.0}]}
     write_report(path, Sources(runs, {HOSTILE: [trajectory()]}), title=HOSTILE, lead=HOSTILE, pages=False)
     text = path.read_text("utf-8")
-    assert text.count("<script") == 2
+    assert text.count("<script") == 3
     assert "<img" not in text.replace("<iframe", "")
     assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
     (head,) = data_of(text)["episodes"]
-    assert (head["policy"], unpacked(head["body"])["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
+    assert (head["policy"], block_of(text, "steps-0")["steps"][0]["error"]) == (HOSTILE, f"no {HOSTILE}")
 
 
 def test_only_its_own_script_may_run(tmp_path):
@@ -295,7 +455,7 @@ def test_the_command_line_writes_the_file_and_says_what_is_in_it(tmp_path, capsy
     write_trajectories(tmp_path / "episodes_random.jsonl", [trajectory()])
     out = tmp_path / "out" / "report.html"
     main(["--out", str(out), "--no-pages", "--title", "A & B", str(tmp_path / "episodes_random.jsonl")])
-    assert re.search(r"report.html: 0.\d MB; 1 of 1 episodes of random", capsys.readouterr().out)
+    assert re.search(r"report.html: 0.\d MB; 1 episodes of random$", capsys.readouterr().out.strip())
     assert "<h1>A &amp; B</h1>" in out.read_text("utf-8")
 
 
@@ -436,22 +596,202 @@ def test_the_page_has_the_look_and_the_pictures_of_its_site(open_report):
 @needs.chromium
 def test_episodes_are_filtered(open_report):
     page = open_report()
-    assert page.inner_text("#count") == "3 of 3 episodes"
+    page.wait_for_selector("#count:text-is('3 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("not solved")
-    assert page.inner_text("#count") == "1 of 3 episodes"
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
     page.get_by_role("combobox", name="Outcome").select_option("")
     page.get_by_role("combobox", name="Template").select_option("shopping.cart_add")
     page.get_by_role("combobox", name="Policy").select_option("expert")
     page.get_by_role("combobox", name="Site").select_option("shopping")
-    page.locator("#list a").click()
-    page.wait_for_url(re.compile("#episode/expert/.*/1$"))
-    assert "shopping.cart_add" in page.inner_text("#about")
+    page.wait_for_url(re.compile(r"#episode/expert/.*/1\?policy=expert&site=shopping&template=shopping.cart_add$"))
+    page.wait_for_selector("#about:has-text('shopping.cart_add')")
+    page.get_by_role("button", name="Show all").click()
+    page.wait_for_selector("#count:text-is('3 of 3 episodes')")
+
+
+@needs.chromium
+def test_filters_are_in_the_address(open_report):
+    page = open_report("#episodes?outcome=failed&cause=url")
+    page.wait_for_url(re.compile(r"#episode/.*/1/1\?outcome=failed&cause=url$"))
+    assert page.inner_text("#count") == "1 of 3 episodes"
+    assert page.get_by_role("combobox", name="Failure cause").input_value() == "url"
+    assert page.inner_text("#goal") == f"Buy {HOSTILE}"
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile(r"/end\?outcome=failed&cause=url$"))
+
+
+PARTS = {
+    "goals": lambda episode: episode.goal,
+    "pages": lambda episode: episode.steps[-1].page.splitlines()[-1],
+    "actions": lambda episode: episode.steps[0].reply,
+}
+
+
+@needs.chromium
+@pytest.mark.parametrize("part", PARTS)
+def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
+    page = open_report()
+    for number, episode in enumerate(expert, 1):
+        words = PARTS[part](episode).replace('"', " ")
+        own = [
+            place
+            for place, item in enumerate(expert, 1)
+            if all(word.lower() in PARTS[part](item).lower() for word in words.split())
+        ]
+        page.get_by_role("combobox", name="In", exact=True).select_option(label=part)
+        page.get_by_role("searchbox", name="Search").fill(words)
+        if own == [number]:
+            page.wait_for_url(re.compile(rf"#episode/expert/{number}/\d+\?"))
+        page.wait_for_selector("#viewer:not([data-found='0'])")
+    page.get_by_role("searchbox", name="Search").fill("nothing is like this")
+    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
+
+
+@needs.chromium
+def test_a_search_in_what_the_filters_leave_may_have_nothing_to_look_at(open_report):
+    page = open_report()
+    page.get_by_role("combobox", name="Policy").select_option("expert")
+    page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.wait_for_selector("#count:text-is('0 of 3 episodes')")
+    page.get_by_role("searchbox", name="Search").fill("a")
+    page.wait_for_url(re.compile("q=a&"))
+    assert page.inner_text("#count") == "0 of 3 episodes"
+    page.get_by_role("combobox", name="Policy").select_option("")
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
+
+
+@needs.chromium
+def test_tasks_are_sorted_and_chosen_in_their_table(open_report, expert):
+    page = open_report()
+    page.get_by_text("Tasks, side by side").click()
+    rows = page.locator("#tasks-rows tr:not(.spacer)")
+    for direction, name in ((1, "steps"), (-1, "steps ▲")):
+        page.get_by_role("button", name=name, exact=True).click()
+        page.wait_for_url(re.compile(rf"sort={'-' if direction < 0 else ''}steps$"))
+        page.wait_for_selector(f"th[aria-sort={'ascending' if direction > 0 else 'descending'}]")
+        steps = [float(row.locator("td").nth(2).inner_text()) for row in rows.all()]
+        assert steps == sorted(steps, reverse=direction < 0)
+        assert len(steps) == 3
+    rows.get_by_role("link", name=expert[1].task_id).click()
+    page.wait_for_url(re.compile("#episode/expert/2/1"))
+    page.wait_for_selector(f"#count:has-text('1 of 3 episodes of the task {expert[1].task_id}')")
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory):
+    """A report of ten thousand episodes, in each of which one word is found that no other has."""
+    folder = tmp_path_factory.mktemp("large")
+    noise = [hashlib.sha512(str(number).encode()).hexdigest() for number in range(500)]
+    episodes = [
+        trajectory(
+            float(number % 3 == 0),
+            page="\n".join([*noise[number % 400 : number % 400 + 60], f"word{number}x"]),
+            task_id=f"t/{number}",
+        )
+        for number in range(10_000)
+    ]
+    contents = write_report(folder / "report.html", Sources({}, {"large": episodes}), title="Title", pages=False)
+    assert contents.shown["large"] == (0, 10_000, 10_000)
+    return folder / "report.html"
+
+
+@needs.chromium
+def test_ten_thousand_episodes_open_and_are_filtered_and_searched(chromium, large, record_property):
+    page = chromium.new_page()
+    page.goto(f"{large.as_uri()}#episode/large/9999/1", wait_until="commit")
+    page.wait_for_selector("#viewer:not([hidden])")
+    record_property("opened_ms", page.evaluate("performance.now()"))
+    assert "word9998x" in page.inner_text("#text")
+    assert page.locator("#list li").count() < 60
+    assert page.locator("#list a[aria-current]").is_visible()
+    page.get_by_role("combobox", name="Outcome").select_option("solved")
+    page.wait_for_url(re.compile(r"#episode/large/1/1\?outcome=solved$"))
+    assert page.inner_text("#count") == "3334 of 10000 episodes"
+    page.get_by_role("searchbox", name="Search").fill("word9990x")
+    page.wait_for_url(re.compile(r"#episode/large/9991/1\?q=word9990x&outcome=solved$"), timeout=120_000)
+    page.locator("#list").evaluate("list => { list.scrollTop = 1e9 }")
+    page.wait_for_selector("#count:text-is('1 of 10000 episodes')")
+    page.close()
+
+
+@needs.chromium
+def test_runs_of_a_task_stand_side_by_side_where_their_states_are_equal(chromium, tmp_path):
+    def run(*pages, ending="leave"):
+        return Trajectory(
+            "t/1", "Goal", (*(Step(page, f"do {page}") for page in pages[:-1]), Step(pages[-1], ending)), 0.0, "exited"
+        )
+
+    policies = {
+        "first, as given": [run("home", "shop", "cart")],
+        "second": [run("home", "help", "shop", "cart")],
+        "third": [run("home", "shop", "cart", ending="stay")],
+    }
+    write_report(tmp_path / "report.html", Sources({}, policies), title="Title")
+    page = chromium.new_page()
+    page.goto(f"{(tmp_path / 'report.html').as_uri()}#episode/second/1/2")
+    for name in ("first, as given 1", "third 1"):
+        page.locator("#others-list").get_by_role("link", name=name).click()
+        page.wait_for_selector(f"#others-list a[aria-current]:has-text('{name}')")
+    page.wait_for_selector("#compared-head th:nth-child(4)")
+    cells = [[cell.inner_text() for cell in row.locator("td").all()] for row in page.locator("#compared-rows tr").all()]
+    assert cells == [
+        ["1  do home", "1  do home", "1  do home"],
+        ["2  do help", "not here", "not here"],
+        ["3  do shop", "2  do shop", "2  do shop"],
+        ["4  leave", "3  leave", "3  stay"],
+    ]
+    assert page.inner_text("#parting") == "They part in state 2 of 4."
+    assert page.locator("#compared-rows tr.parting").count() == 1
+    page.get_by_role("link", name="3  stay").click()
+    page.wait_for_url(re.compile(r"#episode/third/1/3\?with="))
+    page.wait_for_selector("#compared-head th:nth-child(2):has-text('third 1')")
+    page.close()
+
+
+@needs.chromium
+def test_sequences_are_aligned_by_a_longest_common_subsequence(open_report):
+    page = open_report()
+    drawn = random.Random(3)
+    for _ in range(60):
+        one, other = ([drawn.choice("abcd") for _ in range(drawn.randrange(9))] for _ in range(2))
+        pairs = page.evaluate("([one, other]) => aligned(one, other).map(([a, b]) => [a ?? null, b ?? null])", [one, other])
+        both = [(a, b) for a, b in pairs if a is not None and b is not None]
+        assert [a for a, _ in pairs if a is not None] == list(range(len(one)))
+        assert [b for _, b in pairs if b is not None] == list(range(len(other)))
+        assert all(one[a] == other[b] for a, b in both)
+        assert len(both) == longest_common(tuple(one), tuple(other))
+
+
+def longest_common(one, other):
+    if not one or not other:
+        return 0
+    if one[0] == other[0]:
+        return 1 + longest_common(one[1:], other[1:])
+    return max(longest_common(one[1:], other), longest_common(one, other[1:]))
+
+
+@needs.chromium
+def test_what_changed_since_the_step_before_is_shown(open_report, expert):
+    number, episode = next((number, item) for number, item in enumerate(expert, 1) if len(item.steps) > 1)
+    page = open_report(f"#episode/expert/{number}/1")
+    assert page.locator("#changes").is_disabled()
+    page.keyboard.press("j")
+    page.wait_for_selector("#changes:enabled")
+    page.keyboard.press("d")
+    page.wait_for_selector("#text ins")
+    before, after = (re.sub(r' id="\d+"', "", step.page).splitlines() for step in episode.steps[:2])
+    for tag, text, other in (("ins", after, before), ("del", before, after)):
+        shown = [re.sub(r' id="\d+"', "", line)[2:].rstrip("\n") for line in page.locator(f"#text {tag}").all_text_contents()]
+        assert set(text) - set(other) <= set(shown) <= set(text)
+    page.keyboard.press("d")
+    page.wait_for_selector("#text:not(:has(ins))")
 
 
 @needs.chromium
 def test_hostile_text_and_hostile_pages_do_nothing(open_report):
     page = open_report()
     page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.wait_for_selector("#count:text-is('1 of 3 episodes')")
     page.locator("#list a").click()
     shown_page(page).locator("[data-marked]").wait_for()
     assert page.inner_text("#goal") == f"Buy {HOSTILE}"

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from webarena_gym.episode.episode import Snapshot as Snapshot
     from webarena_gym.evaluators.judges import ChatJudge as ChatJudge
     from webarena_gym.miniwob import MiniWobText as MiniWobText
+    from webarena_gym.recording import RecordGif as RecordGif
     from webarena_gym.servers.accounts import Account as Account
     from webarena_gym.servers.logins import Login as Login
     from webarena_gym.tasks import Task as Task
@@ -45,6 +46,7 @@ _LAZY = {
     "Info": "episode.episode",
     "Login": "servers.logins",
     "MiniWobText": "miniwob",
+    "RecordGif": "recording",
     "Snapshot": "episode.episode",
     "Task": "tasks",
     "WebArenaLite": "env",
@@ -68,6 +70,7 @@ __all__ = [
     "Info",
     "Login",
     "MiniWobText",
+    "RecordGif",
     "RenderModeError",
     "ServerError",
     "Snapshot",

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
+from html import escape
 from io import BytesIO
 from math import inf, nan
 from pathlib import Path
@@ -31,6 +32,7 @@ from webarena_gym.evaluators.injections import judge_injection
 from webarena_gym.observation import Elements, Observation, Style
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
+from webarena_gym.recording import notebook_view
 from webarena_gym.servers.accounts import Account
 from webarena_gym.servers.addresses import read_addresses
 from webarena_gym.servers.logins import Login, read_logins
@@ -375,6 +377,15 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if self.render_mode == "rgb_array":
             return _pixels(self._started().browser.screenshot())
         return None
+
+    def _repr_html_(self) -> str:
+        """Return what a notebook shows of the env: goal, last action, and the newest page as text."""
+        if self._episode is None or self._lost is not None:
+            return f"<pre>{escape(repr(self))}</pre>"
+        episode = self._started()
+        action = episode.turns[-1].reply if episode.turns else ""
+        seen = episode.look()
+        return notebook_view(episode.goal, seen.page.url, action, episode.action_error, seen.text)
 
     def close(self) -> None:
         """Free the world; `reset` opens it again."""

@@ -2,6 +2,7 @@
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -10,19 +11,43 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, thin
-from agents.evaluation.report.episodes import pack_episodes
+from agents.evaluation.report.episodes import Shown, pack_episodes
+from agents.evaluation.report.heat import successes
 from agents.evaluation.report.results import summarise_all
 from agents.evaluation.report.sources import Sources
+from agents.evaluation.report.trees import rollouts_by_policy, trees
 
 _STATIC = Path(__file__).parent / "static"
-_SCRIPTS = ("dom.js", "curves.js", "pages.js", "episodes.js")
+_SCRIPTS = (
+    "dom.js",
+    "blocks.js",
+    "windowed.js",
+    "curves.js",
+    "pages.js",
+    "filters.js",
+    "tasks.js",
+    "aligned.js",
+    "compared.js",
+    "episodes.js",
+    "groups.js",
+    "heat.js",
+    "watch.js",
+    "start.js",
+)
 
 
 class Contents(NamedTuple):
-    """What a report holds: its size, and of each policy how many episodes it shows, of how many."""
+    """What a report holds: its size, and of each policy how many episodes with steps and pages."""
 
     size: int
-    shown: dict[str, tuple[int, int]]
+    shown: dict[str, Shown]
+
+
+class Rendered(NamedTuple):
+    """The HTML of a report, and of each policy how many episodes with steps and pages."""
+
+    text: str
+    shown: dict[str, Shown]
 
 
 def write_report(
@@ -31,21 +56,42 @@ def write_report(
     *,
     title: str,
     lead: str = "",
-    megabytes: float = 10.0,
+    megabytes: float = 100.0,
     pages: bool = True,
     window: int = 12_000,
 ) -> Contents:
-    """Write the report. Tables count all episodes; shown are as many as fit into the size.
+    """Write the report; the arguments are those of `render_report`."""
+    rendered = render_report(sources, title=title, lead=lead, megabytes=megabytes, pages=pages, window=window)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(rendered.text, encoding="utf-8")
+    return Contents(path.stat().st_size, rendered.shown)
 
-    `pages` plays the shown episodes again for their pages; `window` is that of the env that they were played in.
+
+def render_report(
+    sources: Sources,
+    *,
+    title: str,
+    lead: str = "",
+    megabytes: float = 100.0,
+    pages: bool = True,
+    window: int = 12_000,
+    watched: Sequence[str] | None = None,
+) -> Rendered:
+    """Return the report. All episodes are in its tables and lists, with as many steps and pages as fit into the size.
+
+    `pages` plays episodes again for their pages; `window` is that of the env that they were played in. A report that is `watched` asks
+    its server for news; these are the names of what it holds.
     """
     script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
-    drawn = {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN}
+    drawn = {
+        "curves": {"runs": curves, "axes": AXES, "titles": TITLES, "first": FIRST_SHOWN},
+        "heat": successes(sources.folders),
+        "groups": trees(sources.groups),
+    }
     results = summarise_all(sources.policies)
     room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
-    packed = pack_episodes(sources.policies, room=room, pages=pages, window=window)
-    shown = {name: (packed.kept[name], len(items)) for name, items in sources.policies.items()}
+    packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages, window=window)
     text = (
         _environment()
         .get_template("report.html")
@@ -54,18 +100,20 @@ def write_report(
             lead=lead,
             results=results,
             curves=curves,
-            shown=shown,
+            groups=drawn["groups"],
+            shown=packed.shown,
+            pages=pages,
+            blocks=packed.blocks,
             sites=sorted({site for result in results for site in result.evaluation.by_site}),
             checks=sorted({check for result in results for check in result.evaluation.by_check}),
-            data=_as_script({"curves": drawn, "episodes": packed.heads, "assets": packed.assets}),
+            data=_as_script(drawn | {"episodes": packed.heads, "pages": pages, "watched": watched}),
+            is_watched=watched is not None,
             script=Markup(script),  # noqa: S704 - our own file
             script_hash=b64encode(sha256(script.encode()).digest()).decode(),
             style=Markup((_STATIC / "report.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         )
     )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    return Contents(len(text.encode()), shown)
+    return Rendered(text, packed.shown)
 
 
 def _environment() -> Environment:

@@ -1,10 +1,9 @@
-"""Episodes in the report: a short entry for the list, and the compressed steps and pages."""
+"""Episodes in the report: a head for the lists, and compressed blocks that the page reads when an episode is opened."""
 
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
@@ -18,43 +17,107 @@ from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
 OUTCOMES = {"exited": "failed", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
-_WITHOUT_PAGES = Replay([], [], "This report was written without pages.")
+CAUSES = {
+    "string_match": "wrong answer",
+    "url_match": "wrong page",
+    "program_html": "wrong content",
+    "state": "wrong state",
+    "side_effects": "side effects",
+    "injected": "followed a hostile page",
+}
+"""Why an episode failed, by the kind of its first check that did."""
+
+_FRAME = len('<script type="application/gzip" id=""></script>\n')
+
+
+class Shown(NamedTuple):
+    """Of how many episodes of a policy the report holds pages and steps, and how many there are. All of them are in its lists."""
+
+    pages: int
+    steps: int
+    episodes: int
 
 
 class Packed(NamedTuple):
-    """Episodes ready for the file: their heads with packed bodies, packed assets by key, and how many of each policy are in."""
+    """Episodes ready for the file: their heads, the compressed blocks by id, and what is held of each policy."""
 
     heads: list[dict[str, Any]]
-    assets: dict[str, str]
-    kept: dict[str, int]
+    blocks: dict[str, str]
+    shown: dict[str, Shown]
 
 
-def pack_episodes(policies: Mapping[str, Sequence[Trajectory]], *, room: int, pages: bool, window: int) -> Packed:
-    """Return as many episodes as fit into `room` bytes, taken in turns, so that the policies show the same tasks.
+class _Item(NamedTuple):
+    policy: str
+    number: int  # of those of its policy, from 1
+    task: Task
+    episode: Trajectory
 
-    With `pages` they are played again, in envs with that `window`, for what a person would have seen.
+
+def pack_episodes(
+    policies: Mapping[str, Sequence[Trajectory]],
+    rollouts: Mapping[str, Sequence[Trajectory]] | None = None,
+    *,
+    room: int,
+    pages: bool,
+    window: int,
+) -> Packed:
+    """Return all episodes, in turns, so that the policies show the same tasks; with as many steps and pages as fit into `room` bytes.
+
+    The `rollouts` of training come last.
+
+    Steps come before pages: what a person would have seen is added for as many episodes as there is room for then. With `pages`
+    episodes are played again for it, in envs with that `window`.
     """
-    packed = Packed([], {}, dict.fromkeys(policies, 0))
-    columns = [[(name, number, item) for number, item in enumerate(items, 1)] for name, items in policies.items()]
-    with Replayer(window=window) if pages else nullcontext() as replayer:
-        for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
-            task = task_of(episode)
-            replay = replayer.replay(task, episode) if replayer else _WITHOUT_PAGES
-            contents = replayer.assets.contents if replayer else {}
-            assets = {key: pack(contents[key]) for key in replay.assets if key not in packed.assets}
-            head = _head(name, number, task, episode) | {"body": pack(json.dumps(_body(episode, replay)))}
-            room -= len(json.dumps([head, assets]))
+    rollouts = rollouts or {}
+    items = [*_in_turns(policies), *_in_turns(rollouts)]
+    heads = [_head(item, is_rollout=item.policy in rollouts) for item in items]
+    room -= len(json.dumps(heads))
+    blocks: dict[str, str] = {}
+    for index, item in enumerate(items):
+        packed = {f"steps-{index}": pack(json.dumps(_steps(item.episode), ensure_ascii=False))}
+        room -= _size(packed)
+        if room < 0:
+            break
+        heads[index]["holds"] = "steps"
+        blocks |= packed
+    if pages and room > 0:
+        _add_pages(items, heads, blocks, room, window)
+    held = [(head["policy"], head["holds"]) for head in heads]
+    shown = {
+        name: Shown(held.count((name, "pages")), held.count((name, "pages")) + held.count((name, "steps")), len(episodes))
+        for name, episodes in {**policies, **rollouts}.items()
+    }
+    return Packed(heads, blocks, shown)
+
+
+def _add_pages(items: Sequence[_Item], heads: Sequence[dict[str, Any]], blocks: dict[str, str], room: int, window: int) -> None:
+    """Add the pages of the first episodes, as many as there is room for, and what their pages need."""
+    with Replayer(window=window) as replayer:
+        for index, item in enumerate(items):
+            replay = replayer.replay(item.task, item.episode)
+            contents = replayer.assets.contents
+            packed = {f"asset-{key}": pack(contents[key]) for key in replay.assets if f"asset-{key}" not in blocks}
+            packed[f"pages-{index}"] = pack(json.dumps(_pages(item.episode, replay), ensure_ascii=False))
+            room -= _size(packed)
             if room < 0:
                 break
-            packed.heads.append(head)
-            packed.assets.update(assets)
-            packed.kept[name] += 1
-    return packed
+            heads[index]["holds"] = "pages"
+            blocks |= packed
+
+
+def _in_turns(policies: Mapping[str, Sequence[Trajectory]]) -> Iterator[_Item]:
+    columns = [[(name, number, item) for number, item in enumerate(items, 1)] for name, items in policies.items()]
+    for name, number, episode in filter(None, chain.from_iterable(zip_longest(*columns))):
+        yield _Item(name, number, task_of(episode), episode)
+
+
+def _size(blocks: Mapping[str, str]) -> int:
+    return sum(_FRAME + len(name) + len(content) for name, content in blocks.items())
 
 
 def pack(text: str) -> str:
     """Return text compressed (gzip, base64); equal texts give equal results."""
-    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+    return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
 
 
 def outcome(episode: Trajectory) -> str:
@@ -62,45 +125,87 @@ def outcome(episode: Trajectory) -> str:
     return "solved" if episode.ending != "failed" and episode.reward == 1 else OUTCOMES[episode.ending]
 
 
-def _head(policy: str, number: int, task: Task, episode: Trajectory) -> dict[str, Any]:
+def cause(episode: Trajectory) -> str:
+    """Return why an episode was not solved, in a word or two; "none" for one that was.
+
+    >>> cause(Trajectory("t/1", "", (), 0.0, "exited", verdicts=({"check": "url_match", "passed": False},)))
+    'wrong page'
+    """
+    ended = outcome(episode)
+    if ended == "solved":
+        return "none"
+    if episode.ending == "failed":
+        return f"broken: {episode.failure.partition(':')[0][:60]}"
+    failed = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
+    if episode.ending != "exited" or not failed:
+        return ended
+    return CAUSES.get(failed[0].partition("/")[0], failed[0])
+
+
+def _head(item: _Item, *, is_rollout: bool) -> dict[str, Any]:
+    task, episode = item.task, item.episode
     return {
-        "policy": policy,
-        "number": number,
+        "policy": item.policy,
+        "number": item.number,
         "task": episode.task_id,
         "goal": episode.goal,
         "site": "+".join(task.sites),
         "template": task.template or episode.task_id,
+        "difficulty": list(task.difficulty),
         "outcome": outcome(episode),
+        "cause": cause(episode),
         "steps": len(episode.steps),
+        "errors": sum(bool(step.action_error) for step in episode.steps),
+        "rollout": is_rollout,
+        "holds": "",
     }
 
 
-def _body(episode: Trajectory, replay: Replay) -> dict[str, Any]:
-    """Return the steps, what followed them, and the verdicts. A page that was not seen again is None."""
-    pages = dict(enumerate(replay.pages))
+def _steps(episode: Trajectory) -> dict[str, Any]:
+    """Return the steps of an episode, and what followed them."""
     steps = []
-    for place, step in enumerate(episode.steps):
-        shown = pages.get(place)
+    for step in episode.steps:
         thought, action = split_reply(step.reply)
-        address = (shown and shown.address) or _address(step)
         steps.append(
             {
-                "text": mark(step.page, address),
-                "html": shown and shown.html,
+                "text": step.page,
+                "mark": _span(step.page, _address(step)),
                 "thought": thought,
                 "action": action,
                 "error": step.action_error,
             }
         )
-    last = pages.get(len(episode.steps))
     return {
         "steps": steps,
-        "last": last and last.html,
         "told": _told(episode),
         "verdicts": [dict(verdict) for verdict in episode.verdicts],
         "failure": episode.failure,
-        "problem": replay.problem,
     }
+
+
+def _pages(episode: Trajectory, replay: Replay) -> dict[str, Any]:
+    """Return the pages of an episode that were seen again, with what only the replay knows of their texts."""
+    pages = []
+    for place, shown in enumerate(replay.pages):
+        page: dict[str, Any] = {"html": shown.html}
+        step = episode.steps[place] if place < len(episode.steps) else None
+        if step and not step.page:
+            page |= {"text": shown.text, "mark": _span(shown.text, shown.address)}
+        elif step and shown.address:
+            page["mark"] = _span(step.page, shown.address)
+        pages.append(page)
+    return {"pages": pages, "problem": replay.problem}
+
+
+def _span(page: str, address: str | None) -> list[int]:
+    """Return where the element with that address begins and ends in a text, as JavaScript counts; nothing where it is not in it."""
+    before, marked, _ = mark(page, address)
+    start = _units(before)
+    return [start, start + _units(marked)] if marked else []
+
+
+def _units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _told(episode: Trajectory) -> list[str]:

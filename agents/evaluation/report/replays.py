@@ -21,10 +21,11 @@ _UNKNOWN = "Its file is of an older version and does not say how the env showed 
 
 
 class Shown(NamedTuple):
-    """A page as HTML, and the address that the observation gives to the element which the reply names."""
+    """A page as HTML and as text, and the address that the observation gives to the element which the reply names."""
 
     html: str
     address: str | None
+    text: str = ""
 
 
 class Replay(NamedTuple):
@@ -56,11 +57,16 @@ class Replayer:
         self._open.close()
 
     def replay(self, task: Task, episode: Trajectory) -> Replay:
-        """Return the pages of an episode of that task, as far as they show the text that the episode recorded."""
+        """Return the pages of an episode of that task, as far as they show the text that the episode recorded.
+
+        Of a file without the text of pages, as far as the env answers each action as it did.
+        """
         if not episode.steps:
             return Replay([], [], "It has no steps.")
         if task.world_seed is None:
             return Replay([], [], "Its task is of no world that can be drawn here.")
+        if episode.env is None and not any(step.page for step in episode.steps):
+            return Replay([], [], "Its file holds no text of pages, and its env showed them in a way that is not known here.")
         # What follows changes no page: the history, and a limit that no episode reaches.
         settings = replace(episode.env or self._default, history="none", thoughts=False, max_steps=10**6)
         if settings not in self._envs:
@@ -74,19 +80,21 @@ class Replayer:
         pages: list[Shown] = []
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):
-            if info["page"] != step.page:
+            if info["page"] not in step.page and step.page:  # a log may have more around a page
                 why = f"From step {number + 1} on, the env shows other pages today."
                 return Replay(pages, list(assets), why if number or episode.env else f"{why} {_UNKNOWN}")
-            self._show(env, step.reply, network, pages, assets)
+            self._show(env, info["page"], step.reply, network, pages, assets)
             info = env.step(step.reply)[-1]
-        self._show(env, "", network, pages, assets)
+            if not step.page and info["action_error"] != step.action_error:
+                return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
+        self._show(env, info["page"], "", network, pages, assets)
         return Replay(pages, list(assets))
 
-    def _show(self, env: Any, reply: str, network: Network, pages: list[Shown], assets: dict[str, None]) -> None:
+    def _show(self, env: Any, text: str, reply: str, network: Network, pages: list[Shown], assets: dict[str, None]) -> None:
         """Add the env's page, with the element marked that the reply names."""
         address, element = _named(env, reply)
         written, keys = write_page(env.page, element, network, self.assets)
-        pages.append(Shown(written, address))
+        pages.append(Shown(written, address, text))
         assets.update(dict.fromkeys(keys))
 
     def _network(self, world_seed: int, variation: Variation) -> Network:

@@ -136,6 +136,7 @@ function roundStep(low, high) {
 }
 
 function short(value) {
+  if (typeof value !== "number") return value;
   if (value !== 0 && (Math.abs(value) < 0.001 || Math.abs(value) >= 1e6)) return value.toExponential(2);
   return String(Number(value.toPrecision(4)));
 }

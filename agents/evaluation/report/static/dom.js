@@ -24,12 +24,6 @@ function draw(tag, attributes, ...children) {
   return fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
 }
 
-// The text that was packed with gzip and base64.
-async function unpack(packed) {
-  const bytes = Uint8Array.from(atob(packed), (character) => character.charCodeAt(0));
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
-}
-
 function addOptions(select, values) {
   for (const [value, title] of values) select.append(make("option", { value }, title));
 }

@@ -1,47 +1,66 @@
-// Episodes: a list with filters, and one of them step by step. What is shown follows from the fragment of the address.
+// Episodes: a list, and one of them step by step. What is shown follows from the fragment of the address.
 
-const FILTERS = ["policy", "site", "outcome", "template"];
 const END = "end"; // the step after the last reply: what the checks said
+const EPISODE_ROW = 78; // pixels
 
 let current; // the head, the body and the step that are shown
 let showing = 0; // counts up, so that a slow page does not come after a later one
+let episodeList;
 
 function startEpisodes() {
   if (!byId("episodes")) return;
-  for (const name of FILTERS) {
-    const values = [...new Set(data.episodes.map((head) => head[name]))].sort();
-    addOptions(byId(`filter-${name}`), [["", "all"], ...values.map((value) => [value, value])]);
-  }
-  addOptions(byId("filter-outcome"), [["not solved", "not solved"]]);
-  byId("filters").addEventListener("input", list);
+  startFilters();
+  startTasks();
+  startCompared();
+  episodeList = windowed(byId("list"), byId("list"), EPISODE_ROW, episodeRow);
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
   addEventListener("hashchange", route);
   addEventListener("resize", fitPage);
   addEventListener("keydown", press);
-  list();
   route();
 }
 
-function address(head, step) {
+function pathOf(head, step) {
   return `#episode/${encodeURIComponent(head.policy)}/${head.number}/${step}`;
 }
 
-// Show what the address says; the first episode if it says none.
+// The address of a step; those of the episode that is shown keep what stands beside it.
+function address(head, step) {
+  const parameters = new URLSearchParams(query);
+  if (!current || current.head !== head) parameters.delete("with");
+  return pathOf(head, step) + suffix(parameters);
+}
+
+// Show what the address says: an episode, or the first one that its filters leave.
 function route() {
-  const [kind, policy, number, step] = location.hash.slice(1).split("/");
-  if (kind !== "episode" && current) return;
+  const [path, parameters] = split(location.hash.slice(1), "?");
+  const [kind, policy, number, step] = path.split("/");
+  if (!["episode", "episodes"].includes(kind) && current) return;
   const named = kind === "episode" && data.episodes.find((head) => head.policy === decode(policy) && String(head.number) === number);
-  const head = named || data.episodes[0];
-  if (!head) return;
-  const isOther = named && !(current && current.head === head);
-  const shown = show(head, named && step);
-  if (isOther) shown.then(() => bringIntoView(byId("viewer")));
+  const before = current && current.head;
+  let isOpen = Boolean(named);
+  filter(new URLSearchParams(parameters), (heads, searched, all) => {
+    list(heads, searched, all);
+    if (isOpen || !heads.length) return;
+    isOpen = true;
+    if (kind === "episodes" && parameters) history.replaceState(null, "", address(heads[0], stepOf(heads[0])));
+    show(heads[0], stepOf(heads[0]));
+  });
+  if (!named) return;
+  const shown = show(named, step);
+  if (before !== named) shown.then(() => bringIntoView(byId("viewer")));
+}
+
+function split(text, mark) {
+  const at = text.indexOf(mark);
+  return at < 0 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 // From one step to the next the page stays where it is; to another episode it moves if its top is out of sight.
 function bringIntoView(element) {
   const { top } = element.getBoundingClientRect();
+  if (byId("filters").contains(document.activeElement)) return;
   if (top < 0 || top > innerHeight / 2) element.scrollIntoView();
 }
 
@@ -53,53 +72,53 @@ function decode(text) {
   }
 }
 
-function listed() {
-  return data.episodes.filter((head) => FILTERS.every((name) => {
-    const wanted = byId(`filter-${name}`).value;
-    return !wanted || head[name] === wanted || (name === "outcome" && wanted === "not solved" && head.outcome !== "solved");
-  }));
+function list(heads, searched, all) {
+  listed = heads;
+  const still = searched < all ? `, ${searched} of ${all} searched` : "";
+  const task = query.get("task") ? ` of the task ${query.get("task")}` : "";
+  byId("count").textContent = `${heads.length} of ${count(data.episodes.length, "episode")}${task}${still}`;
+  episodeList.set(heads);
+  drawTasks();
 }
 
-function list() {
-  const heads = listed();
-  byId("count").textContent = `${heads.length} of ${count(data.episodes.length, "episode")}`;
-  byId("list").replaceChildren(...heads.map((head) => make("li", {},
-    make("a", { href: address(head, 1) }, badge(head.outcome), ` ${head.goal}`,
-      make("span", { class: "quiet" }, `${head.policy}, ${head.template}, ${count(head.steps, "step")}`)))));
-  markCurrent();
+// The step that an episode is opened at: where the search found it.
+function stepOf(head) {
+  return hits.has(head) ? hits.get(head).step : 1;
+}
+
+function episodeRow(head) {
+  const about = (hits.has(head) && hits.get(head).words) || `${head.policy}, ${head.template}, ${count(head.steps, "step")}`;
+  const here = current && current.head === head;
+  return make("li", {}, make("a", { href: address(head, stepOf(head)), "data-row": head.index, title: head.goal, "aria-current": here && "true" },
+    make("span", { class: "goal" }, badge(head.outcome), ` ${head.goal}`), make("span", { class: "quiet" }, about)));
 }
 
 function badge(outcome) {
   return make("span", { class: outcome === "solved" ? "badge good" : "badge bad" }, outcome);
 }
 
-function markCurrent() {
-  for (const link of byId("list").querySelectorAll("a")) {
-    const here = current && link.getAttribute("href") === address(current.head, 1);
-    if (here) link.setAttribute("aria-current", "true");
-    else link.removeAttribute("aria-current");
-    const box = byId("list");
-    if (here) box.scrollTop = Math.min(Math.max(box.scrollTop, link.offsetTop + link.offsetHeight - box.clientHeight), link.offsetTop);
-  }
-}
-
 async function show(head, wanted) {
   const mine = ++showing;
-  const body = current && current.head === head ? current.body : JSON.parse(await unpack(head.body));
+  const isOther = !(current && current.head === head);
+  const body = current && current.head === head ? current.body : await bodyOf(head);
   if (mine !== showing) return;
   const number = Number(wanted) || 1;
   const step = wanted === END || !body.steps.length ? END : Math.min(Math.max(1, Math.trunc(number)), body.steps.length);
   current = { head, body, step };
   byId("viewer").hidden = false;
   byId("goal").textContent = head.goal;
-  byId("about").replaceChildren(badge(head.outcome), ` ${head.policy}, ${head.task}, ${count(head.steps, "step")}`);
+  byId("about").replaceChildren(badge(head.outcome), ` ${head.policy}, ${head.task}, ${count(head.steps, "step")}${head.cause === "none" ? "" : `, ${head.cause}`}`);
   byId("strip").replaceChildren(...body.steps.map((item, place) => chip(place + 1, item.error ? "bad" : "")), chip(END, ""));
   byId("previous").disabled = step === 1 || !body.steps.length;
   byId("next").disabled = step === END;
-  markCurrent();
+  if (isOther) episodeList.reveal(head);
+  episodeList.redraw();
   const item = step === END ? undefined : body.steps[step - 1];
   byId("turn").replaceChildren(...(item ? tell(item) : tellEnd(body)));
-  showText(item);
+  showOthers(head);
+  showCompared(head, body, step, mine);
+  showText(item, step > 1 ? body.steps[step - 2] : undefined);
+  highlight([byId("text"), byId("turn"), byId("goal")]);
   await showPane(item ? item.html : body.last, body, mine);
 }
 
@@ -123,6 +142,7 @@ function tellEnd(body) {
       make("span", {}, reason), more ? make("span", { class: "quiet" }, ` (${more})`) : null);
   });
   const nothing = make("p", {}, "No check was made.");
+  if (body.missing) return [make("p", { class: "notice" }, "Its steps were left out, so that the file stays small.")];
   return [
     body.told.length ? field("Result", make("p", { class: "told" }, body.told.join(" "))) : null,
     field("Verdicts", verdicts.length ? make("ul", { class: "verdicts" }, ...verdicts) : nothing),
@@ -134,13 +154,20 @@ function field(title, content) {
   return make("div", { class: "field" }, make("h4", {}, title), content);
 }
 
-function showText(item) {
-  byId("text-pane").hidden = !item;
+function showText(item, before) {
+  byId("text-pane").hidden = !(item && item.text);
   if (!item) return;
-  const [before, marked, after] = item.text;
-  const mark = marked ? make("mark", {}, marked) : null;
+  byId("changes").disabled = !before;
+  byId("changes").setAttribute("aria-pressed", showsChanges);
   const text = byId("text");
-  text.replaceChildren(...[before, mark, after].filter(Boolean));
+  if (showsChanges && before) {
+    text.replaceChildren(...changesOf(before.text, item.text));
+    text.scrollTop = 0;
+    return;
+  }
+  const [from, to] = item.mark;
+  const mark = to ? make("mark", {}, item.text.slice(from, to)) : null;
+  text.replaceChildren(...[item.text.slice(0, from || 0), mark, item.text.slice(to || 0)].filter(Boolean));
   text.scrollTop = mark ? Math.max(0, mark.offsetTop - text.offsetTop - text.clientHeight / 2) : 0;
 }
 
@@ -159,10 +186,9 @@ function turn(by) {
 }
 
 function leap(by) {
-  const heads = listed();
-  const place = heads.indexOf(current && current.head);
-  const head = heads[place < 0 ? 0 : place + by];
-  if (head) location.hash = address(head, 1);
+  const place = listed.indexOf(current && current.head);
+  const head = listed[place < 0 ? 0 : place + by];
+  if (head) location.hash = address(head, stepOf(head));
 }
 
 function press(event) {
@@ -170,11 +196,9 @@ function press(event) {
   if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
   const acts = {
     j: () => turn(1), ArrowRight: () => turn(1), k: () => turn(-1), ArrowLeft: () => turn(-1), n: () => leap(1), p: () => leap(-1),
+    d: () => byId("changes").click(),
   };
   if (!Object.hasOwn(acts, event.key)) return;
   event.preventDefault();
   acts[event.key]();
 }
-
-startCurves();
-startEpisodes();

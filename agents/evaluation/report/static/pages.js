@@ -8,11 +8,11 @@ const PAGE_RULES =
 const PAGE_STYLE = `html { background: white; overflow: hidden !important }
   [data-marked] { outline: 4px solid #c2185b !important; outline-offset: 3px !important; box-shadow: 0 0 0 11px #c2185b40 !important }`;
 
-const unpacked = new Map();
+const assets = new Map();
 
 function asset(key) {
-  if (!unpacked.has(key)) unpacked.set(key, Object.hasOwn(data.assets, key) ? unpack(data.assets[key]) : Promise.resolve(""));
-  return unpacked.get(key);
+  if (!assets.has(key)) assets.set(key, block(`asset-${key}`).then((content) => content || ""));
+  return assets.get(key);
 }
 
 // The document to show; parsing it here runs and loads nothing.

@@ -1,0 +1,5 @@
+startCurves();
+drawHeat();
+startGroups();
+startEpisodes();
+startWatch();

@@ -1,0 +1,95 @@
+"""GIFs of episodes, and what a notebook shows."""
+
+from contextlib import closing
+
+import gymnasium
+import numpy
+import pytest
+
+import webarena_gym
+from agents.data.trajectories import Step, Trajectory
+from tests import needs
+from webarena_gym.errors import RenderModeError
+from webarena_gym.tasks import load
+
+HOSTILE = "</pre><script>alert(1)</script>"
+
+
+class Pictures(gymnasium.Env):
+    """An env whose pictures are noise, and whose episodes take three steps; some pictures are missing, as of a browser that failed."""
+
+    def __init__(self, missing=()):
+        self.render_mode, self.missing, self.step_number = "rgb_array", missing, 0
+
+    def reset(self, **_):
+        self.step_number = 0
+        return "", {"goal": "Find Zürich \u2192 \U0001f600 " * 9}
+
+    def step(self, action):
+        self.step_number += 1
+        return "", 1.0, self.step_number == 3, False, {}
+
+    def render(self):
+        if self.step_number in self.missing:
+            return None
+        return numpy.random.default_rng(self.step_number).integers(0, 255, (72, 128, 3), dtype=numpy.uint8)
+
+
+def frames_of(path):
+    image = pytest.importorskip("PIL.Image")
+    with image.open(path) as gif:
+        return gif.n_frames, gif.info["duration"]
+
+
+@pytest.mark.parametrize("missing", [(), (0,), (3,), (1, 2)])
+def test_an_episode_is_a_picture_of_each_page(tmp_path, missing):
+    pytest.importorskip("PIL")
+    env = webarena_gym.RecordGif(Pictures(missing), tmp_path / "new" / "episode-{number}.gif", seconds=0.5)
+    for _ in range(2):
+        env.reset()
+        for number in range(3):
+            env.step(f"click {number}\u200b")
+    env.reset()
+    env.step("left early")
+    env.close()
+    pictures = sorted((tmp_path / "new").iterdir())
+    assert [path.name for path in pictures][:2] == ["episode-0.gif", "episode-1.gif"]
+    assert len(pictures) == 2 + (0 not in missing)
+    assert frames_of(pictures[0]) == (4 - len(missing), 500)
+
+
+def test_what_cannot_be_recorded_is_told(tmp_path):
+    with closing(gymnasium.make("WebArenaLite-v0")) as env, pytest.raises(RenderModeError, match="expected 'rgb_array'"):
+        webarena_gym.RecordGif(env, tmp_path / "a.gif")
+    pytest.importorskip("PIL")
+    with pytest.raises(ValueError, match="seconds is 0; expected more than 0"):
+        webarena_gym.RecordGif(Pictures(), tmp_path / "a.gif", seconds=0)
+
+
+@needs.chromium
+def test_an_episode_in_chromium_is_a_gif(tmp_path):
+    pytest.importorskip("PIL")
+    made = gymnasium.make("WebArenaLite-v0", browser="chromium", render_mode="rgb_array", tasks=load("test")[:1])
+    with closing(webarena_gym.RecordGif(made, tmp_path / "episode.gif")) as env:
+        env.reset(seed=0)
+        env.step('do(action="Wait")')
+        env.step('exit(message="x")')
+    assert frames_of(tmp_path / "episode.gif")[0] == 3
+
+
+def test_an_env_shows_itself_in_a_notebook():
+    with closing(gymnasium.make("WebArenaLite-v0", elements="label")) as env:
+        assert "WebArenaLite" in env.unwrapped._repr_html_()
+        _, info = env.reset(seed=0)
+        *_, info = env.step(HOSTILE)
+        shown = env.unwrapped._repr_html_()
+    assert info["url"] in shown
+    assert "<b>Error</b>" in shown
+    assert "<script>" not in shown
+
+
+def test_a_trajectory_shows_itself_in_a_notebook():
+    steps = (Step(HOSTILE, HOSTILE, HOSTILE), Step("page", "reply"))
+    shown = Trajectory(HOSTILE, HOSTILE, steps, 1.0, "exited", failure=HOSTILE)._repr_html_()
+    assert shown.count("<li>") == 2
+    assert "<script>" not in shown

@@ -1,0 +1,155 @@
+"""Groups of rollouts: how they are kept with their advantages, and the tree of states that the report draws of them."""
+
+import random
+import re
+
+import pytest
+
+from agents.data.trajectories import Step, Trajectory, grouped
+from agents.evaluation.report.document import write_report
+from agents.evaluation.report.heat import successes
+from agents.evaluation.report.sources import RunGroup, Sources, newest_groups
+from agents.evaluation.report.trees import trees
+from agents.methods.estimators import step_advantages
+from agents.methods.grpo import GRPOSettings, make_batch
+from agents.rollouts.groups import Group
+from agents.training.rollouts import CreditedGroup, credited, group_files, read_groups, write_groups
+from tests import needs
+from tests.test_report import chromium  # noqa: F401 - a fixture
+from webarena_gym.tasks import Task
+
+
+def rollouts(seed, size=8, group=0):
+    """Rollouts in a made-up site: what a step leads to follows from the steps before it."""
+    drawn = random.Random(seed)
+    made = []
+    for _ in range(size):
+        steps, path = [], "home"
+        for _ in range(drawn.randrange(1, 5)):
+            action = drawn.choice("ab")
+            steps.append(
+                Step(
+                    f"URL: http://{path}.test/\n<h1>At {path}</h1>",
+                    f"go({action})",
+                    prompt_ids=tuple(path.encode()),
+                    response_ids=(1,),
+                    logprobs=(-0.5,),
+                )
+            )
+            path += action
+        made.append(Trajectory("t/1", "Goal", tuple(steps), float(drawn.random() < 0.5), "exited", group=group))
+    return made
+
+
+def group_of(seed, number=0):
+    group = Group(number, Task("t/1", ("shopping",), "", "Goal", {}), rollouts(seed, group=number))
+    return credited([group], make_batch(group.trajectories, GRPOSettings()))[0]
+
+
+@pytest.mark.parametrize("advantages", ["state", "trajectory", "gigpo"])
+@pytest.mark.parametrize("seed", range(8))
+def test_every_step_has_the_advantage_that_it_is_trained_with(seed, advantages):
+    settings = GRPOSettings(advantages=advantages)
+    trajectories = [item for number in range(3) for item in rollouts(seed + number, group=number)]
+    trajectories[2] = Trajectory("t/1", "Goal", trajectories[2].steps, float("nan"), "failed", failure="broken")
+    groups = [
+        Group(number, Task("t/1", ("shopping",), "", "Goal", {}), trajectories[8 * number : 8 * number + 8])
+        for number in range(3)
+    ]
+    found = credited(groups, make_batch(trajectories, settings))
+    for own, of_group in zip(found, grouped(trajectories), strict=True):
+        expected = step_advantages(of_group, settings)
+        assert own.trajectories == of_group
+        if any(expected):
+            assert [value for values in own.advantages for value in values] == expected
+        else:
+            assert set(own.advantages) == {()}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_groups_are_read_as_they_were_written_without_tokens(tmp_path, seed):
+    groups = [group_of(seed, number) for number in range(4)]
+    write_groups(tmp_path, 7, groups)
+    assert list(group_files(tmp_path)) == [7]
+    found = read_groups(group_files(tmp_path)[7])
+    assert [group.advantages for group in found] == [group.advantages for group in groups]
+    for own, before in zip(found, groups, strict=True):
+        for item, written in zip(own.trajectories, before.trajectories, strict=True):
+            assert (item.reward, item.group) == (written.reward, written.group)
+            assert [(step.page, step.reply, step.prompt_ids, step.logprobs) for step in item.steps] == [
+                (step.page, step.reply, (), ()) for step in written.steps
+            ]
+
+
+def test_the_newest_groups_with_different_rewards_come_first(tmp_path):
+    equal = [CreditedGroup(number, [item], [()]) for number, item in enumerate(rollouts(0, 3), 100)]
+    for update in (5, 10, 15):
+        write_groups(
+            tmp_path, update, [*equal, *(group_of(seed, update + seed) for seed in range(3) if not group_of(seed).is_equal)]
+        )
+    found = newest_groups({"run": tmp_path}, 4)
+    assert [group.update for group in found] == sorted((group.update for group in found), reverse=True)
+    assert not any(group.group.is_equal for group in found)
+    assert len(newest_groups({"run": tmp_path}, 1000)) > 4
+    assert newest_groups({"none": tmp_path / "none"}) == []
+
+
+def test_success_is_counted_by_template_and_update(tmp_path):
+    for update in (2, 4, 6):
+        write_groups(tmp_path, update, [group_of(seed, seed) for seed in range(update)])
+    (counts,) = successes({"run": tmp_path, "none": tmp_path / "none"})["run"].values()
+    for update, path in group_files(tmp_path).items():
+        rewards = [item.reward for group in read_groups(path) for item in group.trajectories]
+        assert counts[update] == (sum(rewards), len(rewards))
+    write_groups(tmp_path, 6, [group_of(0)])
+    assert successes({"run": tmp_path})["run"]["t/1"][6][1] == 8
+
+
+def states(state):
+    yield state
+    for branch in state["branches"]:
+        for following in branch["states"]:
+            yield from states(following)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_tree_holds_every_step_once(seed):
+    group = group_of(seed)
+    (drawn,) = trees([RunGroup("run", 3, group)])
+    every = list(states(drawn["tree"]))
+    branches = [branch for state in every for branch in state["branches"]]
+    assert drawn["tree"]["visits"] == len(group.trajectories)
+    for state in every:
+        assert state["visits"] == sum(branch["visits"] for branch in state["branches"])
+        assert len({branch["action"] for branch in state["branches"]}) == len(state["branches"])
+    for branch in branches:
+        assert branch["visits"] == len(branch["ends"]) + sum(state["visits"] for state in branch["states"])
+        own = [group.trajectories[number - 1] for number, _, _ in branch["at"]]
+        assert branch["value"] == pytest.approx(sum(item.reward for item in own) / len(own), abs=1e-4)
+    found = {(number, step): advantage for branch in branches for number, step, advantage in branch["at"]}
+    assert found == {
+        (number, step): own[step - 1] if own else None
+        for number, (item, own) in enumerate(zip(group.trajectories, group.advantages, strict=True), 1)
+        for step in range(1, len(item.steps) + 1)
+    }
+
+
+@needs.chromium
+def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):  # noqa: F811 - the fixture
+    groups = [RunGroup("M-GRPO", 3, group_of(seed, seed)) for seed in range(20) if not group_of(seed).is_equal][:3]
+    write_report(tmp_path / "report.html", Sources({}, {}, groups), title="Title", pages=False)
+    page = chromium.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("#viewer:not([hidden])")
+    page.get_by_role("link", name="Groups", exact=True).click()
+    assert page.locator("#group .state").count() == len(list(states(trees(groups)[0]["tree"])))
+    page.locator("#groups-list a").nth(2).click()
+    page.wait_for_url(re.compile(f"#group/M-GRPO/3/{groups[2].group.number}$"))
+    branch = trees(groups)[2]["tree"]["branches"][0]
+    first = page.locator("#group .branch").first
+    assert first.locator(".advantage").inner_text() == "A = " + (f"{branch['advantage']:+.4g}" if branch["advantage"] else "0")
+    first.get_by_role("link").click()
+    number, step, _ = branch["at"][0]
+    page.wait_for_url(re.compile(f"#episode/M-GRPO%2C%20update%203/{number}/{step}$"))
+    page.wait_for_selector(f".action:text-is('{branch['action']}')")
+    page.close()
