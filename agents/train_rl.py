@@ -65,20 +65,23 @@ class RLRunSettings(RunSettings):
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
     """train for so much CPU time of this process and of its players; 0: for `minutes` or `updates`"""
+    env_steps: MayChange[int] = 0
+    """train for so many env steps, those of searches and continuations included; 0: for `cpu_minutes`, `minutes` or `updates`"""
     save_samples: MayChange[bool] = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.cpu_minutes < 0 or (self.cpu_minutes and self.minutes):
-            raise ValueError(
-                f"cpu_minutes={self.cpu_minutes}, minutes={self.minutes}; expected at least 0, and one of them at most"
-            )
+        budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
+        if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
+            said = ", ".join(f"{name}={value}" for name, value in budgets.items())
+            raise ValueError(f"{said}; expected at least 0, and one of them at most")
 
     def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
         """Return the part of the training that is done, as `progress` does, by what was spent as well."""
-        if self.cpu_minutes:
-            return spent.get("cpu_minutes", 0.0) / self.cpu_minutes
+        for name in ("env_steps", "cpu_minutes"):
+            if budget := getattr(self, name):
+                return spent.get(name, 0.0) / budget
         return self.progress(update, elapsed_s)
 
 
@@ -86,7 +89,7 @@ class RLRunSettings(RunSettings):
 class RLSettings(Generic[M]):
     """Improve a model by reinforcement. A run that was killed is resumed from its newest checkpoint.
 
-    --method grpo|filtered_bc|awr|digirl|webrl chooses the method (grpo by default), and with it the method's options.
+    --method grpo|filtered_bc|awr|digirl|webrl|starpo chooses the method (grpo by default), and with it the method's options.
 
     On a CPU, with staleness 0, no workers and --processes 1, equal runs end with equal parameters, bit for bit, killed in between
     or not.

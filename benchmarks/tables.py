@@ -140,7 +140,11 @@ def _side_by_side(name: str) -> str:
     )
     clones = f" and as many clones, one for each ({result['clones']})" if result.get("clones", 0) > 1 else ""
     budget = (
-        f"{result['cpu_minutes']:g} CPU minutes" if result.get("cpu_minutes") else f"{result['minutes']:g} minutes of one core"
+        f"{result['env_steps']:,} env steps"
+        if result.get("env_steps")
+        else f"{result['cpu_minutes']:g} CPU minutes"
+        if result.get("cpu_minutes")
+        else f"{result['minutes']:g} minutes of one core"
     )
     # Results that do not count their clones are of a time when tasks were drawn one by one.
     drawn = (

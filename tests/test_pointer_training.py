@@ -208,6 +208,17 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
         assert sum(row["new_tasks"] for row in rows) > 0
 
 
+GROUPS = {"starpo": {"starpo_kept": 0.5}}
+
+
+@pytest.mark.parametrize(("method", "options"), GROUPS.items())
+def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
+    sizes = {"tasks_per_update": 8, "group_size": 8, "updates": 8, "per_template": 4}
+    train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
+    rows = read_metrics(tmp_path)
+    assert rows[-1]["success"] > rows[0]["success"] + 0.2
+
+
 @pytest.mark.parametrize("method", ["awr", "webrl"])
 def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch, method):
     sizes = {"replay": 16, "tasks_per_update": 8, "group_size": 1, **BASELINES[method]}

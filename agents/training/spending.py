@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from statistics import fmean, pstdev
 
 from agents.rollouts.groups import RolloutBatch
 from agents.rollouts.players import Players
@@ -45,6 +46,8 @@ def describe(rollouts: RolloutBatch, batch: TrainingBatch, version: int) -> dict
     valid = [item for group in rollouts.played for item in group.valid]
     steps = [step for item in valid for step in item.steps]
     count = max(len(valid), 1)
+    deviations = [pstdev(item.reward for item in group.valid) for group in rollouts.played if group.valid]
+    logprobs = [value for step in steps for value in step.logprobs]
     return {
         "rollouts": len(trajectories),
         "success": sum(item.reward for item in valid) / count,
@@ -54,6 +57,9 @@ def describe(rollouts: RolloutBatch, batch: TrainingBatch, version: int) -> dict
         "reply_tokens": sum(len(step.response_ids) for step in steps) / count,
         "action_errors": sum(bool(step.action_error) for step in steps) / max(len(steps), 1),
         "distinct_prompts": len({step.prompt_ids for step in steps}) / max(len(steps), 1),
+        # With `grad_norm`, what RAGEN (arXiv 2504.20073) knows its echo trap by: both fall, and the gradients grow.
+        "reward_deviation": fmean(deviations) if deviations else 0.0,
+        "reply_entropy": -fmean(logprobs) if logprobs else 0.0,  # nats a token, estimated from what was sampled
         "equal_groups": sum(group.is_equal for group in rollouts.played) / max(len(rollouts.played), 1),
         "stale_groups": rollouts.stale,
         "lag": sum(version - item.policy_version for item in valid) / count,
