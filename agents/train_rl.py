@@ -81,7 +81,7 @@ class RLRunSettings(RunSettings):
         """Return the part of the training that is done, as `progress` does, by what was spent as well."""
         for name in ("env_steps", "cpu_minutes"):
             if budget := getattr(self, name):
-                return spent.get(name, 0.0) / budget
+                return spent.get(name, 0.0) / float(budget)
         return self.progress(update, elapsed_s)
 
 
@@ -89,7 +89,7 @@ class RLRunSettings(RunSettings):
 class RLSettings(Generic[M]):
     """Improve a model by reinforcement. A run that was killed is resumed from its newest checkpoint.
 
-    --method grpo|filtered_bc|awr|digirl|webrl|starpo chooses the method (grpo by default), and with it the method's options.
+    --method grpo|filtered_bc|awr|digirl|webrl|starpo|structured chooses the method (grpo by default), and with it the method's options.
 
     On a CPU, with staleness 0, no workers and --processes 1, equal runs end with equal parameters, bit for bit, killed in between
     or not.

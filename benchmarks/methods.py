@@ -102,6 +102,16 @@ RECIPES: dict[str, Recipe] = {
         trainer="starpo",
     ),
     "starpo_s": Recipe("StarPO-S: a critic, the least certain quarter of the groups", trainer="starpo"),
+    "structured": Recipe("WorkForceAgent-R1's structured rewards beside the outcome, M-GRPO", trainer="structured"),
+    "structured_progress": Recipe(
+        "the same, and a reward for coming nearer to the expert's end", {"progress_weight": 1.0}, trainer="structured"
+    ),
+    "structured_only": Recipe("WorkForceAgent-R1's structured rewards alone", {"outcome_weight": 0.0}, trainer="structured"),
+    "format_only": Recipe(
+        "the same with the format's reward alone, to see it gamed",
+        {"outcome_weight": 0.0, "format_reward": 1.0, "kind_reward": 0.0, "element_reward": 0.0, "argument_reward": 0.0},
+        trainer="structured",
+    ),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
         "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"

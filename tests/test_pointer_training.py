@@ -208,7 +208,7 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
         assert sum(row["new_tasks"] for row in rows) > 0
 
 
-GROUPS = {"starpo": {"starpo_kept": 0.5}}
+GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0}}
 
 
 @pytest.mark.parametrize(("method", "options"), GROUPS.items())

@@ -5,6 +5,7 @@
 - `awr`: advantage-weighted regression
 - `starpo`: RAGEN's StarPO and StarPO-S, PPO over whole trajectories of the groups that are least certain
 - `digirl`: DigiRL, which imitates steps that two value functions call better than expected
+- `structured`: WorkForceAgent-R1, M-GRPO with rewards for the form, action, element and argument of each step
 - `webrl`: WebRL, which plays new tasks near those it failed, and moves towards advantages without leaving its last policy far
 """
 
@@ -14,9 +15,19 @@ from agents.methods.filtered_bc import FilteredBCSettings
 from agents.methods.grpo import GRPOSettings
 from agents.methods.method import MethodSettings
 from agents.methods.starpo import StarPOSettings
+from agents.methods.structured import StructuredSettings
 from agents.methods.webrl import WebRLSettings
 
 METHODS: dict[str, type[MethodSettings]] = {
-    kind.name: kind for kind in (GRPOSettings, FilteredBCSettings, AWRSettings, DigiRLSettings, WebRLSettings, StarPOSettings)
+    kind.name: kind
+    for kind in (
+        GRPOSettings,
+        FilteredBCSettings,
+        AWRSettings,
+        DigiRLSettings,
+        WebRLSettings,
+        StarPOSettings,
+        StructuredSettings,
+    )
 }
 """The settings of each method, by the name that `--method` gives it."""
