@@ -24,7 +24,7 @@ from agents.cluster.learners import RankZeroLearner, fit, run_worker
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
-from agents.methods.method import Method, MethodSettings, Resources
+from agents.methods.method import CollectingMethod, Method, MethodSettings, Resources
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, begin, checkpoints, save_checkpoint
 from agents.rollouts.collector import Collector
@@ -89,7 +89,7 @@ class RLRunSettings(RunSettings):
 class RLSettings(Generic[M]):
     """Improve a model by reinforcement. A run that was killed is resumed from its newest checkpoint.
 
-    --method grpo|filtered_bc|awr|digirl|webrl|starpo|structured chooses the method (grpo by default), and with it the method's options.
+    --method grpo|filtered_bc|awr|digirl|webrl|starpo|structured|tsr chooses the method (grpo by default), and with it the method's options.
 
     On a CPU, with staleness 0, no workers and --processes 1, equal runs end with equal parameters, bit for bit, killed in between
     or not.
@@ -252,9 +252,10 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     trainer = Trainer(learner, method)
     if last:
         last.restore(trainer)
-    collector = players or Collector(envs, policy, seed=run.seed, env=settings.env)
+    searching = method.collector() if isinstance(method, CollectingMethod) else None
+    collector = players or searching or Collector(envs, policy, seed=run.seed, env=settings.env)
     stream = GroupStream(collector, method.draw_task, load_parameters, rollout, begun=record["groups"])
-    spending = Spending(players or policy, record["spent"])
+    spending = Spending(players or searching or policy, record["spent"])
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()}
@@ -300,7 +301,7 @@ def _check(settings: RLSettings[Any], ranks: int) -> None:
     if not method.is_distributed and (rollout.overlap or cluster):
         raise ValueError(f"overlap is {rollout.overlap} and cluster {cluster!r}; expected neither of them with {method.title}")
     if method.is_local and (rollout.workers or cluster or rollout.staleness):
-        raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
+        raise ValueError("forks and searches are played in envs of this process; expected no workers, cluster or staleness")
 
 
 def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
@@ -310,7 +311,8 @@ def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
         "workers": settings.rollout.workers,
         "cluster": settings.cluster.cluster,
         "lora_rank": settings.update.lora_rank,
-        "advantages": "forks" if settings.method.is_local else "",
+        # Forks and searches need the snapshots of envs in this process.
+        "method": settings.method.title if settings.method.is_local else "",
         # With threads of its own, a process plays alone unless told else.
         "threads": 0 if settings.rollout.processes else settings.run.threads,
     }

@@ -112,6 +112,11 @@ RECIPES: dict[str, Recipe] = {
         {"outcome_weight": 0.0, "format_reward": 1.0, "kind_reward": 0.0, "element_reward": 0.0, "argument_reward": 0.0},
         trainer="structured",
     ),
+    "tsr": Recipe("TSR: rollouts by search, best of 4 at each step, corrected, M-GRPO", trainer="tsr"),
+    "tsr_diverse": Recipe("the same, rather to pages that are new", {"search_choice": "diverse"}, trainer="tsr"),
+    "tsr_uncorrected": Recipe(
+        "TSR as in the paper, not corrected", {"search_correction": "none", "search_gain": 0.0}, trainer="tsr"
+    ),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
         "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"

@@ -208,7 +208,12 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
         assert sum(row["new_tasks"] for row in rows) > 0
 
 
-GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0}}
+GROUPS = {
+    "starpo": {"starpo_kept": 0.5},
+    "structured": {"outcome_weight": 0.0},
+    "tsr": {},
+    "grpo": {"advantages": "forks", "continuations": 2, "fork_every": 2, "replayed": 0},
+}
 
 
 @pytest.mark.parametrize(("method", "options"), GROUPS.items())
@@ -233,7 +238,7 @@ def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch
     ("method", "changes", "message"),
     [
         ("grpo", {"lora_rank": 2}, "lora_rank is 2, which is for language models"),
-        ("grpo", {"advantages": "forks"}, "advantages is 'forks'"),
+        ("grpo", {"contexts": "released"}, "contexts is 'released'"),
         ("grpo", {"elements": "label"}, "elements is 'label'; expected 'id'"),
         ("grpo", {"overlap": True, "staleness": 1}, "overlap is True"),
     ],

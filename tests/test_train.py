@@ -271,7 +271,7 @@ def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
     [
         ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
         ({"contexts": "released", "old_logprobs": "recomputed", "history": "full"}, "history 'compressed'"),
-        ({"advantages": "forks", "staleness": 1}, "forks are played in envs of this process"),
+        ({"advantages": "forks", "staleness": 1}, "forks and searches are played in envs of this process"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, changes, message):

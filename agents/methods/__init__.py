@@ -6,6 +6,7 @@
 - `starpo`: RAGEN's StarPO and StarPO-S, PPO over whole trajectories of the groups that are least certain
 - `digirl`: DigiRL, which imitates steps that two value functions call better than expected
 - `structured`: WorkForceAgent-R1, M-GRPO with rewards for the form, action, element and argument of each step
+- `tsr`: trajectory-search rollouts, M-GRPO on rollouts that a search has found
 - `webrl`: WebRL, which plays new tasks near those it failed, and moves towards advantages without leaving its last policy far
 """
 
@@ -16,6 +17,7 @@ from agents.methods.grpo import GRPOSettings
 from agents.methods.method import MethodSettings
 from agents.methods.starpo import StarPOSettings
 from agents.methods.structured import StructuredSettings
+from agents.methods.tsr import TSRSettings
 from agents.methods.webrl import WebRLSettings
 
 METHODS: dict[str, type[MethodSettings]] = {
@@ -28,6 +30,7 @@ METHODS: dict[str, type[MethodSettings]] = {
         WebRLSettings,
         StarPOSettings,
         StructuredSettings,
+        TSRSettings,
     )
 }
 """The settings of each method, by the name that `--method` gives it."""

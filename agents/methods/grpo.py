@@ -119,7 +119,7 @@ class GRPO:
         self._curriculum.note(rollouts.played)
         replayed = self._replay(rollouts, rng) if self._settings.replayed else []
         trajectories = rollouts.trajectories
-        if self._settings.is_local:
+        if self._settings.advantages == "forks":
             envs, policy, seed = self._resources.envs, self._resources.policy, self._resources.seed
             if not isinstance(envs, InProcessEnvs):
                 raise ValueError("forks are played in envs of this process; expected no workers and no cluster")

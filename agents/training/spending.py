@@ -3,11 +3,26 @@
 import time
 from collections.abc import Mapping
 from statistics import fmean, pstdev
+from typing import Protocol
 
 from agents.rollouts.groups import RolloutBatch
-from agents.rollouts.players import Players
-from agents.rollouts.policies import CountingPolicy
 from agents.training.batch import TrainingBatch
+
+
+class Counts(Protocol):
+    """What counts its replies, their tokens and the CPU time that it took in other processes."""
+
+    @property
+    def replied(self) -> int:
+        """Replies that were acted on."""
+
+    @property
+    def generated_tokens(self) -> int:
+        """Tokens of replies."""
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time in other processes."""
 
 
 class Spending:
@@ -18,7 +33,7 @@ class Spending:
     those of env workers and servers. `before` are the totals that a resumed run begins with.
     """
 
-    def __init__(self, policy: CountingPolicy | Players, before: Mapping[str, float]) -> None:
+    def __init__(self, policy: Counts, before: Mapping[str, float]) -> None:
         self._policy = policy
         self._before = dict(before)
         self._began_s = time.process_time()
