@@ -208,12 +208,7 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
         assert sum(row["new_tasks"] for row in rows) > 0
 
 
-GROUPS = {
-    "starpo": {"starpo_kept": 0.5},
-    "structured": {"outcome_weight": 0.0},
-    "tsr": {},
-    "grpo": {"advantages": "forks", "continuations": 2, "fork_every": 2, "replayed": 0},
-}
+GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0}, "tsr": {"search_width": 3}}
 
 
 @pytest.mark.parametrize(("method", "options"), GROUPS.items())
@@ -222,6 +217,15 @@ def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsur
     train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
     rows = read_metrics(tmp_path)
     assert rows[-1]["success"] > rows[0]["success"] + 0.2
+
+
+def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
+    forks = {"advantages": "forks", "continuations": 2, "fork_every": 3, "replayed": 0}
+    sizes = {"tasks_per_update": 3, "group_size": 2, "updates": 1}
+    train_rl.train(rl_settings(unsure, tmp_path, **sizes, **forks))
+    (row,) = read_metrics(tmp_path)
+    assert row["env_steps"] > row["rollouts"] * row["steps"]  # continuations are counted, too
+    assert row["trained_steps"] > 0
 
 
 @pytest.mark.parametrize("method", ["awr", "webrl"])
