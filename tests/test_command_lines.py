@@ -30,6 +30,7 @@ from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.interactions import InteractionsSettings
+from benchmarks.allocation import AllocationSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.searches import SearchesSettings
@@ -55,6 +56,7 @@ KINDS = {
     "agents.integrations.verl": RowSettings,
     "benchmarks.coverage": CoverageSettings,
     "benchmarks.interactions": InteractionsSettings,
+    "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.searches": SearchesSettings,
