@@ -131,6 +131,10 @@ RECIPES: dict[str, Recipe] = {
     "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
 }
 
+CURVES = ("success", "reward_deviation", "reply_entropy", "grad_norm")
+"""what tells of an echo trap over a run (RAGEN, arXiv 2504.20073), by the names of its metrics"""
+_POINTS = 60  # of a curve, at most
+
 SPENT = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
 """what a run spent, by the names of its metrics"""
 
@@ -219,6 +223,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     kinds = [task.template for task in held_out(settings)]
     return {
         "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first, kinds) for name, own in of_method.items()],
+        "curves": {name: {str(found["seed"]): found["curves"] for found in own} for name, own in of_method.items()},
         "n": len(kinds),
         "begun_at": sorted({found["begun_at"] for found in runs}),
         "seeds": settings.seeds,
@@ -270,9 +275,21 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         "clone": str(cloned),
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
+        "seed": seed,
         "last": read_metrics(folder / "run")[-1],
+        "curves": curves(read_metrics(folder / "run")),
         "begun_at": begun_at,
     }
+
+
+def curves(records: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
+    """Return points of CPU minutes and a metric for each of CURVES, at equal distances; updates that trained on nothing have no gradient."""
+    found = {}
+    for name in CURVES:
+        points = [(round(record["cpu_minutes"], 2), round(record[name], 4)) for record in records if name in record]
+        step = max(1, -(-len(points) // _POINTS))
+        found[name] = points[::step]
+    return found
 
 
 def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:

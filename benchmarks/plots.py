@@ -1,4 +1,4 @@
-"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, `learning.json` or `allocation.json`.
+"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or of another result that has one.
 
 They need matplotlib.
 """
@@ -16,6 +16,7 @@ from webarena_gym import console
 PICTURE = Path("docs/images/speed.png")
 LEARNING_PICTURE = Path("docs/images/learning.png")
 ALLOCATION_PICTURE = Path("docs/images/allocation.png")
+CURVES_PICTURE = Path("docs/images/curves.png")
 DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
@@ -32,14 +33,16 @@ def main() -> None:
     """Draw the plot of a result."""
     parser = console.Parser(prog="python -m benchmarks.plots", description=__doc__)
     parser.add_argument(
-        "result", type=console.present(), help="the JSON object of benchmarks.env_speed, learning or allocation"
+        "result", type=console.present(), help="the JSON object of benchmarks.env_speed, learning, allocation or methods"
     )
-    parser.add_argument(
-        "--picture", type=Path, help=f"where to (default: {PICTURE}, {LEARNING_PICTURE} or {ALLOCATION_PICTURE})"
-    )
+    parser.add_argument("--picture", type=Path, help=f"where to (default: one in {PICTURE.parent})")
     options = parser.parse_args()
     result = json.loads(options.result.read_text())
-    kinds = {"dynamics": (draw_dynamics, LEARNING_PICTURE), "best_switch": (draw_allocation, ALLOCATION_PICTURE)}
+    kinds = {
+        "dynamics": (draw_dynamics, LEARNING_PICTURE),
+        "best_switch": (draw_allocation, ALLOCATION_PICTURE),
+        "curves": (draw_curves, CURVES_PICTURE),
+    }
     write, usual = next((kinds[key] for key in kinds if key in result), (draw, PICTURE))
     picture = options.picture or usual
     write(result, picture)
@@ -90,6 +93,20 @@ def draw_allocation(result: dict[str, Any], picture: Path) -> None:
         axes.set_ylabel("success on test tasks, %")
         axes.set_title("The best configuration of each switch point", loc="left", fontweight="bold")
         axes.legend(frameon=False)
+
+
+def draw_curves(result: dict[str, Any], picture: Path) -> None:
+    """Write the plot of the echo trap's diagnostics: metrics over the CPU minutes of each method, a line for each seed."""
+    names = list(next(iter(next(iter(result["curves"].values())).values())))
+    with _figure(picture, len(names), [1] * len(names)) as panels:
+        for axes, name in zip(panels, names, strict=True):
+            for place, (method, seeds) in enumerate(result["curves"].items()):
+                for number, curves in enumerate(seeds.values()):
+                    minutes, values = ([point[axis] for point in curves[name]] for axis in (0, 1))
+                    axes.plot(minutes, values, color=f"C{place}", label=None if number else method)
+            axes.set_xlabel("CPU minutes")
+            axes.set_title(name.replace("_", " "), loc="left", fontweight="bold")
+        panels[0].legend(frameon=False)
 
 
 @contextmanager

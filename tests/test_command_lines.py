@@ -28,9 +28,9 @@ from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from benchmarks.allocation import AllocationSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.interactions import InteractionsSettings
-from benchmarks.allocation import AllocationSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.searches import SearchesSettings
