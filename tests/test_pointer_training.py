@@ -219,6 +219,15 @@ def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsur
     assert rows[-1]["success"] > rows[0]["success"] + 0.2
 
 
+def test_searched_replies_have_the_log_probabilities_of_the_learner(tmp_path, unsure):
+    sizes = {"tasks_per_update": 4, "group_size": 4, "epochs": 1, "minibatches": 1, "updates": 2, "replayed": 0}
+    train_rl.train(rl_settings(unsure, tmp_path, "tsr", search_width=3, **sizes))
+    rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
+    assert rows
+    assert all(row["logprob_gap"] < 1e-5 for row in rows)
+    assert any(row["searched"] for row in rows)
+
+
 def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
     forks = {"advantages": "forks", "continuations": 2, "fork_every": 3, "replayed": 0}
     sizes = {"tasks_per_update": 3, "group_size": 2, "updates": 1}
