@@ -24,7 +24,7 @@ from agents.cluster.learners import RankZeroLearner, fit, run_worker
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
-from agents.methods.method import Method, MethodSettings, Resources
+from agents.methods.method import CollectingMethod, Method, MethodSettings, Resources
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record, begin, checkpoints, save_checkpoint
 from agents.rollouts.collector import Collector
@@ -66,6 +66,8 @@ class RLRunSettings(RunSettings):
     """a model folder, a run of train_bc (of a language model or a pointing network), or a Hugging Face name"""
     cpu_minutes: MayChange[float] = 0.0
     """train for so much CPU time of this process and of its players; 0: for `minutes` or `updates`"""
+    env_steps: MayChange[int] = 0
+    """train for so many env steps, those of searches and continuations included; 0: for `cpu_minutes`, `minutes` or `updates`"""
     save_samples: MayChange[bool] = False
     """keep what each update trains on, as samples/<update>.parquet in the run's folder"""
     save_rollouts: MayChange[int] = 0
@@ -75,15 +77,16 @@ class RLRunSettings(RunSettings):
         super().__post_init__()
         if self.save_rollouts < 0:
             raise ValueError(f"save_rollouts is {self.save_rollouts}; expected 0, or from how many updates one is kept")
-        if self.cpu_minutes < 0 or (self.cpu_minutes and self.minutes):
-            raise ValueError(
-                f"cpu_minutes={self.cpu_minutes}, minutes={self.minutes}; expected at least 0, and one of them at most"
-            )
+        budgets = {name: getattr(self, name) for name in ("env_steps", "cpu_minutes", "minutes")}
+        if min(budgets.values()) < 0 or sum(map(bool, budgets.values())) > 1:
+            said = ", ".join(f"{name}={value}" for name, value in budgets.items())
+            raise ValueError(f"{said}; expected at least 0, and one of them at most")
 
     def trained(self, update: int, elapsed_s: float, spent: Mapping[str, float]) -> float:
         """Return the part of the training that is done, as `progress` does, by what was spent as well."""
-        if self.cpu_minutes:
-            return spent.get("cpu_minutes", 0.0) / self.cpu_minutes
+        for name in ("env_steps", "cpu_minutes"):
+            if budget := getattr(self, name):
+                return spent.get(name, 0.0) / float(budget)
         return self.progress(update, elapsed_s)
 
 
@@ -91,7 +94,7 @@ class RLRunSettings(RunSettings):
 class RLSettings(Generic[M]):
     """Improve a model by reinforcement. A run that was killed is resumed from its newest checkpoint.
 
-    --method grpo|filtered_bc|awr|digirl|webrl chooses the method (grpo by default), and with it the method's options.
+    --method grpo|filtered_bc|awr|digirl|webrl|starpo|structured|tsr chooses the method (grpo by default), and with it the method's options.
 
     On a CPU, with staleness 0, no workers and --processes 1, equal runs end with equal parameters, bit for bit, killed in between
     or not.
@@ -254,9 +257,10 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     trainer = Trainer(learner, method)
     if last:
         last.restore(trainer)
-    collector = players or Collector(envs, policy, seed=run.seed, env=settings.env)
+    searching = method.collector() if isinstance(method, CollectingMethod) else None
+    collector = players or searching or Collector(envs, policy, seed=run.seed, env=settings.env)
     stream = GroupStream(collector, method.draw_task, load_parameters, rollout, begun=record["groups"])
-    spending = Spending(players or policy, record["spent"])
+    spending = Spending(players or searching or policy, record["spent"])
 
     def save() -> Path:
         progress = {"elapsed_s": elapsed_s, "groups": stream.begun, "spent": spending.totals()}
@@ -304,7 +308,7 @@ def _check(settings: RLSettings[Any], ranks: int) -> None:
     if not method.is_distributed and (rollout.overlap or cluster):
         raise ValueError(f"overlap is {rollout.overlap} and cluster {cluster!r}; expected neither of them with {method.title}")
     if method.is_local and (rollout.workers or cluster or rollout.staleness):
-        raise ValueError("forks are played in envs of this process between updates; expected no workers, cluster or staleness")
+        raise ValueError("forks and searches are played in envs of this process; expected no workers, cluster or staleness")
 
 
 def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
@@ -314,7 +318,8 @@ def _excluding_players(settings: RLSettings[Any]) -> dict[str, Any]:
         "workers": settings.rollout.workers,
         "cluster": settings.cluster.cluster,
         "lora_rank": settings.update.lora_rank,
-        "advantages": "forks" if settings.method.is_local else "",
+        # Forks and searches need the snapshots of envs in this process.
+        "method": settings.method.title if settings.method.is_local else "",
         # With threads of its own, a process plays alone unless told else.
         "threads": 0 if settings.rollout.processes else settings.run.threads,
     }

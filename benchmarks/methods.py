@@ -16,6 +16,7 @@ import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation.intervals import paired_lift, pooled
+from agents.methods import METHODS
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
 from agents.settings import build, parse_settings
@@ -90,6 +91,32 @@ RECIPES: dict[str, Recipe] = {
     "awr": Recipe("AWR", trainer="awr"),
     "digirl": Recipe("DigiRL", trainer="digirl"),
     "webrl": Recipe("WebRL", trainer="webrl"),
+    "starpo": Recipe(
+        "StarPO with a critic (PPO), all groups",
+        {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001},
+        trainer="starpo",
+    ),
+    "starpo_group": Recipe(
+        "StarPO without a critic (GRPO), all groups",
+        {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001, "starpo_advantages": "group"},
+        trainer="starpo",
+    ),
+    "starpo_s": Recipe("StarPO-S: a critic, the least certain quarter of the groups", trainer="starpo"),
+    "structured": Recipe("WorkForceAgent-R1's structured rewards beside the outcome, M-GRPO", trainer="structured"),
+    "structured_progress": Recipe(
+        "the same, and a reward for coming nearer to the expert's end", {"progress_weight": 1.0}, trainer="structured"
+    ),
+    "structured_only": Recipe("WorkForceAgent-R1's structured rewards alone", {"outcome_weight": 0.0}, trainer="structured"),
+    "format_only": Recipe(
+        "the same with the format's reward alone, to see it gamed",
+        {"outcome_weight": 0.0, "format_reward": 1.0, "kind_reward": 0.0, "element_reward": 0.0, "argument_reward": 0.0},
+        trainer="structured",
+    ),
+    "tsr": Recipe("TSR: rollouts by search, best of 4 at each step, corrected, M-GRPO", trainer="tsr"),
+    "tsr_diverse": Recipe("the same, rather to pages that are new", {"search_choice": "diverse"}, trainer="tsr"),
+    "tsr_uncorrected": Recipe(
+        "TSR as in the paper, not corrected", {"search_correction": "none", "search_gain": 0.0}, trainer="tsr"
+    ),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
         "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"
@@ -103,6 +130,10 @@ RECIPES: dict[str, Recipe] = {
     "short": Recipe("BC on short thoughts, then M-GRPO", {}, {"expert_thoughts": "short"}),
     "long": Recipe("BC on long thoughts (CoT), then M-GRPO", {}, {"expert_thoughts": "long"}),
 }
+
+CURVES = ("success", "reward_deviation", "reply_entropy", "grad_norm")
+"""what tells of an echo trap over a run (RAGEN, arXiv 2504.20073), by the names of its metrics"""
+_POINTS = 60  # of a curve, at most
 
 SPENT = ("update", "env_steps", "generated_tokens", "trained_tokens", "cpu_minutes")
 """what a run spent, by the names of its metrics"""
@@ -150,6 +181,8 @@ class MethodsSettings(ResultSettings):
     """time for each method"""
     cpu_minutes: float = 0.0
     """CPU time for each method, in place of minutes, so that other work on the machine does not matter; not for Stable-Baselines3"""
+    env_steps: int = 0
+    """env steps for each method, in place of minutes; not for Stable-Baselines3"""
     tasks_per_update: int = 16
     """groups in an update of M-GRPO; other methods play as many episodes"""
     group_size: int = 8
@@ -169,8 +202,12 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     unknown = sorted(set(settings.methods) - set(RECIPES))
     if unknown:
         raise ValueError(f"there is no method {unknown[0]!r}; expected some of {', '.join(RECIPES)}")
-    if settings.cpu_minutes and (timed := [name for name in settings.methods if RECIPES[name].trainer == "sb3"]):
-        raise ValueError(f"cpu_minutes is {settings.cpu_minutes}; expected 0 with {timed[0]}, whose trainer counts minutes")
+    timed = [name for name in settings.methods if RECIPES[name].trainer == "sb3"]
+    for budget in ("cpu_minutes", "env_steps"):
+        if timed and getattr(settings, budget):
+            raise ValueError(
+                f"{budget} is {getattr(settings, budget)}; expected 0 with {timed[0]}, whose trainer counts minutes"
+            )
     if any(RECIPES[name].cloning is None for name in settings.methods):
         for seed in settings.seeds if settings.cloned else settings.seeds[:1]:  # before many runs ask for it
             folder, cloned = _common_clone(settings, seed)
@@ -186,6 +223,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
     kinds = [task.template for task in held_out(settings)]
     return {
         "rows": [{"method": name, "title": RECIPES[name].title} | _row(own, first, kinds) for name, own in of_method.items()],
+        "curves": {name: {str(found["seed"]): found["curves"] for found in own} for name, own in of_method.items()},
         "n": len(kinds),
         "begun_at": sorted({found["begun_at"] for found in runs}),
         "seeds": settings.seeds,
@@ -193,6 +231,7 @@ def run(settings: MethodsSettings) -> dict[str, Any]:
         "cloning_minutes": settings.cloning_minutes,
         "learning_rate": settings.learning_rate,
         "cpu_minutes": settings.cpu_minutes,
+        "env_steps": settings.env_steps,
         "clones": len(settings.cloned),
         "templates": len(settings.templates),
         "max_steps": settings.max_steps,
@@ -215,6 +254,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         cloning=recipe.cloning,
         cloning_minutes=settings.cloning_minutes if own or not settings.cloned else None,
         **{key: getattr(settings, key) for key in _CLAIMED},
+        **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of before have none
     )
     if recipe.cloning is None:
         common, cloned = _common_clone(settings, seed)
@@ -235,9 +275,21 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         "clone": str(cloned),
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
+        "seed": seed,
         "last": read_metrics(folder / "run")[-1],
+        "curves": curves(read_metrics(folder / "run")),
         "begun_at": begun_at,
     }
+
+
+def curves(records: Sequence[Mapping[str, float]]) -> dict[str, list[tuple[float, float]]]:
+    """Return points of CPU minutes and a metric for each of CURVES, at equal distances; updates that trained on nothing have no gradient."""
+    found = {}
+    for name in CURVES:
+        points = [(round(record["cpu_minutes"], 2), round(record[name], 4)) for record in records if name in record]
+        step = max(1, -(-len(points) // _POINTS))
+        found[name] = points[::step]
+    return found
 
 
 def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> dict[str, Any]:
@@ -305,13 +357,15 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
     """Reinforce the clone as the recipe says."""
     names = ("worlds", "per_template", "templates", "minutes", "cpu_minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
-    if settings.cpu_minutes:
+    if settings.env_steps:
+        options |= {"env_steps": settings.env_steps, "minutes": 0.0, "cpu_minutes": 0.0}
+    elif settings.cpu_minutes:
         options["minutes"] = 0.0
     options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
     if settings.training_steps is not None:
         options["max_steps"] = settings.training_steps
     sizes = {"tasks_per_update": settings.tasks_per_update, "group_size": settings.group_size}
-    if recipe.trainer != "grpo":
+    if METHODS[recipe.trainer].defaults.get("group_size") == 1:
         sizes = {"tasks_per_update": settings.tasks_per_update * settings.group_size}
     train_rl(make_settings(recipe.trainer, **options | sizes | recipe.options))
 

@@ -1,4 +1,7 @@
-"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or `learning.json`. They need matplotlib."""
+"""Plots of results: `python -m benchmarks.plots benchmarks/results/env_speed.json`, or of another result that has one.
+
+They need matplotlib.
+"""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -12,6 +15,8 @@ from webarena_gym import console
 
 PICTURE = Path("docs/images/speed.png")
 LEARNING_PICTURE = Path("docs/images/learning.png")
+ALLOCATION_PICTURE = Path("docs/images/allocation.png")
+CURVES_PICTURE = Path("docs/images/curves.png")
 DYNAMICS = {"success": "success of rollouts", "steps": "steps of an episode", "reply_tokens": "tokens of its replies"}
 BARS = {
     "inprocess_steps_per_s": "webarena-gym",
@@ -27,11 +32,18 @@ OURS, OTHERS, QUIET = "#2563eb", "#94a3b8", "#475569"
 def main() -> None:
     """Draw the plot of a result."""
     parser = console.Parser(prog="python -m benchmarks.plots", description=__doc__)
-    parser.add_argument("result", type=console.present(), help="the JSON object of benchmarks.env_speed or benchmarks.learning")
-    parser.add_argument("--picture", type=Path, help=f"where to (default: {PICTURE} or {LEARNING_PICTURE})")
+    parser.add_argument(
+        "result", type=console.present(), help="the JSON object of benchmarks.env_speed, learning, allocation or methods"
+    )
+    parser.add_argument("--picture", type=Path, help=f"where to (default: one in {PICTURE.parent})")
     options = parser.parse_args()
     result = json.loads(options.result.read_text())
-    write, usual = (draw_dynamics, LEARNING_PICTURE) if "dynamics" in result else (draw, PICTURE)
+    kinds = {
+        "dynamics": (draw_dynamics, LEARNING_PICTURE),
+        "best_switch": (draw_allocation, ALLOCATION_PICTURE),
+        "curves": (draw_curves, CURVES_PICTURE),
+    }
+    write, usual = next((kinds[key] for key in kinds if key in result), (draw, PICTURE))
     picture = options.picture or usual
     write(result, picture)
     print(picture)
@@ -61,6 +73,39 @@ def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
                 axes.plot(updates, smooth, linewidth=2, label=f"seed {seed}")
             axes.set_xlabel("updates of M-GRPO")
             axes.set_title(title, loc="left", fontweight="bold")
+        panels[0].legend(frameon=False)
+
+
+def draw_allocation(result: dict[str, Any], picture: Path) -> None:
+    """Write the plot of success against CPU minutes: cloning alone, and reinforcement from each switch point."""
+    with _figure(picture, 1, [1]) as axes:
+        alone = [place for place, value in enumerate(result["bc_only"]) if value is not None]
+        budgets = [result["budgets"][place] for place in alone]
+        axes.plot(budgets, [100 * result["bc_only"][place] for place in alone], "o--", color=QUIET, label="cloning alone")
+        for updates in sorted({row["updates"] for row in result["by_switch"]}):
+            own = [row for row in result["by_switch"] if row["updates"] == updates]
+            spent = [row["budget"] for row in own]
+            label = f"switch after {updates} updates" if updates else "reinforcement alone"
+            (line,) = axes.plot(spent, [100 * row["test"] for row in own], "o-", label=label)
+            low, high = ([100 * row[end] for row in own] for end in ("low", "high"))
+            axes.fill_between(spent, low, high, color=line.get_color(), alpha=0.12, linewidth=0)
+        axes.set_xlabel("CPU minutes of cloning and reinforcement together")
+        axes.set_ylabel("success on test tasks, %")
+        axes.set_title("The best configuration of each switch point", loc="left", fontweight="bold")
+        axes.legend(frameon=False)
+
+
+def draw_curves(result: dict[str, Any], picture: Path) -> None:
+    """Write the plot of the echo trap's diagnostics: metrics over the CPU minutes of each method, a line for each seed."""
+    names = list(next(iter(next(iter(result["curves"].values())).values())))
+    with _figure(picture, len(names), [1] * len(names)) as panels:
+        for axes, name in zip(panels, names, strict=True):
+            for place, (method, seeds) in enumerate(result["curves"].items()):
+                for number, curves in enumerate(seeds.values()):
+                    minutes, values = ([point[axis] for point in curves[name]] for axis in (0, 1))
+                    axes.plot(minutes, values, color=f"C{place}", label=None if number else method)
+            axes.set_xlabel("CPU minutes")
+            axes.set_title(name.replace("_", " "), loc="left", fontweight="bold")
         panels[0].legend(frameon=False)
 
 

@@ -144,6 +144,31 @@ def whole_suite() -> str:
     return _side_by_side("whole_suite")
 
 
+def searched() -> str:
+    """Return the table of plain, forked and searched rollouts of pointing networks, at equal env steps."""
+    return _side_by_side("searched")
+
+
+def allocation() -> str:
+    """Return the table of cloning, reinforcement and both at fixed budgets of CPU minutes."""
+    result = _read("allocation")
+
+    def cell(name: str, place: int) -> str:
+        value, interval = result[name][place], result["ci95"][name][place]
+        return "" if value is None else f"{_percent(value)} ({100 * interval[0]:.0f} to {100 * interval[1]:.0f})"
+
+    rows = [
+        (f"{budget:g}", *(cell(name, place) for name in ("bc_only", "rl_only", "mixed")), result["best_switch"][place])
+        for place, budget in enumerate(result["budgets"])
+    ]
+    heads = ("CPU minutes", "cloning alone", "M-GRPO alone", "both, best switch", "updates of cloning before it")
+    note = (
+        f"{result['runs']} runs with drawn hyperparameters; success on n = {result['n']} test tasks of the configuration that is best on "
+        "validation tasks. Intervals of 95 % are a bootstrap over runs."
+    )
+    return _table(heads, rows) + _origin(note, result)
+
+
 def _side_by_side(name: str) -> str:
     result = _read(name)
     rows: list[Row] = []
@@ -179,7 +204,11 @@ def _side_by_side(name: str) -> str:
     )
     clones = f" and as many clones, one for each ({result['clones']})" if result.get("clones", 0) > 1 else ""
     budget = (
-        f"{result['cpu_minutes']:g} CPU minutes" if result.get("cpu_minutes") else f"{result['minutes']:g} minutes of one core"
+        f"{result['env_steps']:,} env steps"
+        if result.get("env_steps")
+        else f"{result['cpu_minutes']:g} CPU minutes"
+        if result.get("cpu_minutes")
+        else f"{result['minutes']:g} minutes of one core"
     )
     # Results that do not count their clones are of a time when tasks were drawn one by one.
     drawn = (

@@ -28,6 +28,7 @@ from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from benchmarks.allocation import AllocationSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
@@ -55,6 +56,7 @@ KINDS = {
     "agents.integrations.verl": RowSettings,
     "benchmarks.coverage": CoverageSettings,
     "benchmarks.interactions": InteractionsSettings,
+    "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.searches": SearchesSettings,

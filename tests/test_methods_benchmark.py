@@ -55,6 +55,27 @@ def test_baselines_begin_with_the_same_clone_and_play_as_many_episodes(arguments
     assert len({json.dumps(row["greedy"]["clone"]) for row in rows}) == 1
 
 
+def test_groups_of_the_same_size_are_played_by_all_methods_of_groups(arguments, capsys):
+    names = ["mgrpo", "starpo_s", "starpo_group", "tsr", "tsr_diverse"]
+    methods.main([*arguments, "--methods", *names, "--minutes", "0", "--env-steps", "1"])
+    found = result(capsys)
+    assert found["env_steps"] == 1
+    assert [row["env_steps"] >= 1 for row in found["rows"]] == [True] * len(names)
+    for name in names:
+        (seed,) = found["curves"][name].values()
+        assert all(len(seed[metric]) == 1 for metric in ("success", "reward_deviation", "reply_entropy"))
+
+
+def test_curves_are_thinned_and_leave_out_what_was_not_trained():
+    row = {"success": 0.5, "reward_deviation": 0.1, "reply_entropy": 0.2}
+    records = [{"cpu_minutes": number / 10, **row} for number in range(200)]
+    records[7]["grad_norm"] = 3.0
+    found = methods.curves(records)
+    assert 30 < len(found["success"]) <= 60
+    assert found["grad_norm"] == [(0.7, 3.0)]
+    assert methods.curves([])["success"] == []
+
+
 def test_each_seed_has_its_clone_on_the_whole_suite(arguments, capsys, tmp_path):
     shutil.copytree(tmp_path / "clone", tmp_path / "other")
     several = ["--cloned", str(tmp_path / "clone"), str(tmp_path / "other"), "--seeds", "0", "1", "--templates"]

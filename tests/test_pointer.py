@@ -175,7 +175,7 @@ def test_only_what_a_pointing_policy_replied_is_recalled():
     first, *rest = trajectory.steps
     for places in ((), (*first.response_ids, 0), (10**6, *first.response_ids[1:])):
         steps = (dataclasses.replace(first, response_ids=places), *rest)
-        with pytest.raises(ValueError, match=r"step 0 of a trajectory of .* is no reply of a pointing policy"):
+        with pytest.raises(ValueError, match=r"step 0 of an episode is no reply of a pointing policy"):
             recall(Reader(), dataclasses.replace(trajectory, steps=steps))
 
 

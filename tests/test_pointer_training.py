@@ -222,6 +222,35 @@ def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method,
         assert sum(row["new_tasks"] for row in rows) > 0
 
 
+GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0}, "tsr": {"search_width": 3}}
+
+
+@pytest.mark.parametrize(("method", "options"), GROUPS.items())
+def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
+    sizes = {"tasks_per_update": 8, "group_size": 8, "updates": 8, "per_template": 4}
+    train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
+    rows = read_metrics(tmp_path)
+    assert rows[-1]["success"] > rows[0]["success"] + 0.2
+
+
+def test_searched_replies_have_the_log_probabilities_of_the_learner(tmp_path, unsure):
+    sizes = {"tasks_per_update": 4, "group_size": 4, "epochs": 1, "minibatches": 1, "updates": 2, "replayed": 0}
+    train_rl.train(rl_settings(unsure, tmp_path, "tsr", search_width=3, **sizes))
+    rows = [row for row in read_metrics(tmp_path) if "logprob_gap" in row]
+    assert rows
+    assert all(row["logprob_gap"] < 1e-5 for row in rows)
+    assert any(row["searched"] for row in rows)
+
+
+def test_rollouts_of_a_pointing_network_are_forked(tmp_path, unsure):
+    forks = {"advantages": "forks", "continuations": 2, "fork_every": 3, "replayed": 0}
+    sizes = {"tasks_per_update": 3, "group_size": 2, "updates": 1}
+    train_rl.train(rl_settings(unsure, tmp_path, **sizes, **forks))
+    (row,) = read_metrics(tmp_path)
+    assert row["env_steps"] > row["rollouts"] * row["steps"]  # continuations are counted, too
+    assert row["trained_steps"] > 0
+
+
 @pytest.mark.parametrize("method", ["awr", "webrl"])
 def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch, method):
     sizes = {"replay": 16, "tasks_per_update": 8, "group_size": 1, **BASELINES[method]}
@@ -236,7 +265,7 @@ def test_a_killed_run_with_critics_goes_on_exactly(tmp_path, unsure, monkeypatch
     ("method", "changes", "message"),
     [
         ("grpo", {"lora_rank": 2}, "lora_rank is 2, which is for language models"),
-        ("grpo", {"advantages": "forks"}, "advantages is 'forks'"),
+        ("grpo", {"contexts": "released"}, "contexts is 'released'"),
         ("grpo", {"elements": "label"}, "elements is 'label'; expected 'id'"),
         ("grpo", {"overlap": True, "staleness": 1}, "overlap is True"),
     ],

@@ -271,7 +271,7 @@ def test_samples_are_saved_as_they_are_trained_on(tmp_path, clone):
     [
         ({"contexts": "released"}, "expected old_logprobs 'recomputed'"),
         ({"contexts": "released", "old_logprobs": "recomputed", "history": "full"}, "history 'compressed'"),
-        ({"advantages": "forks", "staleness": 1}, "forks are played in envs of this process"),
+        ({"advantages": "forks", "staleness": 1}, "forks and searches are played in envs of this process"),
     ],
 )
 def test_settings_that_contradict_each_other_are_refused(tmp_path, clone, changes, message):
@@ -379,6 +379,9 @@ def test_a_budget_of_cpu_time_ends_a_run_and_a_resumed_one(tmp_path, clone):
     assert len(rows) < 1000
     train_rl.train(settings, tiny.tasks(8))
     assert read_metrics(tmp_path) == rows
+    train_rl.train(grpo(tmp_path / "steps", clone, updates=1000, env_steps=100), tiny.tasks(8))
+    *before, last = (row["env_steps"] for row in read_metrics(tmp_path / "steps"))
+    assert max([0, *before]) < 100 <= last
     with pytest.raises(ValueError, match="expected at least 0, and one of them at most"):
         grpo(tmp_path, clone, cpu_minutes=1.0, minutes=1.0)
 
@@ -390,4 +393,4 @@ def test_presets_leave_the_sizes_of_other_methods_alone(tmp_path, method):
     )
     sizes = [name for name in ("tasks_per_update", "group_size") if name in METHODS[method].defaults]
     assert [of_pointers[name] for name in sizes] == [of_language_models[name] for name in sizes]
-    assert of_pointers["group_size"] == (8 if method == "grpo" else 1)
+    assert of_pointers["group_size"] == METHODS[method].defaults.get("group_size", 8)

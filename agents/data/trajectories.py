@@ -19,7 +19,9 @@ class Step:
     """One step: prompt and response in token ids, the sampler's log-probabilities, and both as text.
 
     Policies without a language model leave the ids empty. `action_error` is the env's error message for the reply, if any.
-    `continuations` are the rewards of further episodes that were played from the state before this step.
+    `continuations` are the rewards of further episodes that were played from the state before this step. `importance` is the weight that
+    corrects for a search which kept this reply among others, and `gain` the value of what it led to, less the mean of all that were tried;
+    1 and 0 without a search.
     """
 
     page: str
@@ -29,6 +31,8 @@ class Step:
     response_ids: Ids = ()
     logprobs: tuple[float, ...] = ()
     continuations: tuple[float, ...] = ()
+    importance: float = 1.0
+    gain: float = 0.0
 
     @property
     def sample(self) -> Sample:

@@ -14,7 +14,7 @@ from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory, grouped
 from agents.methods.advantages import token_weights
 from agents.methods.contexts import released_prompts, sampled_prompts
-from agents.methods.estimators import AdvantageSettings, step_advantages
+from agents.methods.estimators import AdvantageSettings, Estimator, step_advantages
 from agents.methods.method import Resources
 from agents.methods.replay import Successes
 from agents.rollouts.curriculum import Curriculum
@@ -119,13 +119,17 @@ class GRPO:
         self._curriculum.note(rollouts.played)
         replayed = self._replay(rollouts, rng) if self._settings.replayed else []
         trajectories = rollouts.trajectories
-        if self._settings.is_local:
+        if self._settings.advantages == "forks":
             envs, policy, seed = self._resources.envs, self._resources.policy, self._resources.seed
             if not isinstance(envs, InProcessEnvs):
                 raise ValueError("forks are played in envs of this process; expected no workers and no cluster")
             trajectories = fork_groups(envs, policy, rollouts.groups, self._settings.forks, seed=seed)
-        batch = make_batch(trajectories, self._settings, self._prompts_of, replayed)
+        batch = make_batch(trajectories, self._settings, self._prompts_of, replayed, self._advantages)
         return batch, {"replayed": len(replayed)} if self._settings.replayed else {}
+
+    def _advantages(self, group: Sequence[Trajectory], settings: AdvantageSettings) -> list[float]:
+        """Return the advantage of every step of a group, trajectory after trajectory; methods that build on this one have their own."""
+        return step_advantages(group, settings)
 
     def _replay(self, rollouts: RolloutBatch, rng: Random) -> list[tuple[Trajectory, float]]:
         """Return earlier successes with the advantage of their steps, and keep the new ones.
@@ -154,10 +158,12 @@ def make_batch(
     settings: AdvantageSettings,
     prompts_of: Callable[[Trajectory], Sequence[Ids]] = sampled_prompts,
     replayed: Sequence[tuple[Trajectory, float]] = (),
+    advantages_of: Estimator = step_advantages,
 ) -> TrainingBatch:
     """Return the samples, advantages and weights of all groups whose rewards differ. Failed episodes are left out.
 
     `prompts_of` gives the contexts that the steps of a trajectory are trained in; advantages are always those of the sampled ones.
+    `advantages_of` gives the advantages of a group.
     """
     samples: list[Sample] = []
     logprobs: list[tuple[float, ...]] = []
@@ -165,7 +171,7 @@ def make_batch(
     origins: list[Origin] = []
     sources: list[Trajectory] = []
     trained = 0
-    credited = [(group, step_advantages(group, settings)) for group in grouped(trajectories)]
+    credited = [(group, advantages_of(group, settings)) for group in grouped(trajectories)]
     credited += [([item], [advantage] * len(item.steps)) for item, advantage in replayed]
     for group, own in credited:
         if not any(own):

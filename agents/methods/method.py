@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from agents.data.tokens import Sample
 from agents.data.trajectories import Trajectory
@@ -12,6 +12,7 @@ from agents.models.critics import Critics
 from agents.rollouts.envs import Envs
 from agents.rollouts.groups import RolloutBatch
 from agents.rollouts.policies import Policy
+from agents.rollouts.searching import SearchingCollector
 from agents.settings import EnvSettings
 from agents.training.batch import Origin, TrainingBatch
 from agents.training.families import ModelFamily
@@ -58,6 +59,15 @@ class Method(Protocol):
         ...
 
 
+@runtime_checkable
+class CollectingMethod(Method, Protocol):
+    """A method that has rollouts played in its own way."""
+
+    def collector(self) -> SearchingCollector:
+        """Return what plays them, in the envs and with the policy of its resources."""
+        ...
+
+
 class MethodSettings(Protocol):
     """The options of a method, a dataclass, which makes its objective and the method itself."""
 
@@ -72,7 +82,7 @@ class MethodSettings(Protocol):
 
     @property
     def is_local(self) -> bool:
-        """Whether it plays in the envs of this process between updates, which nothing else may use then."""
+        """Whether it plays in the envs of this process or needs their snapshots, which nothing else may use then."""
 
     def objective(self) -> Objective:
         """Return the loss that training batches of the method are trained with."""

@@ -15,7 +15,7 @@ from agents.data.trajectories import Trajectory
 from agents.rollouts.collector import EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.envs import InProcessEnvs
 from agents.rollouts.groups import Group
-from agents.rollouts.policies import Policy, Reply, Request
+from agents.rollouts.policies import Policy, Reply, Request, resume
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
 
 
@@ -98,6 +98,7 @@ def fork(
                 start, number = waiting.popleft()
                 own_seed = sampling_seed(sampling_seed(seed, episode.number, start), number, 0)
                 playing[slot] = _Continuation(start, number, own_seed, env.restore(snapshots[start])[1])
+                resume(policy, slot, trajectory.goal, trajectory.steps[:start])
         for slot, reply in _replies(policy, inner, playing):
             continuation = playing[slot]
             over, reward = _take(inner[slot], continuation, reply)

@@ -7,8 +7,10 @@ from hashlib import blake2b
 import numpy
 import torch
 
+from agents.data.trajectories import Step
 from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.recall import retrace
 from agents.models.pointer.sessions import Question, Session
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
@@ -67,6 +69,14 @@ class PointerPolicy:
         self.network, self.version = network, version
         self.readers.renew()
 
+    def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
+        """Let a slot hold an episode that has come so far. Raises ValueError for steps of another policy."""
+        session, state = Session(self.readers.current, goal), goal.encode()
+        retrace(session, steps)
+        for step in steps:
+            state = _after(_after(state, step.page), step.reply)
+        self._sessions[slot], self._states[slot] = session, state
+
     def close(self) -> None:
         """Do nothing, as there is nothing to release."""
 
@@ -75,7 +85,7 @@ class PointerPolicy:
         if info["step"] == 0:
             self._sessions[slot] = Session(self.readers.current, info["goal"])
             self._states[slot] = info["goal"].encode()
-        self._states[slot] = blake2b(self._states[slot] + b"\0" + info["page"].encode(), digest_size=24).digest()
+        self._states[slot] = _after(self._states[slot], info["page"])
         session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
         rng = numpy.random.default_rng(request.seed) if self.temperature else None
         return _Pending(request, self._sessions[slot].reader, session, next(session), rng)
@@ -116,8 +126,13 @@ class PointerPolicy:
         self.replied += 1
         text, slot = self.dialect.format(action), item.request.slot
         state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
-        self._states[slot] = blake2b(self._states[slot] + b"\0" + text.encode(), digest_size=24).digest()
+        self._states[slot] = _after(self._states[slot], text)
         return Reply(text, state, tuple(item.places), tuple(item.logprobs), policy_version=self.version)
+
+
+def _after(state: bytes, text: str) -> bytes:
+    """Return the digest of a state to which a page or a reply was added."""
+    return blake2b(state + b"\0" + text.encode(), digest_size=24).digest()
 
 
 def _parted(items: Sequence[_Pending]) -> list[list[_Pending]]:

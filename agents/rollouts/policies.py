@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
+from agents.data.trajectories import Step
 from agents.rollouts.constraints.constraint import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.scripted import random_action
@@ -62,6 +63,21 @@ class CountingPolicy(Policy, Protocol):
     generated_tokens: int
     cpu_s: float
     """CPU time in other processes"""
+
+
+@runtime_checkable
+class RememberingPolicy(Protocol):
+    """A policy that keeps what it has seen of an episode by slot, beside what a request tells."""
+
+    def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
+        """Let a slot hold an episode that has come so far, as if all of its replies had been asked for there."""
+        ...
+
+
+def resume(policy: Policy, slot: int, goal: str, steps: Sequence[Step]) -> None:
+    """Let the next request of a slot be about an episode that was begun elsewhere, for policies that remember."""
+    if isinstance(policy, RememberingPolicy) and steps:
+        policy.resume(slot, goal, steps)
 
 
 class ScriptedPolicy:

@@ -2,35 +2,22 @@
 
 import random
 from collections.abc import Iterator, Sequence
-from contextlib import closing
 from typing import Any, NamedTuple
 
-import gymnasium
 import numpy
-from tqdm import tqdm
 
-import webarena_gym  # noqa: F401 - registers the env
+from agents.data.expert import Shown, in_env, play_expert
 from agents.models.pointer.cloning import Imitation, sample_wrong
 from agents.models.pointer.features import Reader
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.sessions import Session, demonstrate
-from agents.settings import ENV_ID
 from webarena_gym.actions import Action, Kind
-from webarena_gym.tasks import Expert, Task
+from webarena_gym.tasks import Task
 
 _MOST_DETOURS = 4  # in a row
 _AGAIN = 0.5  # probability of another detour after one
 _SAME_LINE = 0.7  # probability that a detour takes a link of the same line, where there is one
 _ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple of those without
-
-
-class Shown(NamedTuple):
-    """A step of a demonstration; the first step of a detour is no example."""
-
-    page: str
-    action: Action
-    has_error: bool
-    is_example: bool
 
 
 class Demonstrated(NamedTuple):
@@ -70,25 +57,11 @@ def episodes(
     out does, the episode has none.
     """
     room = {**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * (_ROOM if detours else 1)}
-    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **room).unwrapped
-    with closing(env):
-        for task in tqdm(tasks, desc="demonstrating", unit="task"):
-            goal, steps = _play(env, task)
-            if detours:
-                steps = _with_detours(env, task, steps, detours, random.Random(f"{seed}/{task.task_id}")) or steps
-            yield task, goal, steps
-
-
-def _play(env: Any, task: Task) -> tuple[str, list[Shown]]:
-    """Return the goal and the steps of the expert's episode."""
-    _, info = env.reset(seed=0, options={"task": task})
-    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[Shown](), False
-    while not is_over:
-        action = expert.choose(env.page, env.observation).action
-        steps.append(Shown(info["page"], action, bool(info["action_error"]), is_example=True))
-        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
-        is_over = terminated or truncated
-    return goal, steps
+    for env, task in in_env(tasks, **room):
+        goal, steps = play_expert(env, task)
+        if detours:
+            steps = _with_detours(env, task, steps, detours, random.Random(f"{seed}/{task.task_id}")) or steps
+        yield task, goal, steps
 
 
 def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:

@@ -45,9 +45,7 @@ class PointingNetwork:
         if options["elements"] != "id":
             raise ValueError(f"elements is {options['elements']!r}; expected 'id' with a pointing network")
         others = {name: options[name] for name in _OF_LANGUAGE_MODELS}
-        others |= {
-            name: options.get(name) == value and value for name, value in (("advantages", "forks"), ("contexts", "released"))
-        }
+        others["contexts"] = options.get("contexts") == "released" and "released"
         for name, value in others.items():
             if value:
                 raise ValueError(

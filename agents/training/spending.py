@@ -2,11 +2,27 @@
 
 import time
 from collections.abc import Mapping
+from statistics import fmean, pstdev
+from typing import Protocol
 
 from agents.rollouts.groups import RolloutBatch
-from agents.rollouts.players import Players
-from agents.rollouts.policies import CountingPolicy
 from agents.training.batch import TrainingBatch
+
+
+class Counts(Protocol):
+    """What counts its replies, their tokens and the CPU time that it took in other processes."""
+
+    @property
+    def replied(self) -> int:
+        """Replies that were acted on."""
+
+    @property
+    def generated_tokens(self) -> int:
+        """Tokens of replies."""
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU time in other processes."""
 
 
 class Spending:
@@ -17,7 +33,7 @@ class Spending:
     those of env workers and servers. `before` are the totals that a resumed run begins with.
     """
 
-    def __init__(self, policy: CountingPolicy | Players, before: Mapping[str, float]) -> None:
+    def __init__(self, policy: Counts, before: Mapping[str, float]) -> None:
         self._policy = policy
         self._before = dict(before)
         self._began_s = time.process_time()
@@ -45,6 +61,8 @@ def describe(rollouts: RolloutBatch, batch: TrainingBatch, version: int) -> dict
     valid = [item for group in rollouts.played for item in group.valid]
     steps = [step for item in valid for step in item.steps]
     count = max(len(valid), 1)
+    deviations = [pstdev(item.reward for item in group.valid) for group in rollouts.played if group.valid]
+    logprobs = [value for step in steps for value in step.logprobs]
     return {
         "rollouts": len(trajectories),
         "success": sum(item.reward for item in valid) / count,
@@ -54,6 +72,9 @@ def describe(rollouts: RolloutBatch, batch: TrainingBatch, version: int) -> dict
         "reply_tokens": sum(len(step.response_ids) for step in steps) / count,
         "action_errors": sum(bool(step.action_error) for step in steps) / max(len(steps), 1),
         "distinct_prompts": len({step.prompt_ids for step in steps}) / max(len(steps), 1),
+        # With `grad_norm`, what RAGEN (arXiv 2504.20073) knows its echo trap by: both fall, and the gradients grow.
+        "reward_deviation": fmean(deviations) if deviations else 0.0,
+        "reply_entropy": -fmean(logprobs) if logprobs else 0.0,  # nats a token, estimated from what was sampled
         "equal_groups": sum(group.is_equal for group in rollouts.played) / max(len(rollouts.played), 1),
         "stale_groups": rollouts.stale,
         "lag": sum(version - item.policy_version for item in valid) / count,

@@ -1,8 +1,9 @@
 """Recall: the questions that a pointing policy answered in an episode, and its answers, made again from the trajectory."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.models.pointer.features import Reader
 from agents.models.pointer.sessions import Question, Session
 
@@ -15,13 +16,19 @@ class Choice(NamedTuple):
 
 
 def recall(reader: Reader, trajectory: Trajectory) -> list[list[Choice]]:
-    """Return the choices of each step. The places of the candidates are the step's `response_ids`.
+    """Return the choices of each step of an episode. Raises ValueError as `retrace` does."""
+    return retrace(Session(reader, trajectory.goal), trajectory.steps)
 
-    Raises ValueError if the questions are not those that the replies were given to.
+
+def retrace(session: Session, steps: Sequence[Step]) -> list[list[Choice]]:
+    """Lead a new session through the steps of an episode, and return the choices of each.
+
+    The places of the candidates are the step's `response_ids`. Raises ValueError if the questions are not those that the replies were
+    given to.
     """
-    session, has_error = Session(reader, trajectory.goal), False
+    has_error = False
     found: list[list[Choice]] = []
-    for number, step in enumerate(trajectory.steps):
+    for number, step in enumerate(steps):
         choices: list[Choice] = []
         questions = session.reply(step.page, has_error=has_error)
         question: Question | None = next(questions)
@@ -34,7 +41,7 @@ def recall(reader: Reader, trajectory: Trajectory) -> list[list[Choice]]:
             except StopIteration:
                 question = None
         if question is not None or len(choices) != len(step.response_ids):
-            raise ValueError(f"step {number} of a trajectory of {trajectory.task_id} is no reply of a pointing policy")
+            raise ValueError(f"step {number} of an episode is no reply of a pointing policy: {step.reply!r}")
         found.append(choices)
         has_error = bool(step.action_error)
     return found

@@ -1,0 +1,213 @@
+"""WorkForceAgent-R1: steps are rewarded by rules for their form, action, element and argument, beside the outcome of the episode.
+
+After Zhuang et al., arXiv 2505.22942, section 3 (the progressive reward, a format term and an action term whose parts are granted in
+turn) and its released reward function: -1 for a reply without an action, 0.1 for one with an action, 0.2 if the action is of the right
+kind, 1 if all of it is right. The defaults here are these, with the element between the kind and the argument. Its optimizer is GRPO over
+replies to one state; here they are the replies of a group's rollouts that stood before the same prompt (`advantages.state_advantages`).
+
+The right action is the expert's: a step is held against the expert's episode on the task where its page is one of the expert's pages
+(`align`). Elsewhere no action is known to be right, and the format alone is rewarded. `progress_weight` adds how much nearer to the
+expert's end a step came. The structured rewards are added to the advantages of M-GRPO, whose options stand beside those here;
+`--outcome-weight 0` is the paper's reward alone.
+
+How far the format is gamed is told by metrics: `format_of_failures`, the share of the structured reward of failed episodes that is
+the format's, and `structured_of_failures` beside `structured_of_successes`.
+
+It differs in this: the paper trains on the states of recorded episodes, one step at a time; here the policy plays on, so states are its
+own, and other ways to the same end earn the outcome alone. It knows the expert's actions on all training tasks, which M-GRPO does not.
+The sources were read without the numbers of their equations.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from random import Random
+from typing import ClassVar, NamedTuple
+
+from agents.data.expert import Shown, in_env, play_expert
+from agents.data.trajectories import Trajectory
+from agents.methods.advantages import state_advantages
+from agents.methods.estimators import AdvantageSettings
+from agents.methods.grpo import GRPO, GRPOSettings
+from agents.methods.method import Resources, played
+from agents.rollouts.groups import RolloutBatch
+from agents.training.batch import TrainingBatch
+from webarena_gym.actions import DIALECTS, Action
+from webarena_gym.errors import ActionError
+from webarena_gym.tasks import Task
+
+_EXPERTS_STEPS = 60  # at most, of an episode of the expert, however long those of the policy may be
+_DIALECT = DIALECTS["webrl"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RewardSettings:
+    """What a step is rewarded for, beside the outcome."""
+
+    outcome_weight: float = 1.0
+    """structured: weight of M-GRPO's advantages, which come from the outcome; 0: structured rewards alone"""
+    structured_weight: float = 1.0
+    """structured: weight of the comparison of structured rewards at equal prompts"""
+    malformed_reward: float = -1.0
+    """structured: reward of a reply without an action"""
+    format_reward: float = 0.1
+    """structured: reward of a reply with an action"""
+    kind_reward: float = 0.1
+    """structured: what is added if the action is of the expert's kind"""
+    element_reward: float = 0.2
+    """structured: what is added to that if it is on the expert's element, or needs none"""
+    argument_reward: float = 0.6
+    """structured: what is added to that if it has the expert's argument, or needs none"""
+    progress_weight: float = 0.0
+    """structured: reward of the whole way to the expert's end, parted among the steps that came nearer to it"""
+
+    def __post_init__(self) -> None:
+        for item in fields(RewardSettings):
+            if getattr(self, item.name) < 0 and item.name != "malformed_reward":
+                raise ValueError(f"{item.name} is {getattr(self, item.name)}; expected at least 0")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StructuredSettings(GRPOSettings):
+    """WorkForceAgent-R1's structured rewards beside the outcome: what a step is rewarded for, and M-GRPO's options."""
+
+    name: ClassVar[str] = "structured"
+    title: ClassVar[str] = "WorkForceAgent-R1"
+
+    rewards: RewardSettings = field(default_factory=RewardSettings)
+
+    def create(self, resources: Resources) -> "Structured":
+        """Return the method as it begins. Raises ValueError for tasks without a reference solution."""
+        return Structured(self, resources)
+
+
+class Judged(NamedTuple):
+    """What is right of a reply, each part only if the one before it is; None where no action is known to be right."""
+
+    has_form: bool
+    kind: bool | None = None
+    element: bool | None = None
+    argument: bool | None = None
+
+
+class Structured(GRPO):
+    """Compares structured rewards of replies to equal prompts, and outcomes."""
+
+    def __init__(self, settings: StructuredSettings, resources: Resources) -> None:
+        super().__init__(settings, resources)
+        if unsolved := [task.task_id for task in resources.tasks if not task.solution]:
+            raise ValueError(f"task {unsolved[0]} has no reference solution; expected one of each task")
+        self._rewards = settings.rewards
+        self._env = resources.env.env_arguments() | {"max_steps": _EXPERTS_STEPS}
+        self._expected: dict[str, list[Shown]] = {}  # by task id; it is played again in a run that is resumed
+
+    def make_batch(self, rollouts: RolloutBatch, rng: Random) -> tuple[TrainingBatch, dict[str, float]]:
+        """Return the steps of all groups whose outcomes or structured rewards differ."""
+        self._expect({group.task.task_id: group.task for group in rollouts.played})
+        batch, metrics = super().make_batch(rollouts, rng)
+        return batch, metrics | self._describe(played(rollouts))
+
+    def _advantages(self, group: Sequence[Trajectory], settings: AdvantageSettings) -> list[float]:
+        own, weight = self._rewards, self._rewards.outcome_weight
+        outcome = super()._advantages(group, settings) if weight else [0.0 for item in group for _ in item.steps]
+        structured = state_advantages(
+            [step.prompt_ids for item in group for step in item.steps],
+            [reward for item in group for reward in structured_rewards(item, self._expected[item.task_id], own)],
+            scale=settings.scale_advantages,
+        )
+        return [weight * first + own.structured_weight * second for first, second in zip(outcome, structured, strict=True)]
+
+    def _expect(self, tasks: Mapping[str, Task]) -> None:
+        """Let the expert play what it has not played yet."""
+        new = [task for task_id, task in tasks.items() if task_id not in self._expected]
+        for env, task in in_env(new, quiet=True, **self._env) if new else ():
+            self._expected[task.task_id] = play_expert(env, task)[1]
+
+    def _describe(self, items: Sequence[Trajectory]) -> dict[str, float]:
+        judged = {id(item): align(item, self._expected[item.task_id])[0] for item in items}
+        steps = [each for own in judged.values() for each in own]
+        known = [each for each in steps if each.kind is not None]
+        failures = [item for item in items if item.reward < 1]
+        earned = {
+            name: [structured_rewards(item, self._expected[item.task_id], self._rewards) for item in part]
+            for name, part in (("failures", failures), ("successes", [item for item in items if item.reward == 1]))
+        }
+        of_form = self._rewards.format_reward * sum(each.has_form for item in failures for each in judged[id(item)])
+        positive = sum(max(value, 0.0) for own in earned["failures"] for value in own)
+        ends = [align(item, self._expected[item.task_id])[1][-1] for item in items]
+        return {
+            "known_steps": _share(each.kind is not None for each in steps),
+            "format_right": _share(each.has_form for each in steps),
+            "kind_right": _share(bool(each.kind) for each in known),
+            "element_right": _share(bool(each.element) for each in known),
+            "argument_right": _share(bool(each.argument) for each in known),
+            "progress": _share(ends),
+            "format_of_failures": of_form / positive if positive else 0.0,
+            **{f"structured_of_{name}": _share(value for each in own for value in each) for name, own in earned.items()},
+        }
+
+
+def structured_rewards(trajectory: Trajectory, expected: Sequence[Shown], settings: RewardSettings) -> list[float]:
+    """Return the structured reward of each step of an episode, against the expert's on the same task."""
+    judged, progress = align(trajectory, expected)
+    rewards = []
+    for number, each in enumerate(judged):
+        if not each.has_form:
+            reward = settings.malformed_reward
+        else:
+            parts = (
+                (each.kind, settings.kind_reward),
+                (each.element, settings.element_reward),
+                (each.argument, settings.argument_reward),
+            )
+            reward = settings.format_reward + sum(worth for is_right, worth in parts if is_right)
+        rewards.append(reward + settings.progress_weight * (progress[number + 1] - progress[number]))
+    return rewards
+
+
+def align(trajectory: Trajectory, expected: Sequence[Shown]) -> tuple[list[Judged], list[float]]:
+    """Return what is right of each step, and the progress before each step and at the end, from 0 to 1.
+
+    A page of the episode that the expert saw, too, is at the expert's first such step from where the episode has come to, or else at its
+    last one before. Progress is the part of the expert's steps that lie behind the farthest page so far, and 1 after a success.
+    """
+    judged: list[Judged] = []
+    progress = [0.0]
+    reached = 0
+    for step in trajectory.steps:
+        places = [place for place, shown in enumerate(expected) if shown.page == step.page]
+        ahead = [place for place in places if place >= reached]
+        place = ahead[0] if ahead else places[-1] if places else None
+        if place is not None and place > reached:
+            reached = place
+            progress[-1] = reached / len(expected)  # the step before has led here
+        own = judge(step.reply, None if place is None else expected[place].action)
+        judged.append(own)
+        if own.argument and place == reached:
+            reached += 1
+        progress.append(reached / len(expected))
+    if trajectory.reward == 1:
+        progress[-1] = 1.0
+    return judged, progress
+
+
+def judge(reply: str, right: Action | None) -> Judged:
+    """Return what is right of a reply where an action is, or where none is known."""
+    try:
+        action = _DIALECT.parse(reply)
+    except ActionError:
+        return Judged(has_form=False, **({} if right is None else dict.fromkeys(("kind", "element", "argument"), False)))
+    if right is None:
+        return Judged(has_form=True)
+    kind = action.kind == right.kind
+    element = kind and action.element == right.element
+    return Judged(True, kind, element, element and _plain(action.argument) == _plain(right.argument))
+
+
+def _plain(argument: str | None) -> str:
+    """Return an argument without what makes no difference to a site or to a check of answers: case and blanks."""
+    return " ".join((argument or "").casefold().split())
+
+
+def _share(values: Iterable[float]) -> float:
+    found = list(values)
+    return sum(found) / max(len(found), 1)

@@ -1,0 +1,147 @@
+"""WorkForceAgent-R1's rewards: a reply against the expert's action, an episode against the expert's, and what is gamed."""
+
+from random import Random
+
+import pytest
+
+from agents.data.demonstrations import draw_tasks
+from agents.data.expert import Shown, in_env, play_expert
+from agents.data.trajectories import Step, Trajectory
+from agents.methods.structured import Judged, RewardSettings, Structured, StructuredSettings, align, judge, structured_rewards
+from agents.rollouts.groups import Group
+from tests import tiny
+from tests.test_baselines import batch, resources
+from webarena_gym.actions import DIALECTS, Action, Kind
+
+DIALECT = DIALECTS["webrl"]
+TYPE = Action(Kind.TYPE, "7", "red shoes")
+EXIT = Action(Kind.EXIT, argument="42 EUR")
+
+
+def trajectory(*steps, reward=0.0):
+    """An episode of pages and actions, or of pages and replies."""
+    written = [(page, done if isinstance(done, str) else DIALECT.format(done)) for page, done in steps]
+    made = tuple(Step(page, reply, "", (hash(page) % 1000,), (1,), (-1.0,)) for page, reply in written)
+    return Trajectory("t", "goal", made, reward, "exited")
+
+
+@pytest.mark.parametrize(
+    ("reply", "right"),
+    [
+        (DIALECT.format(TYPE), Judged(True, True, True, True)),
+        (DIALECT.format(Action(Kind.TYPE, "7", "Red  shoes")), Judged(True, True, True, True)),
+        (DIALECT.format(Action(Kind.TYPE, "7", "boots")), Judged(True, True, True, False)),
+        (DIALECT.format(Action(Kind.TYPE, "8", "red shoes")), Judged(True, True, False, False)),
+        (DIALECT.format(Action(Kind.CLICK, "7")), Judged(True, False, False, False)),
+        ("I would type red shoes.", Judged(False, False, False, False)),
+    ],
+)
+def test_each_part_of_a_reply_counts_only_behind_the_one_before(reply, right):
+    assert judge(reply, TYPE) == right
+    assert judge(reply, None) == Judged(right.has_form)
+
+
+def test_an_action_without_element_is_right_about_it():
+    assert judge(DIALECT.format(EXIT), EXIT) == Judged(True, True, True, True)
+    assert judge(DIALECT.format(Action(Kind.EXIT, argument="41 EUR")), EXIT) == Judged(True, True, True, False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_expert_earns_everything_and_whatever_is_put_before_it_never_more(seed):
+    rng = Random(seed)
+    actions = [Action(Kind.CLICK, str(rng.randint(1, 9))) for _ in range(rng.randint(1, 5))]
+    pages = [f"page {rng.randint(0, 3)}" for _ in actions]  # pages may come again
+    expected = [Shown(page, action) for page, action in zip(pages, actions, strict=True)]
+    expert = trajectory(*((shown.page, shown.action) for shown in expected), reward=1.0)
+    settings = RewardSettings(progress_weight=1.0)
+    judged, progress = align(expert, expected)
+    assert judged == [Judged(True, True, True, True)] * len(expected)
+    assert progress == pytest.approx([number / len(expected) for number in range(len(expected) + 1)])
+    assert sum(structured_rewards(expert, expected, settings)) == pytest.approx(len(expected) + 1)
+
+    lost = trajectory(("elsewhere", "nonsense"), *((shown.page, shown.action) for shown in expected[:-1]))
+    rewards = structured_rewards(lost, expected, settings)
+    assert rewards[0] == -1 + align(lost, expected)[1][1]
+    assert sum(rewards[1:]) <= len(expected)
+    assert align(lost, expected)[1][-1] < 1
+
+
+def test_pages_that_the_expert_never_saw_earn_the_format_alone():
+    expected = [Shown("start", TYPE), Shown("end", EXIT)]
+    episode = trajectory(("other", Action(Kind.CLICK, "1")), ("other", "nothing"), ("end", EXIT))
+    assert structured_rewards(episode, expected, RewardSettings()) == pytest.approx([0.1, -1.0, 1.0])
+    assert align(episode, expected)[1] == [0.0, 0.0, 0.5, 1.0]  # the page of the second step was reached without the first
+
+
+def test_going_back_is_no_progress_and_no_loss():
+    expected = [Shown("a", Action(Kind.CLICK, "1")), Shown("b", Action(Kind.CLICK, "2")), Shown("c", EXIT)]
+    episode = trajectory(("a", Action(Kind.CLICK, "1")), ("b", Action(Kind.GO_BACKWARD)), ("a", Action(Kind.CLICK, "1")))
+    judged, progress = align(episode, expected)
+    assert [bool(each.argument) for each in judged] == [True, False, True]
+    assert progress == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3])
+
+
+def test_the_expert_of_a_real_task_is_found_again():
+    (task,) = draw_tasks([1], 1, templates=["shopping.cart_add"])
+    (found,) = [play_expert(env, task) for env, task in in_env([task], quiet=True, elements="id")]
+    goal, shown = found
+    assert goal == task.intent
+    expert = trajectory(*((step.page, step.action) for step in shown), reward=1.0)
+    assert align(expert, shown)[0] == [Judged(True, True, True, True)] * len(shown)
+
+
+class Solved(tiny.TinyTask):
+    solution = ("a step",)
+
+
+@pytest.fixture
+def method(monkeypatch):
+    """The method with an expert of its own, and one task."""
+    task = Solved("t", "goal", "lamp")
+
+    def make(**options):
+        own = Structured(StructuredSettings(rewards=RewardSettings(**options)), resources(*tiny.tiny_model(), [task]))
+        own._expected["t"] = [Shown("start", TYPE), Shown("end", EXIT)]
+        return own, task
+
+    return make
+
+
+ROLLOUTS = [
+    trajectory(("start", TYPE), ("end", EXIT), reward=1.0),
+    trajectory(("start", TYPE), ("end", Action(Kind.EXIT, argument="7"))),
+    trajectory(("start", Action(Kind.CLICK, "7")), ("far", "nothing at all")),
+]
+
+
+def test_equal_outcomes_are_told_apart_by_their_steps(method):
+    own, task = method(outcome_weight=0.0)
+    trained, metrics = own.make_batch(batch(Group(0, task, ROLLOUTS[1:])), Random(0))
+    assert trained.advantages == pytest.approx([2.0, 0.0, -2.0, 0.0])  # the one that began as the expert, and the other
+    assert metrics["kind_right"] == pytest.approx(2 / 3)
+    assert metrics["format_right"] == metrics["known_steps"] == 3 / 4
+    assert metrics["format_of_failures"] == pytest.approx(0.3 / (1.0 + 0.4 + 0.1))
+    assert metrics["structured_of_successes"] == 0
+    assert metrics["progress"] == pytest.approx(0.25)
+
+
+def test_outcome_and_structure_are_weighed(method):
+    group = Group(0, method()[1], ROLLOUTS)
+    outcome, structured, both = (
+        method(outcome_weight=first, structured_weight=second)[0].make_batch(batch(group), Random(0))[0].advantages
+        for first, second in ((1.0, 0.0), (0.0, 1.0), (0.5, 2.0))
+    )
+    assert any(outcome)
+    assert any(structured)
+    assert both == pytest.approx([0.5 * first + 2 * second for first, second in zip(outcome, structured, strict=True)])
+
+
+def test_tasks_without_a_solution_and_negative_rewards_are_refused(method):
+    with pytest.raises(ValueError, match="has no reference solution"):
+        Structured(StructuredSettings(), resources(*tiny.tiny_model(), [Unsolved("t", "goal", "lamp")]))
+    with pytest.raises(ValueError, match="kind_reward is -1; expected at least 0"):
+        RewardSettings(kind_reward=-1)
+
+
+class Unsolved(tiny.TinyTask):
+    solution = ()
