@@ -18,6 +18,7 @@ import pytest
 
 from agents.data.demonstrations import DemonstrationSettings
 from agents.demo import DemoSettings
+from agents.ensemble import EnsembleSettings
 from agents.evaluation.evaluate import EvaluationSettings
 from agents.evaluation.search.search import SearchSettings
 from agents.integrations.verl import RowSettings
@@ -29,6 +30,7 @@ from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
 from benchmarks.coverage import CoverageSettings
+from benchmarks.ensembles import EnsemblesSettings
 from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
@@ -47,6 +49,7 @@ KINDS = {
     "agents.average": AverageSettings,
     "agents.demo": DemoSettings,
     "agents.demonstrations": DemonstrationSettings,
+    "agents.ensemble": EnsembleSettings,
     "agents.evaluate": EvaluationSettings,
     "agents.search": SearchSettings,
     "agents.train_bc": BCSettings,
@@ -54,6 +57,7 @@ KINDS = {
     "agents.train_sb3": SB3Settings,
     "agents.integrations.verl": RowSettings,
     "benchmarks.coverage": CoverageSettings,
+    "benchmarks.ensembles": EnsemblesSettings,
     "benchmarks.interactions": InteractionsSettings,
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,

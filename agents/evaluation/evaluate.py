@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -16,7 +16,10 @@ from agents.data.trajectories import Trajectory
 from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
+from agents.models.ensembles import is_ensemble, load_ensemble
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.pointer.ensemble import PointerEnsemble
+from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints.constraint import create_constraints
@@ -25,6 +28,7 @@ from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
+from agents.rollouts.voting import VotingPolicy
 from agents.settings import EnvSettings, Processes, Templates
 from agents.training.distributed import Ranks
 from webarena_gym import tasks as task_suite
@@ -43,7 +47,7 @@ class EvaluationSettings(EnvSettings):
     """Play tasks and report success with 95 % intervals. The defaults of a trained model are the env settings of its training."""
 
     policy: str
-    """expert, random, a run or model folder, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    """expert, random, a run, a folder of a model or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
     split: Literal["train", "validation", "test"] = "test"
     """part of the suite to play"""
     world_seed: int | None = None
@@ -195,6 +199,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
+    if is_ensemble(settings.policy):
+        return _create_ensemble(settings)
     if is_pointer(settings.policy):
         return create_pointer_policy(settings)
     model, tokenizer = load_model(settings.policy)
@@ -208,6 +214,27 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
     """Return the pointing policy of a run's folder. It reads the env's own dialect, webrl, and simplified HTML."""
     network, vocabulary = load_pointer(Path(settings.policy))
+    return _pointing(network, vocabulary, settings)
+
+
+def _create_ensemble(settings: EvaluationSettings) -> Policy:
+    """Return the policy of an ensemble: pointing networks share their choices, all other agents vote on actions.
+
+    Raises ValueError for pointing networks among others, which remember actions of their own.
+    """
+    ensemble = load_ensemble(Path(settings.policy))
+    pointing = [member for member in ensemble.members if is_pointer(member)]
+    if not pointing:
+        return VotingPolicy([create_policy(replace(settings, policy=member)) for member in ensemble.members], ensemble.weights)
+    if len(pointing) < len(ensemble.members):
+        raise ValueError(
+            f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none; expected one kind"
+        )
+    members = [load_pointer(member) for member in pointing]
+    return _pointing(PointerEnsemble(members, ensemble.weights), members[0][1], settings)
+
+
+def _pointing(network: PointerNetwork | PointerEnsemble, vocabulary: Vocabulary, settings: EvaluationSettings) -> PointerPolicy:
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
     return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0)
 

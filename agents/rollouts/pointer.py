@@ -7,6 +7,7 @@ from hashlib import blake2b
 import numpy
 import torch
 
+from agents.models.pointer.ensemble import PointerEnsemble
 from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.sessions import Question, Session
@@ -35,7 +36,7 @@ class PointerPolicy:
     earlier replies. It counts its replies and their choices, which are the tokens that it generates.
     """
 
-    network: PointerNetwork
+    network: PointerNetwork | PointerEnsemble
     vocabulary: Vocabulary
     dialect: Dialect
     temperature: float = 0.0
