@@ -16,6 +16,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from agents.agent_q import AgentQSettings
 from agents.data.demonstrations import DemonstrationSettings
 from agents.demo import DemoSettings
 from agents.ensemble import EnsembleSettings
@@ -29,6 +30,7 @@ from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from benchmarks.agent_q import AgentQBenchmarkSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.ensembles import EnsemblesSettings
 from benchmarks.interactions import InteractionsSettings
@@ -46,6 +48,7 @@ from webarena_gym.tools.play import spelled_out
 ROOT = Path(__file__).parent.parent
 HUGE = str(10**30)
 KINDS = {
+    "agents.agent_q": AgentQSettings,
     "agents.average": AverageSettings,
     "agents.demo": DemoSettings,
     "agents.demonstrations": DemonstrationSettings,
@@ -56,6 +59,7 @@ KINDS = {
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
     "agents.integrations.verl": RowSettings,
+    "benchmarks.agent_q": AgentQBenchmarkSettings,
     "benchmarks.coverage": CoverageSettings,
     "benchmarks.ensembles": EnsemblesSettings,
     "benchmarks.interactions": InteractionsSettings,

@@ -7,9 +7,11 @@ from hashlib import blake2b
 import numpy
 import torch
 
+from agents.data.trajectories import Step
 from agents.models.pointer.ensemble import PointerEnsemble
 from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.recall import retrace
 from agents.models.pointer.sessions import Question, Session
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
@@ -71,12 +73,19 @@ class PointerPolicy:
     def close(self) -> None:
         """Do nothing, as there is nothing to release."""
 
+    def _resume(self, slot: int, goal: str, history: Sequence[Step]) -> None:
+        """Begin an episode that stands where these steps lead."""
+        self._sessions[slot] = Session(self.readers.current, goal)
+        retrace(self._sessions[slot], history)
+        self._states[slot] = goal.encode()
+        for step in history:
+            self._states[slot] = _digest(_digest(self._states[slot], step.page), step.reply)
+
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
-        if info["step"] == 0:
-            self._sessions[slot] = Session(self.readers.current, info["goal"])
-            self._states[slot] = info["goal"].encode()
-        self._states[slot] = blake2b(self._states[slot] + b"\0" + info["page"].encode(), digest_size=24).digest()
+        if request.history is not None or info["step"] == 0:
+            self._resume(slot, info["goal"], request.history or ())
+        self._states[slot] = _digest(self._states[slot], info["page"])
         session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
         rng = numpy.random.default_rng(request.seed) if self.temperature else None
         return _Pending(request, self._sessions[slot].reader, session, next(session), rng)
@@ -117,8 +126,12 @@ class PointerPolicy:
         self.replied += 1
         text, slot = self.dialect.format(action), item.request.slot
         state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
-        self._states[slot] = blake2b(self._states[slot] + b"\0" + text.encode(), digest_size=24).digest()
+        self._states[slot] = _digest(self._states[slot], text)
         return Reply(text, state, tuple(item.places), tuple(item.logprobs), policy_version=self.version)
+
+
+def _digest(state: bytes, text: str) -> bytes:
+    return blake2b(state + b"\0" + text.encode(), digest_size=24).digest()
 
 
 def _parted(items: Sequence[_Pending]) -> list[list[_Pending]]:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
+from agents.data.trajectories import Step
 from agents.rollouts.constraints.constraint import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.scripted import random_action
@@ -20,6 +21,7 @@ class Request(NamedTuple):
     env: Any  # unwrapped, for policies that read more than the observation; None if it is in another process
     info: Mapping[str, Any]
     seed: int = 0  # of all random draws of the reply
+    history: Sequence[Step] | None = None  # all steps before it, where they need not be the slot's own; None: the slot's
 
 
 class Reply(NamedTuple):

@@ -1,8 +1,9 @@
 """Recall: the questions that a pointing policy answered in an episode, and its answers, made again from the trajectory."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Step, Trajectory
 from agents.models.pointer.features import Reader
 from agents.models.pointer.sessions import Question, Session
 
@@ -19,9 +20,14 @@ def recall(reader: Reader, trajectory: Trajectory) -> list[list[Choice]]:
 
     Raises ValueError if the questions are not those that the replies were given to.
     """
-    session, has_error = Session(reader, trajectory.goal), False
+    return retrace(Session(reader, trajectory.goal), trajectory.steps, trajectory.task_id)
+
+
+def retrace(session: Session, steps: Sequence[Step], name: str = "") -> list[list[Choice]]:
+    """Take the steps in a session that has just begun, and return the choices of each. Raises ValueError as `recall` does."""
+    has_error = False
     found: list[list[Choice]] = []
-    for number, step in enumerate(trajectory.steps):
+    for number, step in enumerate(steps):
         choices: list[Choice] = []
         questions = session.reply(step.page, has_error=has_error)
         question: Question | None = next(questions)
@@ -34,7 +40,7 @@ def recall(reader: Reader, trajectory: Trajectory) -> list[list[Choice]]:
             except StopIteration:
                 question = None
         if question is not None or len(choices) != len(step.response_ids):
-            raise ValueError(f"step {number} of a trajectory of {trajectory.task_id} is no reply of a pointing policy")
+            raise ValueError(f"step {number} of a trajectory of {name} is no reply of a pointing policy")
         found.append(choices)
         has_error = bool(step.action_error)
     return found
