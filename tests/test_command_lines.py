@@ -30,6 +30,7 @@ from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from agents.workflows import WorkflowsSettings
 from benchmarks.agent_q import AgentQBenchmarkSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.ensembles import EnsemblesSettings
@@ -37,6 +38,7 @@ from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.searches import SearchesSettings
+from benchmarks.workflows import WorkflowsBenchmarkSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -55,6 +57,7 @@ KINDS = {
     "agents.ensemble": EnsembleSettings,
     "agents.evaluate": EvaluationSettings,
     "agents.search": SearchSettings,
+    "agents.workflows": WorkflowsSettings,
     "agents.train_bc": BCSettings,
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
@@ -66,6 +69,7 @@ KINDS = {
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.searches": SearchesSettings,
+    "benchmarks.workflows": WorkflowsBenchmarkSettings,
     **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
 }
 

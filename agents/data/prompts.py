@@ -45,6 +45,9 @@ First reason inside <think> and </think>: what the page shows, what has been don
 _ACT = """
 
 Write the action and nothing else."""
+_WORKFLOWS = """\
+These workflows have solved tasks on this site before. <name> stands for what a task names, <text> for another text. Follow one if it \
+fits your task, and leave it where the page shows that it does not."""
 _NAMING = {
     "id": "the id that stands in its tag",
     "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
@@ -69,6 +72,14 @@ def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str
     """Return a chat whose system message is replaced by `system`, or removed if `system` is empty."""
     before = [{"role": "system", "content": system}] if system else []
     return [*before, *(message for message in messages if message["role"] != "system")]
+
+
+def reminded(messages: Sequence[Mapping[str, Any]], workflows: str) -> list[Mapping[str, Any]]:
+    """Return a chat with workflows at the end of its system message; the chat itself where there is none to add."""
+    if not workflows:
+        return list(messages)
+    own = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    return told(messages, f"{own}\n\n{_WORKFLOWS}\n\n{workflows}".lstrip())
 
 
 @dataclass(frozen=True)

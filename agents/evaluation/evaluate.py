@@ -13,6 +13,7 @@ from tqdm import tqdm
 
 from agents.data.prompts import PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Trajectory
+from agents.data.workflows import WorkflowMemory, load_workflows
 from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
@@ -68,6 +69,8 @@ class EvaluationSettings(EnvSettings):
     """longest reply of a model"""
     max_prompt_tokens: int = 8192
     """a longer prompt ends the episode with reward 0"""
+    memory: Path | None = None
+    """of a chat model or a pointing network: workflows to remember, a file of agents.workflows"""
     num_envs: int = 64
     """episodes played at the same time"""
     workers: int = 0
@@ -182,10 +185,15 @@ def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Eval
 
 
 def create_policy(settings: EvaluationSettings) -> Policy:
-    """Return the policy that the settings name. Raises ValueError for `constrained` with one that is no language model in a folder."""
+    """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
     if settings.constrained and (settings.policy.startswith((*_SCRIPTED, _CHAT)) or is_pointer(settings.policy)):
         raise ValueError(
             f"constrained is set and policy is {settings.policy!r}; expected a language model in a folder, or a Hugging Face name"
+        )
+    is_pointing = is_pointer(settings.policy) or is_ensemble(settings.policy)
+    if settings.memory and not (is_pointing or settings.policy.startswith(_CHAT)):
+        raise ValueError(
+            f"memory is {settings.memory} and policy {settings.policy!r}; expected a chat model or pointing networks"
         )
     if settings.policy == "expert":
         return ScriptedPolicy(ExpertReplies())
@@ -194,7 +202,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     system = system_prompt(settings.system, elements=settings.elements)
     if settings.policy.startswith(_CHAT):
-        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, **sampling)
+        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, memory=_memory(settings), **sampling)
     if "algorithm" in agent_record(settings.policy):
         from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
@@ -236,7 +244,11 @@ def _create_ensemble(settings: EvaluationSettings) -> Policy:
 
 def _pointing(network: PointerNetwork | PointerEnsemble, vocabulary: Vocabulary, settings: EvaluationSettings) -> PointerPolicy:
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
-    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0)
+    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=_memory(settings))
+
+
+def _memory(settings: EvaluationSettings) -> WorkflowMemory | None:
+    return load_workflows(settings.memory) if settings.memory else None
 
 
 def expect_policy(policy: str) -> None:
