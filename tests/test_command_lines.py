@@ -31,6 +31,7 @@ from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
 from agents.workflows import WorkflowsSettings
+from benchmarks.adaptation import AdaptationSettings
 from benchmarks.agent_q import AgentQBenchmarkSettings
 from benchmarks.coverage import CoverageSettings
 from benchmarks.ensembles import EnsemblesSettings
@@ -62,6 +63,7 @@ KINDS = {
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
     "agents.integrations.verl": RowSettings,
+    "benchmarks.adaptation": AdaptationSettings,
     "benchmarks.agent_q": AgentQBenchmarkSettings,
     "benchmarks.coverage": CoverageSettings,
     "benchmarks.ensembles": EnsemblesSettings,

@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 import torch
 from tqdm import tqdm
 
-from agents.data.prompts import PromptEncoder, Style, system_prompt
+from agents.data.prompts import REMEMBERED, PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory, load_workflows
 from agents.evaluation.intervals import Score, wilson
@@ -62,7 +62,8 @@ class EvaluationSettings(EnvSettings):
     temperature: float | None = 0.0
     """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
     system: Style = "none"
-    """the system prompt: none, act (the action alone) or think (reason first)"""
+    """the system prompt: none, env (the env's own), act (the action alone), think (reason first), react (thoughts that stay in the
+    conversation), or plan (a plan that is kept up to date, with reflection)"""
     constrained: bool = False
     """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
@@ -266,13 +267,17 @@ def expect_server(policy: str) -> None:
         ChatModel(policy.removeprefix(_CHAT)).models(_ANSWER_S)
 
 
-def policy_defaults(policy: str) -> dict[str, Any]:
-    """Return the default settings of a policy: those of its training, or for a chat model longer replies."""
+def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
+    """Return the default settings of a policy: those of its training, or for a chat model longer replies.
+
+    With a system prompt that needs them, a chat model's earlier thoughts stay in the conversation.
+    """
     expect_policy(policy)
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
-        return {"system": "env", "max_new_tokens": 1024, "temperature": None}
+        kept = {"thoughts": True} if system in REMEMBERED else {}
+        return {"system": "env", "max_new_tokens": 1024, "temperature": None, **kept}
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 
