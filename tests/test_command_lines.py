@@ -39,6 +39,7 @@ from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.searches import SearchesSettings
+from benchmarks.unseen_states import UnseenStatesSettings
 from benchmarks.workflows import WorkflowsBenchmarkSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
@@ -71,6 +72,7 @@ KINDS = {
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.searches": SearchesSettings,
+    "benchmarks.unseen_states": UnseenStatesSettings,
     "benchmarks.workflows": WorkflowsBenchmarkSettings,
     **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
 }
