@@ -30,6 +30,7 @@ def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, 
             **pooled(item.rewards)._asdict(),
             "lift": lift._asdict(),
             "seeds": len(item.rewards),
+            "tasks": len(tasks),
             **{name: round(value, 3) for name, value in item.spent.items()},
         })  # fmt: skip
     return found
