@@ -6,9 +6,10 @@ counted. The rows are a clone; the clone after filtered behaviour cloning on its
 JSON object.
 """
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from statistics import mean
@@ -17,7 +18,7 @@ from typing import Any, NamedTuple
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
+from agents.data.trajectories import Trajectory
 from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
 from agents.methods.method import batch_of_steps
 from agents.models.checkpoints import agent_record, save_agent
@@ -120,20 +121,24 @@ def learn(settings: UnseenStatesSettings, seed: int) -> _Learned:
     tasks = draw_signed_out(settings.templates, settings.worlds, settings.per_template)
     rl = _reinforcement(settings, clone, out / "mgrpo", seed)
     trained = train(rl, tasks)
-    old, spent = _rollouts(settings, clone, tasks, out / "rollouts.jsonl", seed)
-    successes = [item for item in old if item.reward == 1 and item.steps]
-    started_s = time.process_time()
-    if not (out / "replayed" / "agent.json").is_file():
+    note = out / "replayed.json"
+    if not note.is_file():
+        started_s = time.process_time()
+        old = _rollouts(settings, clone, tasks, seed)
+        successes = [item for item in old if item.reward == 1 and item.steps]
         imitate(clone, successes, out / "replayed", rl, settings.updates, seed)
+        spent = {"cpu_minutes": (time.process_time() - started_s) / 60, "successes": len(successes), "rollouts": len(old)}
+        note.write_text(json.dumps(spent), encoding="utf-8")
+    replay = json.loads(note.read_text(encoding="utf-8"))
     measured = [
         rewards(play(str(policy), _held_out(settings), out / "episodes" / f"{name}.jsonl", max_steps=MAX_STEPS))
         for name, policy in (("clone", clone), ("replayed", out / "replayed"), ("mgrpo", trained))
     ]
     return _Learned(
         *measured,
-        len(successes),
-        len(old),
-        spent + (time.process_time() - started_s) / 60,
+        replay["successes"],
+        replay["rollouts"],
+        replay["cpu_minutes"],
         read_metrics(out / "mgrpo")[-1]["cpu_minutes"],
     )
 
@@ -160,27 +165,12 @@ def _reinforcement(settings: UnseenStatesSettings, clone: str, out: Path, seed: 
     return make_settings("grpo", **{**agent_record(clone), **sizes, **own})
 
 
-def _rollouts(
-    settings: UnseenStatesSettings, clone: str, tasks: Sequence[Task], file: Path, seed: int
-) -> tuple[list[Trajectory], float]:
-    """Return the clone's sampled rollouts, as many as M-GRPO plays, and the CPU minutes of this process if they were played now."""
+def _rollouts(settings: UnseenStatesSettings, clone: str, tasks: Sequence[Task], seed: int) -> list[Trajectory]:
+    """Return the clone's sampled rollouts, as many as M-GRPO plays."""
     wanted = settings.updates * settings.tasks_per_update * settings.group_size
-    started_s = time.process_time()
-    if not file.exists():
-        own = {"max_steps": settings.training_steps, "temperature": 1.0, "threads": 1, "seed": seed}
-        evaluated = EvaluationSettings(**{**policy_defaults(clone), **own, "policy": clone})
-        file.parent.mkdir(parents=True, exist_ok=True)
-        chosen = Random(seed).choices(tasks, k=wanted)
-        write_trajectories(file, [_slim(item) for item in evaluate_policy(evaluated, chosen).trajectories])
-    found = read_trajectories(file)
-    if len(found) != wanted:
-        raise ValueError(f"{file} holds {len(found)} rollouts, not {wanted}; remove it, or choose another --out")
-    return found, (time.process_time() - started_s) / 60
-
-
-def _slim(trajectory: Trajectory) -> Trajectory:
-    """Return the trajectory without its steps where it failed: filtered behaviour cloning looks at none of them."""
-    return trajectory if trajectory.reward == 1 else replace(trajectory, steps=())
+    own = {"max_steps": settings.training_steps, "temperature": 1.0, "threads": 1, "seed": seed}
+    evaluated = EvaluationSettings(**{**policy_defaults(clone), **own, "policy": clone})
+    return evaluate_policy(evaluated, Random(seed).choices(tasks, k=wanted)).trajectories
 
 
 def _demonstrated(settings: UnseenStatesSettings) -> tuple[int, int]:

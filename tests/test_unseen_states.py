@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from agents.data.trajectories import Step, Trajectory
 from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
 from agents.models.pointer.checkpoints import load_pointer
 from benchmarks import unseen_states
@@ -55,13 +54,6 @@ def test_imitating_nothing_changes_nothing(tmp_path):
     assert all(bool((same[name] == clone[name]).all()) for name in clone)
 
 
-def test_old_rollouts_are_kept_without_the_steps_of_failures():
-    step = Step("page", "reply")
-    good, bad = (Trajectory("t/1", "", (step,), reward, "exited") for reward in (1.0, 0.0))
-    assert unseen_states._slim(good) == good
-    assert (unseen_states._slim(bad).steps, unseen_states._slim(bad).reward) == ((), 0.0)
-
-
 def test_the_benchmark_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path, capsys, monkeypatch):
     sizes = [
         "--updates",
@@ -83,4 +75,4 @@ def test_the_benchmark_has_a_row_for_each_way_and_goes_on_where_it_was(tmp_path,
     assert (result["rollouts"], result["demonstrated_sign_in_pages"]) == (4, 0)
     unseen_states.main(["--models", CLONE, *sizes, *small])
     again = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["success"] for row in again["rows"]] == [row["success"] for row in result["rows"]]
+    assert again["rows"] == result["rows"]
