@@ -16,7 +16,7 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Evaluate as the command line says."""
     named = given(arguments, "--policy")
-    defaults = {"processes": 0, **(policy_defaults(named) if named else {})}
+    defaults = {"processes": 0, **(policy_defaults(named, given(arguments, "--system")) if named else {})}
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
     expect_server(settings.policy)

@@ -13,7 +13,12 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Search as the command line says."""
     named = given(arguments, "--policy")
-    settings = parse_settings(SearchSettings, arguments, policy_defaults(named) if named else {}, program="agents.search")
+    settings = parse_settings(
+        SearchSettings,
+        arguments,
+        policy_defaults(named, given(arguments, "--system")) if named else {},
+        program="agents.search",
+    )
     expect_server(settings.evaluation.policy)
     evaluation, record = run(settings)
     if settings.evaluation.save:

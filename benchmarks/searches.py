@@ -21,6 +21,7 @@ ROWS: dict[str, dict[str, Any]] = {
     "best of N, by confidence": {"method": "best_of_n", "value": "confidence"},
     "best of N, by the commonest answer": {"method": "best_of_n", "value": "majority"},
     "tree search, by confidence": {"method": "tree", "value": "confidence"},
+    "Monte Carlo tree search, by confidence": {"method": "mcts", "value": "confidence"},
 }
 
 

@@ -288,6 +288,53 @@ def searches() -> str:
     return _table(heads, rows) + _origin(note, result)
 
 
+def ensembles() -> str:
+    """Return the table of ensembles against one of their agents."""
+    return _of_rows("ensembles", "of the test split and fresh worlds; weights were fitted on validation tasks")
+
+
+def agent_q() -> str:
+    """Return the table of Agent Q before and after each iteration."""
+    return _of_rows("agent_q", "never searched; env steps are those of all searches so far, a mean over seeds")
+
+
+def workflows() -> str:
+    """Return the table of a stream of tasks with and without a memory of workflows, and success along the stream."""
+    result = _read("workflows")
+    curves = "; ".join(f"{way}: {', '.join(_percent(rate) for rate in rates)}" for way, rates in result["by_part"].items())
+    return _of_rows("workflows", f"of one stream, in which success by parts of {result['part']} tasks was {curves}")
+
+
+def adaptation() -> str:
+    """Return the table of a site that was left out of cloning, by demonstrations of it."""
+    return _of_rows("adaptation", f"of the site `{_read('adaptation')['site']}`, which was left out of cloning")
+
+
+def unseen_states() -> str:
+    """Return the table of tasks that begin signed out."""
+    result = _read("unseen_states")
+    shown, pages = result["demonstrated_sign_in_pages"], result["demonstrated_pages"]
+    return _of_rows("unseen_states", f"that begin signed out, a state on {shown} of {pages:,} pages of demonstrations")
+
+
+def _of_rows(name: str, which: str) -> str:
+    """Return the table of a benchmark whose result has a row for each agent, on tasks such as `which` says."""
+    result = _read(name)
+    spent = [key for key in ("env_steps", "pairs", "cpu_minutes") if any(key in row for row in result["rows"])]
+    rows = [
+        (
+            row["title"],
+            _score(row),
+            _interval(row["lift"]),
+            row["seeds"],
+            *(f"{row[key]:,.1f}" if key in row else "" for key in spent),
+        )
+        for row in result["rows"]
+    ]
+    heads = ("", "success", "against the first row", "seeds", *(key.replace("_", " ").replace("cpu", "CPU") for key in spent))
+    return _table(heads, rows) + _origin(f"{result['rows'][0]['tasks']} tasks {which}. {_INTERVALS}", result)
+
+
 def leaderboard() -> str:
     """Return a row for every measured agent, best first in each set of tasks, and the commands of the rows."""
     rows: list[tuple[str, float, Row]] = []

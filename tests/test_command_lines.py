@@ -16,8 +16,10 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from agents.agent_q import AgentQSettings
 from agents.data.demonstrations import DemonstrationSettings
 from agents.demo import DemoSettings
+from agents.ensemble import EnsembleSettings
 from agents.evaluation.evaluate import EvaluationSettings
 from agents.evaluation.search.search import SearchSettings
 from agents.integrations.verl import RowSettings
@@ -28,12 +30,18 @@ from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
 from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from agents.workflows import WorkflowsSettings
+from benchmarks.adaptation import AdaptationSettings
+from benchmarks.agent_q import AgentQBenchmarkSettings
 from benchmarks.allocation import AllocationSettings
 from benchmarks.coverage import CoverageSettings
+from benchmarks.ensembles import EnsemblesSettings
 from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.searches import SearchesSettings
+from benchmarks.unseen_states import UnseenStatesSettings
+from benchmarks.workflows import WorkflowsBenchmarkSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -45,21 +53,29 @@ from webarena_gym.tools.play import spelled_out
 ROOT = Path(__file__).parent.parent
 HUGE = str(10**30)
 KINDS = {
+    "agents.agent_q": AgentQSettings,
     "agents.average": AverageSettings,
     "agents.demo": DemoSettings,
     "agents.demonstrations": DemonstrationSettings,
+    "agents.ensemble": EnsembleSettings,
     "agents.evaluate": EvaluationSettings,
     "agents.search": SearchSettings,
+    "agents.workflows": WorkflowsSettings,
     "agents.train_bc": BCSettings,
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
     "agents.integrations.verl": RowSettings,
+    "benchmarks.adaptation": AdaptationSettings,
+    "benchmarks.agent_q": AgentQBenchmarkSettings,
     "benchmarks.coverage": CoverageSettings,
+    "benchmarks.ensembles": EnsemblesSettings,
     "benchmarks.interactions": InteractionsSettings,
     "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.searches": SearchesSettings,
+    "benchmarks.unseen_states": UnseenStatesSettings,
+    "benchmarks.workflows": WorkflowsBenchmarkSettings,
     **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
 }
 

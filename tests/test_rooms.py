@@ -23,7 +23,7 @@ ROOMS = {
     "methods": {"settings", "data", "models", "rollouts", "training"},
     "sb3": {"settings", "data", "models", "rollouts", "training"},
     "cluster": {"settings", "data", "models", "rollouts", "training"},
-    "evaluation": {"settings", "data", "models", "rollouts", "training", "sb3"},
+    "evaluation": {"settings", "data", "models", "rollouts", "training", "methods", "sb3"},
     "integrations": {"settings", "data", "models", "rollouts"},
 }
 """What each room may import from; commands, the modules on the top floor, may import from all."""

@@ -17,6 +17,7 @@ from agents.evaluation.search import (
     critic_value,
     load_critic,
     majority,
+    monte_carlo,
     play,
     search,
     tree_search,
@@ -32,7 +33,7 @@ from webarena_gym.errors import BrowserError
 LETTERS = "abc"
 LENGTH = 3
 MAX_STEPS = LENGTH + 1
-METHODS = ["greedy", "best_of_n", "tree"]
+METHODS = ["greedy", "best_of_n", "tree", "mcts"]
 
 
 def leave(answer=""):
@@ -116,8 +117,9 @@ def hunt(task, *, choose=wander, method=None, budget=40, seed=0, env=None, value
 
 def make(name, task, budget=40, value=None):
     value = value or prefix_value(task.target)
-    if name == "tree":
-        return partial(tree_search, value=value, branching=4, budget=budget, reserve=MAX_STEPS)
+    if name in ("tree", "mcts"):
+        search = tree_search if name == "tree" else partial(monte_carlo, outcome=value)
+        return partial(search, value=value, branching=4, budget=budget, reserve=MAX_STEPS)
     return partial(best_of_n, choose=by_value(value), budget=budget, n=1 if name == "greedy" else None)
 
 
@@ -173,6 +175,7 @@ def test_a_value_is_shown_no_judgement(name):
         return [0.0] * len(states)
 
     found = hunt(TASKS[0], method=make(name, TASKS[0], value=spy))
+    assert all(state.reward is None for state in found.states)
     assert found.trajectory.verdicts
     assert any(state.ending == "exited" for state in shown)
     assert not [state for state in shown if "passed" in repr(state) or "success" in repr(state)]
@@ -195,7 +198,8 @@ def test_no_step_is_taken_beyond_the_budget_and_all_are_counted(name, budget):
 def test_equal_seeds_find_the_same_on_any_number_of_envs(name):
     def many(num_envs, seed):
         method = make(name, TASKS[0], 13, confidence)
-        return play([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
+        found = play([Maze() for _ in range(num_envs)], ScriptedPolicy(wander), TASKS, method, seed=seed)
+        return [item._replace(states=tuple(state.steps for state in item.states)) for item in found]
 
     assert many(1, 5) == many(3, 5) == many(9, 5)
     assert many(1, 5) != many(1, 6)
@@ -476,4 +480,4 @@ def test_greedy_takes_the_likeliest_reply_and_the_others_sample(monkeypatch):
     monkeypatch.setattr(search, "create_policy", create)
     for method in METHODS:
         command.main(["--policy", "random", "--method", method, "--limit", "1", "--budget", "2"])
-    assert seen == [0.0, 1.0, 1.0]
+    assert seen == [0.0, 1.0, 1.0, 1.0]

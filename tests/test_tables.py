@@ -1,5 +1,6 @@
 """The tables of results: what the documents show is what the result files say."""
 
+import json
 import re
 from pathlib import Path
 
@@ -39,3 +40,20 @@ def test_results_name_their_command_and_commit():
         assert re.search(r'"command": *"python -m benchmarks', text), path
         assert '"commit"' in text, path
     assert Path("benchmarks/results/learning.json").exists()
+
+
+@pytest.mark.parametrize("name", ["ensembles", "agent_q", "workflows", "adaptation", "unseen_states"])
+def test_results_of_rows_make_a_table(name, tmp_path, monkeypatch):
+    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
+    row = {"title": "the agent", "success": 0.5, "low": 0.4, "high": 0.6, "n": 660, "seeds": 2, "tasks": 330, "lift": lift}
+    extra = {"by_part": {"none": [0.5]}, "part": 32, "site": "map", "demonstrated_sign_in_pages": 0, "demonstrated_pages": 1234}
+    origin = {"command": "python -m benchmarks.x", "commit": "abc", "machine": "a machine"}
+    (tmp_path / f"{name}.json").write_text(
+        json.dumps({"rows": [row, {**row, "env_steps": 5_000}], **extra, **origin}), encoding="utf-8"
+    )
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    head, _, first, second, *rest = getattr(tables, name)().splitlines()
+    assert head.count("|") == first.count("|") == second.count("|")
+    assert "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 2 |" in first
+    assert "5,000.0" in second
+    assert "330 tasks" in rest[-1]

@@ -1,7 +1,10 @@
 """Prompts: the system prompts of agents, and chat messages as token ids.
 
 The style "env" is the env's own system message (`webarena_gym.actions.instructions`) and may change with the package. The texts of the
-styles "act" and "think" do not change, because an agent is used with the system prompt that it was trained with.
+styles "act" and "think" do not change, because an agent is used with the system prompt that it was trained with. "react" and "plan" are for
+prompted agents, whose earlier thoughts stay in the conversation: after ReAct (Yao et al., arXiv 2210.03629), which alternates a thought and
+an action, and after WebPilot (Zhang et al., arXiv 2408.15978), which plans subtasks and reflects after each action. WebPilot has agents of
+their own for this, and a tree search; here it is one prompt.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +15,7 @@ from agents.data.tokens import Ids
 from webarena_gym.actions import DIALECTS, instructions
 from webarena_gym.actions.dialect import Naming
 
-Style = Literal["none", "act", "think", "env"]
+Style = Literal["none", "act", "think", "react", "plan", "env"]
 
 _GRAMMAR = """\
 do(action="Click", element="<element>"): Click an element.
@@ -42,9 +45,37 @@ First reason inside <think> and </think>: what the page shows, what has been don
 
 <think>reasoning</think>
 <answer>action</answer>"""
+_REACT = """
+
+Each turn begins with a thought of a sentence or two: what the page tells you and what to do next because of it. Your thoughts of earlier \
+turns stay visible to you, so write down what you will need when this page is gone. Then give the action:
+
+<think>thought</think>
+<answer>action</answer>"""
+_PLAN = """
+
+Work by a plan that you keep up to date. Each turn, write three parts inside <think> and </think>:
+
+Reflection: what your last action changed, and whether that is what you expected; if not, what went wrong and how to undo or avoid it.
+Plan: the subtasks in order, each marked done, next or open; change the plan where the page shows that it cannot work. Note facts that \
+later subtasks need.
+Expectation: what the page should show after the action.
+
+Exit only when every subtask is done, or when no plan is left to try. After the parts, give the action:
+
+<think>reflection, plan, expectation</think>
+<answer>action</answer>"""
 _ACT = """
 
 Write the action and nothing else."""
+_WORKFLOWS = """\
+These workflows have solved tasks on this site before. <name> stands for what a task names, <text> for another text. Follow one if it \
+fits your task, and leave it where the page shows that it does not."""
+_ENDS = {"act": _ACT, "think": _THINK, "react": _REACT, "plan": _PLAN}
+THINKING: tuple[Style, ...] = ("think", "react", "plan")
+"""Styles in which a reply is more than an action."""
+REMEMBERED: tuple[Style, ...] = ("react", "plan")
+"""Styles whose earlier thoughts stay in the conversation."""
 _NAMING = {
     "id": "the id that stands in its tag",
     "label": 'the text that it shows, such as "Add to Cart"; the second element of the same text is "Add to Cart [2]"',
@@ -62,13 +93,21 @@ def system_prompt(style: Style, *, elements: Naming = "id") -> str:
     if style == "env":
         return instructions(DIALECTS["webrl"].naming_by(elements))
     task = _TASK.format(grammar=_GRAMMAR, naming=_NAMING[elements])
-    return task + (_THINK if style == "think" else _ACT)
+    return task + _ENDS[style]
 
 
 def told(messages: Sequence[Mapping[str, Any]], system: str) -> list[Mapping[str, Any]]:
     """Return a chat whose system message is replaced by `system`, or removed if `system` is empty."""
     before = [{"role": "system", "content": system}] if system else []
     return [*before, *(message for message in messages if message["role"] != "system")]
+
+
+def reminded(messages: Sequence[Mapping[str, Any]], workflows: str) -> list[Mapping[str, Any]]:
+    """Return a chat with workflows at the end of its system message; the chat itself where there is none to add."""
+    if not workflows:
+        return list(messages)
+    own = "\n\n".join(str(message["content"]) for message in messages if message["role"] == "system")
+    return told(messages, f"{own}\n\n{_WORKFLOWS}\n\n{workflows}".lstrip())
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -11,12 +11,16 @@ from typing import Any, Literal, NamedTuple
 import torch
 from tqdm import tqdm
 
-from agents.data.prompts import PromptEncoder, Style, system_prompt
+from agents.data.prompts import REMEMBERED, PromptEncoder, Style, system_prompt
 from agents.data.trajectories import Trajectory
+from agents.data.workflows import WorkflowMemory, load_workflows
 from agents.evaluation.intervals import Score, wilson
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
+from agents.models.ensembles import is_ensemble, load_ensemble
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.pointer.ensemble import PointerEnsemble
+from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints.constraint import create_constraints
@@ -25,6 +29,7 @@ from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
+from agents.rollouts.voting import VotingPolicy
 from agents.settings import EnvSettings, Processes, Templates
 from agents.training.distributed import Ranks
 from webarena_gym import tasks as task_suite
@@ -43,7 +48,7 @@ class EvaluationSettings(EnvSettings):
     """Play tasks and report success with 95 % intervals. The defaults of a trained model are the env settings of its training."""
 
     policy: str
-    """expert, random, a run or model folder, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
+    """expert, random, a run, a folder of a model or an ensemble, a Hugging Face name, or chat:MODEL behind the chat protocol of $OPENAI_BASE_URL"""
     split: Literal["train", "validation", "test"] = "test"
     """part of the suite to play"""
     world_seed: int | None = None
@@ -57,13 +62,16 @@ class EvaluationSettings(EnvSettings):
     temperature: float | None = 0.0
     """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
     system: Style = "none"
-    """the system prompt: none, act (the action alone) or think (reason first)"""
+    """the system prompt: none, env (the env's own), act (the action alone), think (reason first), react (thoughts that stay in the
+    conversation), or plan (a plan that is kept up to date, with reflection)"""
     constrained: bool = False
     """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
     """longest reply of a model"""
     max_prompt_tokens: int = 8192
     """a longer prompt ends the episode with reward 0"""
+    memory: Path | None = None
+    """of a chat model or a pointing network: workflows to remember, a file of agents.workflows"""
     num_envs: int = 64
     """episodes played at the same time"""
     workers: int = 0
@@ -178,10 +186,15 @@ def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Eval
 
 
 def create_policy(settings: EvaluationSettings) -> Policy:
-    """Return the policy that the settings name. Raises ValueError for `constrained` with one that is no language model in a folder."""
+    """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
     if settings.constrained and (settings.policy.startswith((*_SCRIPTED, _CHAT)) or is_pointer(settings.policy)):
         raise ValueError(
             f"constrained is set and policy is {settings.policy!r}; expected a language model in a folder, or a Hugging Face name"
+        )
+    is_pointing = is_pointer(settings.policy) or is_ensemble(settings.policy)
+    if settings.memory and not (is_pointing or settings.policy.startswith(_CHAT)):
+        raise ValueError(
+            f"memory is {settings.memory} and policy {settings.policy!r}; expected a chat model or pointing networks"
         )
     if settings.policy == "expert":
         return ScriptedPolicy(ExpertReplies())
@@ -190,11 +203,13 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
     system = system_prompt(settings.system, elements=settings.elements)
     if settings.policy.startswith(_CHAT):
-        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, **sampling)
+        return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, memory=_memory(settings), **sampling)
     if "algorithm" in agent_record(settings.policy):
         from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
+    if is_ensemble(settings.policy):
+        return _create_ensemble(settings)
     if is_pointer(settings.policy):
         return create_pointer_policy(settings)
     model, tokenizer = load_model(settings.policy)
@@ -208,8 +223,33 @@ def create_policy(settings: EvaluationSettings) -> Policy:
 def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
     """Return the pointing policy of a run's folder. It reads the env's own dialect, webrl, and simplified HTML."""
     network, vocabulary = load_pointer(Path(settings.policy))
+    return _pointing(network, vocabulary, settings)
+
+
+def _create_ensemble(settings: EvaluationSettings) -> Policy:
+    """Return the policy of an ensemble: pointing networks share their choices, all other agents vote on actions.
+
+    Raises ValueError for pointing networks among others, which remember actions of their own.
+    """
+    ensemble = load_ensemble(Path(settings.policy))
+    pointing = [member for member in ensemble.members if is_pointer(member)]
+    if not pointing:
+        return VotingPolicy([create_policy(replace(settings, policy=member)) for member in ensemble.members], ensemble.weights)
+    if len(pointing) < len(ensemble.members):
+        raise ValueError(
+            f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none; expected one kind"
+        )
+    members = [load_pointer(member) for member in pointing]
+    return _pointing(PointerEnsemble(members, ensemble.weights), members[0][1], settings)
+
+
+def _pointing(network: PointerNetwork | PointerEnsemble, vocabulary: Vocabulary, settings: EvaluationSettings) -> PointerPolicy:
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
-    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0)
+    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=_memory(settings))
+
+
+def _memory(settings: EvaluationSettings) -> WorkflowMemory | None:
+    return load_workflows(settings.memory) if settings.memory else None
 
 
 def expect_policy(policy: str) -> None:
@@ -227,13 +267,17 @@ def expect_server(policy: str) -> None:
         ChatModel(policy.removeprefix(_CHAT)).models(_ANSWER_S)
 
 
-def policy_defaults(policy: str) -> dict[str, Any]:
-    """Return the default settings of a policy: those of its training, or for a chat model longer replies."""
+def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
+    """Return the default settings of a policy: those of its training, or for a chat model longer replies.
+
+    With a system prompt that needs them, a chat model's earlier thoughts stay in the conversation.
+    """
     expect_policy(policy)
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
-        return {"system": "env", "max_new_tokens": 1024, "temperature": None}
+        kept = {"thoughts": True} if system in REMEMBERED else {}
+        return {"system": "env", "max_new_tokens": 1024, "temperature": None, **kept}
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     return {name: value for name, value in agent_record(policy).items() if name in known}
 

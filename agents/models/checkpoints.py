@@ -16,11 +16,11 @@ from transformers.utils.logging import disable_progress_bar
 
 from agents.settings import lasting
 
-AGENT = "agent.json"
+AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
 _POINTER = "pointer.json"
-_MODELS = ("config.json", "adapter_config.json", _POINTER)  # of models, of adapters, and of pointing networks
+_MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
@@ -171,8 +171,9 @@ def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     """
     disable_progress_bar()  # the bars for files of weights would hide the trainer's own
     source = find_model(source)
-    if (Path(source) / _POINTER).is_file():
-        raise CheckpointError(f"{source} holds a pointing network; expected a language model")
+    for name, what in ((_POINTER, "a pointing network"), (ENSEMBLE, "an ensemble")):
+        if (Path(source) / name).is_file():
+            raise CheckpointError(f"{source} holds {what}; expected a language model")
     if not Path(source).exists():
         print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
     try:
@@ -207,6 +208,8 @@ def find_model(source: str | Path) -> str | Path:
 def is_small(source: str | Path) -> bool:
     """Return whether a model's parameters take at most 200 MB on disk. A name on the Hub counts as large."""
     folder = Path(find_model(source))
+    if (folder / ENSEMBLE).is_file():
+        return all(map(is_small, json.loads((folder / ENSEMBLE).read_text(encoding="utf-8"))["members"]))
     return folder.is_dir() and sum(file.stat().st_size for file in folder.glob("*.safetensors")) <= _SMALL
 
 

@@ -4,12 +4,15 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from agents.data.prompts import told
+from agents.data.prompts import reminded, told
+from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines.pool import RequestPool
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
+
+_WORKFLOWS = 3  # given to an episode
 
 
 class ChatPolicy:
@@ -28,6 +31,7 @@ class ChatPolicy:
         max_requests: how many requests are on the server at once.
         timeout_s: how long one attempt at a request may take.
         deadline_s: how long one reply may take with all attempts; the pauses between them grow.
+        memory: workflows, of which those of the site and of goals most alike are added to the system message.
 
     """
 
@@ -43,9 +47,12 @@ class ChatPolicy:
         max_requests: int = 8,
         timeout_s: float = 120.0,
         deadline_s: float = 600.0,
+        memory: WorkflowMemory | None = None,
     ) -> None:
         self._model = ChatModel(model, base_url=base_url, api_key=api_key, timeout_s=timeout_s, deadline_s=deadline_s)
         self._system = system
+        self._memory = memory
+        self._remembered: dict[int, str] = {}  # by slot, what its episode was reminded of
         wanted = {"temperature": temperature, "max_completion_tokens": max_new_tokens}
         self._options: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         self._pool: RequestPool[tuple[int, Reply]] = RequestPool(max_requests)
@@ -60,6 +67,8 @@ class ChatPolicy:
         for request in requests:
             said = request.info["messages"]
             messages = list(said) if self._system is None else told(said, self._system)
+            if self._memory is not None:
+                messages = reminded(messages, self._workflows(request))
             self._pool.submit(partial(self._reply, request.slot, messages, request.seed))
 
     def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
@@ -70,6 +79,14 @@ class ChatPolicy:
         """Cancel the requests that have not been sent and wait for the others, without further attempts."""
         self._model.stop()
         self._pool.close()
+
+    def _workflows(self, request: Request) -> str:
+        """Return the workflows for an episode, which are found on its first page."""
+        assert self._memory is not None, "asked for with a memory only"
+        if request.info["step"] == 0 or request.slot not in self._remembered:
+            found = self._memory.find(request.info["goal"], request.info["page"], _WORKFLOWS)
+            self._remembered[request.slot] = "\n\n".join(map(str, found))
+        return self._remembered[request.slot]
 
     def _reply(self, slot: int, messages: list[Mapping[str, Any]], seed: int) -> tuple[int, Reply]:
         try:

@@ -8,14 +8,20 @@ import numpy
 import torch
 
 from agents.data.trajectories import Step
+from agents.data.workflows import Workflow, WorkflowMemory, deed_of, names_of, next_deed, same
+from agents.models.pointer.candidates import Act
+from agents.models.pointer.ensemble import PointerEnsemble
 from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.recall import retrace
-from agents.models.pointer.sessions import Question, Session
+from agents.models.pointer.sessions import ACT, Question, Session, action_of
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 
 _CANDIDATES = 8_000  # scored at once
+_ADVICE = 3.0  # nats by which a workflow's next deed is more likely
+
+LogProbs = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]
 
 
 @dataclass
@@ -37,7 +43,7 @@ class PointerPolicy:
     earlier replies. It counts its replies and their choices, which are the tokens that it generates.
     """
 
-    network: PointerNetwork
+    network: PointerNetwork | PointerEnsemble
     vocabulary: Vocabulary
     dialect: Dialect
     temperature: float = 0.0
@@ -46,6 +52,8 @@ class PointerPolicy:
     replied: int = 0
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes: none
+    memory: WorkflowMemory | None = None  # of workflows, whose next deeds are preferred
+    _workflows: dict[int, Workflow] = field(default_factory=dict)  # by slot
     _sessions: dict[int, Session] = field(default_factory=dict)
     _states: dict[int, bytes] = field(default_factory=dict)  # by slot
     _waiting: list[Request] = field(default_factory=list)
@@ -76,15 +84,19 @@ class PointerPolicy:
         for step in steps:
             state = _after(_after(state, step.page), step.reply)
         self._sessions[slot], self._states[slot] = session, state
+        self._workflows.pop(slot, None)
 
     def close(self) -> None:
         """Do nothing, as there is nothing to release."""
 
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
-        if info["step"] == 0:
-            self._sessions[slot] = Session(self.readers.current, info["goal"])
-            self._states[slot] = info["goal"].encode()
+        if request.history is not None or info["step"] == 0:
+            self.resume(slot, info["goal"], request.history or ())
+            if self.memory and (
+                found := self.memory.find(info["goal"], request.history[0].page if request.history else info["page"])
+            ):
+                self._workflows[slot] = found[0]
         self._states[slot] = _after(self._states[slot], info["page"])
         session = self._sessions[slot].reply(info["page"], has_error=bool(info["action_error"]))
         rng = numpy.random.default_rng(request.seed) if self.temperature else None
@@ -102,12 +114,24 @@ class PointerPolicy:
                     logprobs = [values.numpy() for values in scores.logprobs(self.temperature or 1.0)]
                 of_question = dict(zip(distinct, logprobs, strict=True))
                 for item in part:
-                    done += self._choose(item, of_question[id(item.question)])
+                    done += self._choose(item, self._advised(item, of_question[id(item.question)]))
         return done
 
-    def _choose(
-        self, item: _Pending, logprobs: numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]
-    ) -> list[tuple[int, Reply]]:
+    def _advised(self, item: _Pending, logprobs: LogProbs) -> LogProbs:
+        """Return the log-probabilities with more weight on the acts that the episode's workflow does next."""
+        workflow = self._workflows.get(item.request.slot)
+        if workflow is None or item.question.stage != ACT:
+            return logprobs
+        names = names_of(item.request.info["goal"])
+        done = [deed_of(action, label, names) for action, label in self._sessions[item.request.slot].deeds()]
+        wanted = next_deed(workflow, done)
+        offered = (deed_of(*action_of(act), names) for act in item.question.meanings if isinstance(act, Act))
+        is_wanted = numpy.array([wanted is not None and same(deed, wanted) for deed in offered])
+        advised = logprobs + numpy.float32(_ADVICE) * is_wanted.astype(numpy.float32)
+        normalised: LogProbs = advised - numpy.logaddexp.reduce(advised)
+        return normalised
+
+    def _choose(self, item: _Pending, logprobs: LogProbs) -> list[tuple[int, Reply]]:
         if item.rng is None:
             place = int(logprobs.argmax())
         else:

@@ -21,6 +21,7 @@ class Request(NamedTuple):
     env: Any  # unwrapped, for policies that read more than the observation; None if it is in another process
     info: Mapping[str, Any]
     seed: int = 0  # of all random draws of the reply
+    history: Sequence[Step] | None = None  # all steps before it, where they need not be the slot's own; None: the slot's
 
 
 class Reply(NamedTuple):

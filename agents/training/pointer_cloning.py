@@ -38,7 +38,9 @@ class PointerRunSettings(RunSettings):
     """Where a run is kept, and how long it is."""
 
     model: Literal["pointer"] = "pointer"
-    """a pointing network, built from nothing"""
+    """a pointing network"""
+    begin_with: MayChange[Path | None] = None
+    """a run or folder of a network to train on, with its size and words; by default a new one"""
     save_every: MayChange[int] = 200
     """updates between checkpoints"""
 
@@ -209,11 +211,12 @@ def _draw(settings: PointerBCSettings, worlds: Sequence[int], variation: Variati
 def _start(
     settings: PointerBCSettings, reader: Reader, items: Sequence[Imitation], last: Checkpoint | None
 ) -> tuple[PointerNetwork, Vocabulary]:
-    """Return the network to train, with dropout, and its words: those of a checkpoint, or new ones."""
-    own = settings.pointer
-    saved, vocabulary = load_pointer(last.path) if last else (None, build_vocabulary(reader, items))
+    """Return the network to train, with dropout, and its words: those of a checkpoint or of another run, or new ones."""
+    own, source = settings.pointer, last.path if last else settings.run.begin_with
+    saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
     torch.manual_seed(settings.run.seed)
-    network = PointerNetwork(len(vocabulary), own.width, own.hidden, own.dropout, own.embedding_scale)
+    width, hidden = (saved.width, saved.hidden) if saved else (own.width, own.hidden)
+    network = PointerNetwork(len(vocabulary), width, hidden, own.dropout, own.embedding_scale)
     if saved is not None:
         network.load_state_dict(saved.state_dict())
     return network, vocabulary

@@ -40,6 +40,7 @@ class Found(NamedTuple):
     episodes: int  # that ended
     env_steps: int
     generated_tokens: int  # of all replies; 0 for policies without tokens
+    states: tuple[State, ...] = ()  # all that were reached
 
 
 def play(
@@ -49,9 +50,12 @@ def play(
     method: Method,
     *,
     seed: int = 0,
+    tells_rewards: bool = False,
     on_finish: Callable[[Found], None] | None = None,
 ) -> list[Found]:
     """Search each task once, in envs that have snapshots, and return the results in order.
+
+    With `tells_rewards`, for training, ends have their rewards.
 
     One task per env is searched at a time, and replies for all of them are sampled together. The first page of a task is that of
     `evaluate`. Sampling depends on the seed, the task's index and the search only.
@@ -63,7 +67,7 @@ def play(
         for place, env in enumerate(envs):
             if place not in trees and waiting:
                 number, task = waiting.popleft()
-                trees[place] = _Tree(env.unwrapped, task, number, method, seed)
+                trees[place] = _Tree(env.unwrapped, task, number, method, seed, tells_rewards=tells_rewards)
         requests = [
             request._replace(slot=place + index * len(envs))
             for place, tree in trees.items()
@@ -92,8 +96,9 @@ class _Judgement(NamedTuple):
 class _Tree:
     """One search in one env. It holds the snapshots and rewards, which the search does not see."""
 
-    def __init__(self, env: Any, task: Task, number: int, method: Method, seed: int) -> None:
+    def __init__(self, env: Any, task: Task, number: int, method: Method, seed: int, *, tells_rewards: bool = False) -> None:
         self.number = number
+        self._tells_rewards = tells_rewards
         self._env, self._task = env, task
         self._seed = sampling_seed(seed, number, 0)
         _, info = env.reset(seed=seed + number, options={"task": task})
@@ -113,7 +118,10 @@ class _Tree:
         _, info = self._open[state.number]
         self._expansions += 1
         own_seed = sampling_seed(self._seed, self._expansions, 0)
-        return [Request(index, self._env, info, sampling_seed(own_seed, index, 0)) for index in range(self._wanted.replies)]
+        return [
+            Request(index, self._env, info, sampling_seed(own_seed, index, 0), state.steps)
+            for index in range(self._wanted.replies)
+        ]
 
     def grow(self, replies: Sequence[Reply]) -> Found | None:
         """Act on the replies and send the new states to the search. Returns its result when it is over, else None."""
@@ -144,10 +152,11 @@ class _Tree:
             return self._lost("failed", f"{type(error).__name__}: {error}")
         if failure := info.get("failure"):
             return self._lost("failed", str(failure))
-        told = str(info["action_error"])
-        step = Step(parent.page, reply.text, told, reply.prompt_ids, reply.response_ids, reply.logprobs)
+        error_said = str(info["action_error"])
+        step = Step(parent.page, reply.text, error_said, reply.prompt_ids, reply.response_ids, reply.logprobs)
         ending: Ending | None = "exited" if terminated else "truncated" if truncated else None
-        state = self._add(State(len(self._states), parent, info["messages"], info["page"], (*parent.steps, step), ending))
+        told = float(reward) if ending and self._tells_rewards else None
+        state = self._add(State(len(self._states), parent, info["messages"], info["page"], (*parent.steps, step), ending, told))
         if ending is None:
             self._open[state.number] = self._env.snapshot(), info
             self._here = state
@@ -174,7 +183,8 @@ class _Tree:
     def _found(self, chosen: State) -> Found:
         ends = [state for state in self._states if state.ending in ("exited", "truncated")]
         best = max([chosen, *ends], key=lambda state: self._judged.get(state.number, _Judgement()).reward)
-        return Found(self._trajectory(chosen), self._trajectory(best), len(ends), self._env_steps, self._generated_tokens)
+        episodes = self._trajectory(chosen), self._trajectory(best)
+        return Found(*episodes, len(ends), self._env_steps, self._generated_tokens, tuple(self._states))
 
     def _trajectory(self, end: State) -> Trajectory:
         """Return the episode that ends in this state. If the budget ended it, it is truncated with the reward 0."""

@@ -1,5 +1,6 @@
 """Search on the tasks of an evaluation, within a budget of env steps per task."""
 
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,9 +12,9 @@ import torch
 from tqdm import tqdm
 
 from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, summarise
-from agents.evaluation.search.branches import Method, play
-from agents.evaluation.search.methods import best_of_n, tree_search
-from agents.evaluation.search.values import Value, by_value, confidence, load_critic, majority
+from agents.evaluation.search.branches import Method, Search, play
+from agents.evaluation.search.methods import best_of_n, monte_carlo, tree_search
+from agents.evaluation.search.values import Value, by_value, confidence, likelihood, load_critic, majority
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID, EnvSettings, flatten
@@ -37,17 +38,17 @@ class SearchSettings:
 
     Methods are compared at an equal --budget, on the same tasks and seed:
     greedy plays one episode by greedy decoding; best_of_n samples episodes until the budget is spent; tree searches
-    best-first, and goes back by restoring snapshots. The JSON is that of agents.evaluate, with what was spent (env_steps,
+    best-first, and goes back by restoring snapshots, as does mcts, a Monte Carlo tree search. The JSON is that of agents.evaluate, with what was spent (env_steps,
     generated_tokens) and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's
     own success.
     """
 
-    method: Literal["greedy", "best_of_n", "tree"] = "tree"
+    method: Literal["greedy", "best_of_n", "tree", "mcts"] = "tree"
     """how to search"""
     budget: int = 60
     """most env steps spent on a task, over all its episodes"""
     branching: int = 3
-    """tree: replies sampled in a state; equal actions count once"""
+    """tree and mcts: replies sampled in a state; equal actions count once"""
     n: int | None = None
     """best_of_n: so many episodes at most; by default as many as the budget holds"""
     value: Literal["confidence", "majority", "critic"] = "confidence"
@@ -62,7 +63,7 @@ def create_method(settings: SearchSettings) -> Method:
     if settings.method == "greedy":
         return partial(best_of_n, choose=majority, budget=settings.budget, n=1)
     if settings.value == "majority":
-        if settings.method == "tree":
+        if settings.method != "best_of_n":
             raise ValueError("value is 'majority', which knows whole episodes alone; expected confidence or critic for a tree")
         return partial(best_of_n, choose=majority, budget=settings.budget, n=settings.n)
     value: Value = confidence
@@ -72,8 +73,13 @@ def create_method(settings: SearchSettings) -> Method:
         value = load_critic(settings.critic)
     if settings.method == "best_of_n":
         return partial(best_of_n, choose=by_value(value), budget=settings.budget, n=settings.n)
+    if settings.method == "mcts":
+        outcome = value if settings.value == "critic" else likelihood
+        search: Callable[..., Search] = partial(monte_carlo, outcome=outcome)
+    else:
+        search = tree_search
     return partial(
-        tree_search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
+        search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
     )
 
 
@@ -81,7 +87,7 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
     if settings.evaluation.workers:
         raise ValueError(f"workers is {settings.evaluation.workers}; expected 0, as snapshots are taken in this process")
-    if settings.method == "tree" and (
+    if settings.method in ("tree", "mcts") and (
         settings.evaluation.policy == "expert" or "algorithm" in agent_record(settings.evaluation.policy)
     ):
         raise ValueError(

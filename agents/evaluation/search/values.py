@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import exp
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,10 @@ from webarena_gym.errors import ActionError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A state of an episode as the policy sees it: the messages and replies so far, without reward."""
+    """A state of an episode as the policy sees it: the messages and replies so far, without reward.
+
+    Only where a search collects data for training, an end has its reward.
+    """
 
     number: int  # of the states of one search, as they were reached
     parent: "State | None"
@@ -26,6 +30,7 @@ class State:
     page: str
     steps: tuple[Step, ...]  # all from the beginning
     ending: Ending | None = None  # None: it can go on
+    reward: float | None = None  # of an end, where it is told
 
 
 Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
@@ -44,6 +49,16 @@ def confidence(states: Sequence[State]) -> list[float]:
     """
     logprobs = [[value for step in state.steps for value in step.logprobs] for state in states]
     return [sum(values) / len(values) if values else 0.0 for values in logprobs]
+
+
+def likelihood(states: Sequence[State]) -> list[float]:
+    """Return the geometric mean of the probabilities of all reply tokens up to each state: the confidence, from 0 to 1."""
+    return [exp(value) for value in confidence(states)]
+
+
+def told_reward(states: Sequence[State]) -> list[float]:
+    """Return the reward of each end, 0 of one that was lost: what training may read, and no search at test time."""
+    return [state.reward or 0.0 for state in states]
 
 
 def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = None) -> Value:

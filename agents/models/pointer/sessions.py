@@ -144,6 +144,10 @@ class Session:
         self._state = _digest(self._state, argument.encode("utf-8", "surrogatepass"))
         return _action(act, argument)
 
+    def deeds(self) -> list[tuple[Action, str]]:
+        """Return the actions so far, each with the label of its element."""
+        return [(_action(done.act, done.argument), done.act.label) for done in self._done]
+
     def _ask(self, text: str, *, has_error: bool) -> Question:
         """Return the question what to do on a page."""
         acts, rows = self.reader.acts(self._goal, text)
@@ -288,6 +292,11 @@ def _action(act: Act, argument: str) -> Action:
         return Action(Kind.SWITCH_TAB, argument=act.argument)
     plain = {"back": Kind.GO_BACKWARD, "up": Kind.SCROLL_UP, "down": Kind.SCROLL_DOWN}
     return Action(plain[act.kind]) if act.kind in plain else Action(Kind.CLICK, act.address)
+
+
+def action_of(act: Act) -> tuple[Action, str]:
+    """Return the action of an act, with any text where it takes one, and the label of its element."""
+    return _action(act, act.kind if act.takes_text else ""), act.label
 
 
 def _digest(state: bytes, *parts: bytes) -> bytes:

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from agents.data.prompts import PromptEncoder, Style
+from agents.data.prompts import THINKING, PromptEncoder, Style
 from agents.rollouts.constraints.actions import language_of
 from agents.rollouts.constraints.automaton import Automaton
 from agents.rollouts.constraints.language import Language, regex
@@ -58,6 +58,6 @@ class Constraints:
 
 def create_constraints(encoder: PromptEncoder, *, constrained: bool, system: Style) -> Constraints | None:
     """Return what constrains replies where they are to be. Raises ValueError where they cannot be: with thoughts before the action."""
-    if constrained and system == "think":
+    if constrained and system in THINKING:
         raise ValueError("constrained replies are actions alone, and system is 'think'; expected 'none', 'act' or 'env'")
     return Constraints.of(encoder) if constrained else None

@@ -1,0 +1,72 @@
+"""Make an ensemble of trained agents: `python -m agents.ensemble --members A B C --out runs/ensemble --weights fitted`.
+
+`python -m agents.evaluate --policy runs/ensemble` plays it. Pointing networks average the probabilities of their choices, other agents
+vote on actions.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from agents.data.trajectories import Trajectory
+from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, evaluate_policy, policy_defaults
+from agents.models.ensembles import Ensemble, fitted, shared_record, uniform
+from agents.settings import build, parse_settings
+from webarena_gym import console
+
+Weighting = Literal["uniform", "fitted", "switched"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnsembleSettings:
+    """Weigh agents by their success on tasks, site by site, and write the ensemble into a folder."""
+
+    members: tuple[str, ...]
+    """runs or model folders of the agents, which must read pages in the same way"""
+    out: Path
+    """folder of the ensemble"""
+    weights: Weighting = "fitted"
+    """uniform; by the mean reward of the episodes that saw a site (fitted); or all to the best agent of a site (switched)"""
+    split: Literal["train", "validation"] = "validation"
+    """part of the suite that the agents play for it"""
+    world_seed: int | None = None
+    """draw the split's templates in this world instead of the suite's own"""
+    limit: int | None = None
+    """play so many tasks only"""
+    seed: int = 0
+    """of the choice of tasks"""
+    threads: int = 1
+    """CPU threads"""
+
+
+def make_ensemble(settings: EnsembleSettings) -> Ensemble:
+    """Return the ensemble that the settings describe, and write it. Raises ValueError for fewer than two agents."""
+    if len(settings.members) < 2:
+        raise ValueError(f"members are {settings.members}; expected two agents or more")
+    shared_record(settings.members)  # before anything is played
+    weights = uniform(len(settings.members))
+    if settings.weights != "uniform":
+        weights = fitted([_play(settings, member) for member in settings.members], switch=settings.weights == "switched")
+    ensemble = Ensemble(settings.members, weights)
+    ensemble.save(settings.out)
+    return ensemble
+
+
+def _play(settings: EnsembleSettings, member: str) -> list[Trajectory]:
+    """Return an episode of each task, by greedy decoding."""
+    names = ("split", "world_seed", "limit", "seed", "threads")
+    own = {name: getattr(settings, name) for name in names}
+    evaluated = build(EvaluationSettings, **{**policy_defaults(member), **own, "policy": member})
+    return evaluate_policy(evaluated, choose_tasks(evaluated)).trajectories
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Make an ensemble as the command line says, and print its weights."""
+    ensemble = make_ensemble(parse_settings(EnsembleSettings, arguments, program="agents.ensemble"))
+    for name, weights in {"everywhere else": ensemble.weights.general, **ensemble.weights.by_situation}.items():
+        print(f"{name:<24}{'  '.join(f'{weight:.3f}' for weight in weights)}")
+
+
+if __name__ == "__main__":
+    console.run("python -m agents.ensemble", main)

@@ -1,0 +1,38 @@
+"""Induce workflows from played episodes: `python -m agents.workflows --episodes FILE.jsonl --out workflows.json`.
+
+`python -m agents.evaluate --policy chat:MODEL --memory workflows.json` gives them to an agent. The episodes are those that
+`agents.evaluate --save` writes; only successes count.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from agents.data.trajectories import read_trajectories
+from agents.data.workflows import WorkflowMemory
+from agents.settings import parse_settings
+from webarena_gym import console
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowsSettings:
+    """Write the workflows of episodes, each once."""
+
+    episodes: tuple[Path, ...]
+    """files of agents.evaluate --save"""
+    out: Path
+    """file to write"""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Induce as the command line says."""
+    settings = parse_settings(WorkflowsSettings, arguments, program="agents.workflows")
+    memory = WorkflowMemory()
+    for file in settings.episodes:
+        memory.add(read_trajectories(file))
+    memory.save(settings.out)
+    print(f"{len(memory.workflows)} workflows in {settings.out}")
+
+
+if __name__ == "__main__":
+    console.run("python -m agents.workflows", main)

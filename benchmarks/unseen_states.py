@@ -1,0 +1,197 @@
+"""Learning in states that no demonstration holds: `python -m benchmarks.unseen_states --models RUN_A RUN_B RUN_C --json`.
+
+WebAgent-R1 (arXiv 2505.16421) names the case as a reason for learning on-policy: an agent that has logged out, and is then to edit its
+profile, is in a state of which static data says nothing. Here tasks begin signed out, and no demonstration shows a form to sign in, which is
+counted. The rows are a clone; the clone after filtered behaviour cloning on its own old rollouts; and after M-GRPO, with as many rollouts. The last line is one
+JSON object.
+"""
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any, NamedTuple
+
+import torch
+
+from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import Trajectory
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.methods.method import batch_of_steps
+from agents.models.checkpoints import agent_record, save_agent
+from agents.settings import parse_settings
+from agents.train_rl import RLSettings, make_settings, train
+from agents.training.kinds import kind_of
+from agents.training.learner import Learner, UpdateSettings
+from agents.training.metrics import read_metrics
+from agents.training.objectives import imitation
+from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, play, rewards, side_by_side
+from benchmarks.rows import Measured, print_rows, rows
+from benchmarks.signed_out import draw_signed_out, shows_sign_in
+from webarena_gym import console
+from webarena_gym.tasks import Task
+
+TEMPLATES = (
+    "reddit.biography",
+    "reddit.subscription",
+    "gitlab.star_count",
+    "gitlab.status_set",
+    "shopping.account_place",
+    "shopping.wish_list_add",
+)
+"""What is to be done after signing in."""
+_BATCH = 256  # successes in an update of filtered behaviour cloning
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnseenStatesSettings(ResultSettings):
+    """Learn tasks that begin signed out, from old rollouts and on-policy."""
+
+    models: tuple[str, ...]
+    """clones, one for each seed"""
+    out: Path = Path("runs/unseen_states")
+    """folder of all runs and episodes"""
+    templates: tuple[str, ...] = TEMPLATES
+    """what is to be done after signing in"""
+    worlds: tuple[int, ...] = (61, 62, 63, 64, 65, 66)
+    """training worlds"""
+    per_template: int = 2
+    """tasks of each template in each training world"""
+    updates: int = 100
+    """updates of both ways of learning"""
+    tasks_per_update: int = 12
+    """groups in an update of M-GRPO"""
+    group_size: int = 16
+    """rollouts of each; filtered behaviour cloning has as many old rollouts as all groups together"""
+    training_steps: int = 15
+    """steps of a rollout"""
+    learning_rate: float = 5e-4
+    """of both"""
+    test_worlds: tuple[int, ...] = (2401, 2402)
+    """worlds of the tasks that are measured"""
+    per_test_template: int = 4
+    """tasks of each template in each of them"""
+    demonstration_worlds: tuple[int, ...] = (11,)
+    """worlds in which it is counted how many pages of demonstrations show a form to sign in"""
+    jobs: int = 1
+    """models at the same time"""
+
+
+class _Learned(NamedTuple):
+    """Rewards on the held-out tasks before and after learning, and what was spent."""
+
+    before: list[float]
+    replayed: list[float]
+    on_policy: list[float]
+    successes: int
+    rollouts: int
+    replay_cpu_minutes: float
+    on_policy_cpu_minutes: float
+
+
+def run(settings: UnseenStatesSettings) -> dict[str, Any]:
+    """Train and play what is not there yet, and return the rows."""
+    tasks = _held_out(settings)
+    found = side_by_side(learn, [(settings, seed) for seed in range(len(settings.models))], settings.jobs)
+    replayed = {"cpu_minutes": mean(item.replay_cpu_minutes for item in found)}
+    on_policy = {"cpu_minutes": mean(item.on_policy_cpu_minutes for item in found)}
+    measured = [
+        Measured("the clone", [item.before for item in found]),
+        Measured("filtered BC on the clone's rollouts", [item.replayed for item in found], replayed),
+        Measured("M-GRPO", [item.on_policy for item in found], on_policy),
+    ]
+    shown, pages = _demonstrated(settings)
+    return {
+        "rows": rows(measured, tasks),
+        "models": settings.models,
+        "rollouts": found[0].rollouts,
+        "successes_in_replay": [item.successes for item in found],
+        "demonstrated_pages": pages,
+        "demonstrated_sign_in_pages": shown,
+    }
+
+
+def learn(settings: UnseenStatesSettings, seed: int) -> _Learned:
+    """Return what a clone learns in both ways."""
+    torch.set_num_threads(1)
+    clone, out = settings.models[seed], settings.out / f"seed_{seed}"
+    tasks = draw_signed_out(settings.templates, settings.worlds, settings.per_template)
+    rl = _reinforcement(settings, clone, out / "mgrpo", seed)
+    trained = train(rl, tasks)
+    note = out / "replayed.json"
+    if not note.is_file():
+        started_s = time.process_time()
+        old = _rollouts(settings, clone, tasks, seed)
+        successes = [item for item in old if item.reward == 1 and item.steps]
+        imitate(clone, successes, out / "replayed", rl, settings.updates, seed)
+        spent = {"cpu_minutes": (time.process_time() - started_s) / 60, "successes": len(successes), "rollouts": len(old)}
+        note.write_text(json.dumps(spent), encoding="utf-8")
+    replay = json.loads(note.read_text(encoding="utf-8"))
+    measured = [
+        rewards(play(str(policy), _held_out(settings), out / "episodes" / f"{name}.jsonl", max_steps=MAX_STEPS))
+        for name, policy in (("clone", clone), ("replayed", out / "replayed"), ("mgrpo", trained))
+    ]
+    return _Learned(
+        *measured,
+        replay["successes"],
+        replay["rollouts"],
+        replay["cpu_minutes"],
+        read_metrics(out / "mgrpo")[-1]["cpu_minutes"],
+    )
+
+
+def imitate(clone: str, successes: Sequence[Trajectory], out: Path, settings: RLSettings[Any], updates: int, seed: int) -> None:
+    """Train a copy of the clone on successes of old, with the updates and the learning rate of `settings`; without any, it stays as it is."""
+    kind = kind_of(clone)
+    model, tokenizer = kind.load(clone)
+    own = UpdateSettings(
+        learning_rate=settings.update.learning_rate, minibatches=4, tokens_per_pass=settings.update.tokens_per_pass
+    )
+    learner = Learner(model, own, imitation(), family=kind.family(tokenizer, settings.player()))
+    for update in range(updates if successes else 0):
+        rng = Random(f"{seed}/{update}")
+        drawn = rng.sample(list(successes), min(_BATCH, len(successes)))
+        learner.learn(batch_of_steps(drawn, [[1.0] * len(item.steps) for item in drawn]), rng)
+    save_agent(out, model, tokenizer, agent_record(clone))
+
+
+def _reinforcement(settings: UnseenStatesSettings, clone: str, out: Path, seed: int) -> RLSettings[Any]:
+    names = ("updates", "tasks_per_update", "group_size", "learning_rate")
+    sizes = {name: getattr(settings, name) for name in names}
+    own = {"model": clone, "out": out, "seed": seed, "threads": 1, "max_steps": settings.training_steps}
+    return make_settings("grpo", **{**agent_record(clone), **sizes, **own})
+
+
+def _rollouts(settings: UnseenStatesSettings, clone: str, tasks: Sequence[Task], seed: int) -> list[Trajectory]:
+    """Return the clone's sampled rollouts, as many as M-GRPO plays."""
+    wanted = settings.updates * settings.tasks_per_update * settings.group_size
+    own = {"max_steps": settings.training_steps, "temperature": 1.0, "threads": 1, "seed": seed}
+    evaluated = EvaluationSettings(**{**policy_defaults(clone), **own, "policy": clone})
+    return evaluate_policy(evaluated, Random(seed).choices(tasks, k=wanted)).trajectories
+
+
+def _demonstrated(settings: UnseenStatesSettings) -> tuple[int, int]:
+    """Return how many pages of the expert's episodes on training tasks show a form to sign in, and how many pages there are."""
+    expert = EvaluationSettings(policy="expert", elements="id", window=20_000, max_steps=MAX_STEPS)
+    played = evaluate_policy(expert, draw_tasks(settings.demonstration_worlds, 1)).trajectories
+    pages = [step.page for item in played for step in item.steps]
+    return sum(map(shows_sign_in, pages)), len(pages)
+
+
+def _held_out(settings: UnseenStatesSettings) -> list[Task]:
+    return draw_signed_out(settings.templates, settings.test_worlds, settings.per_test_template)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run the benchmark and print what it measured."""
+    settings = parse_settings(UnseenStatesSettings, arguments, program="benchmarks.unseen_states")
+    result = run(settings)
+    print_rows(result["rows"])
+    hand_over("unseen_states", result, settings)
+
+
+if __name__ == "__main__":
+    console.run("python -m benchmarks.unseen_states", main)

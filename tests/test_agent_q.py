@@ -1,0 +1,208 @@
+"""Agent Q: Monte Carlo tree search that is told rewards, preferences of its trees, and what a policy learns of them."""
+
+import json
+import random
+from functools import partial
+
+import pytest
+import torch
+
+from agents import agent_q
+from agents.data.trajectories import Step, Trajectory
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.search import Found, State, monte_carlo, play, told_reward
+from agents.evaluation.search.methods import ranks
+from agents.evaluation.search.preferences import preferences
+from agents.methods.dpo import Preference, preference_batch
+from agents.models.checkpoints import checkpoints
+from agents.rollouts.policies import Request, ScriptedPolicy
+from agents.training.language_models import LanguageModels
+from agents.training.losses import imitation_loss
+from agents.training.metrics import read_metrics
+from agents.training.pointer_cloning import make_settings, train_pointer
+from benchmarks import agent_q as benchmark
+from tests import tiny
+from tests.test_pointer import make_policy, sample_tasks
+from tests.test_pointer import play as play_pointing
+from tests.test_search import TASKS, Maze, try_all
+from webarena_gym import tasks as task_suite
+
+
+def flat(states):
+    return [0.0] * len(states)
+
+
+def search(task, budget=60, **options):
+    method = partial(monte_carlo, value=flat, outcome=told_reward, branching=4, budget=budget, **options)
+    return play([Maze()], ScriptedPolicy(try_all), [task], method, tells_rewards=True)[0]
+
+
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.target)
+def test_what_was_rewarded_is_found_and_chosen_however_flat_the_prior(task):
+    found = search(task, budget=400)
+    assert found.trajectory.reward == 1
+    assert any(state.reward == 1 for state in found.states)
+    assert found.env_steps < 400, "a tree in which all was tried ends the search"
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_branch_that_was_rewarded_is_visited_more(seed):
+    rng = random.Random(seed)
+    good, visited = rng.randrange(4), [0] * 4
+
+    def grow(state, replies):
+        return [State(state.number * 10 + n, state, (), "", (*state.steps, Step("", str(n)))) for n in range(1, replies + 1)]
+
+    tree = monte_carlo(State(0, None, (), "", ()), value=flat, outcome=told_reward, branching=4, budget=4_000, exploration=0.5)
+    wanted, count = next(tree), 10**6
+    for _ in range(100):
+        children = grow(wanted.state, min(wanted.replies, wanted.most))
+        if wanted.replies == 1:  # an episode that is played on: over after two steps
+            first = int(wanted.state.steps[0].reply) - 1
+            count, visited[first] = count + 1, visited[first] + 1
+            reward = float(first == good)
+            children = [State(count, wanted.state, (), "", (*wanted.state.steps, Step("", "0")), "exited", reward)]
+        wanted = tree.send(children)
+    assert visited[good] > 2 * max(visits for place, visits in enumerate(visited) if place != good)
+
+
+def tree_of(rewards):
+    """A root with an action for each list of rewards, which are those of the ends below it."""
+    root = State(0, None, (), "page", ())
+    states, number = [root], 1
+    for place, own in enumerate(rewards):
+        child = State(number, root, (), "", (Step("page", f"action {place}"),))
+        states.append(child)
+        ends = [
+            State(number + 1 + n, child, (), "", (*child.steps, Step("", "leave")), "exited", reward)
+            for n, reward in enumerate(own)
+        ]
+        states += ends
+        number += 1 + len(ends)
+    episode = Trajectory("t/1", "goal", (), 0.0, "exited")
+    return Found(episode, episode, 0, 0, 0, tuple(states))
+
+
+def replies(pairs):
+    return [(pair.chosen.steps[-1].reply, pair.rejected.steps[-1].reply) for pair in pairs]
+
+
+def test_pairs_are_actions_of_one_state_whose_values_are_far_apart():
+    found = tree_of([[1.0, 1.0], [0.0, 0.0], [1.0, 0.0], [], [0.9, 0.9]])
+    own = partial(preferences, found, value=flat, prior_weight=0.0)
+    assert replies(own(threshold=0.95, most=9)) == [("action 0", "action 1")]
+    assert set(replies(own(threshold=0.45, most=9))) == {
+        ("action 0", "action 1"), ("action 4", "action 1"), ("action 0", "action 2"), ("action 2", "action 1"),
+    }  # fmt: skip
+    assert replies(own(threshold=0.45, most=1)) == [("action 0", "action 1")]
+    assert not own(threshold=1.0, most=9)
+
+
+def test_the_rank_of_the_prior_moves_the_value():
+    found = tree_of([[0.5], [0.5]])
+    last = partial(preferences, found, threshold=0.4, most=9, value=lambda states: [state.number for state in states])
+    assert replies(last(prior_weight=0.5)) == [("action 1", "action 0")]
+    assert not last(prior_weight=0.0)
+    assert ranks([]) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_batch_has_the_gradient_of_the_loss(seed):
+    model, _ = tiny.tiny_model(seed)
+    rng = random.Random(seed)
+
+    def step():
+        ids = tuple(rng.randrange(5, 60) for _ in range(rng.randint(2, 6)))
+        return Step("", "", "", (5, 6, 7), ids, tuple(-rng.random() for _ in ids))
+
+    episodes = [Trajectory("t/1", "", tuple(step() for _ in range(2)), 0.0, "truncated") for _ in range(6)]
+    pairs = [Preference(*episodes[place : place + 2]) for place in (0, 2, 4)]
+    family, beta = LanguageModels(), 0.7
+    batch, metrics = preference_batch(pairs, family, model, beta=beta, temperature=1.0, tokens_per_pass=1_000)
+    assert list(batch.samples) == [item.steps[-1].sample for item in episodes]
+
+    def sums():
+        (packed,) = family.pack(model, batch, range(6), 1_000, "never")
+        own = family.logprobs(model, packed, temperature=1.0).split(packed.lengths)
+        of_sample = dict(zip(packed.samples, own, strict=True))
+        return packed, [of_sample[place] for place in range(6)]
+
+    _, logprobs = sums()
+    gains = [own.sum() - sum(item.steps[-1].logprobs) for own, item in zip(logprobs, episodes, strict=True)]
+    margins = beta * torch.stack([one - other for one, other in zip(gains[::2], gains[1::2], strict=True)])
+    loss = -torch.nn.functional.logsigmoid(margins).mean()
+    wanted = torch.autograd.grad(loss, list(model.parameters()))
+    packed, logprobs = sums()
+    flat_logprobs = torch.cat([logprobs[place] for place in packed.samples])
+    weights = packed.spread(batch.weights) * packed.spread(batch.advantages)
+    found = torch.autograd.grad(imitation_loss(flat_logprobs, weights), list(model.parameters()))
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(found, wanted, strict=True))
+    assert metrics["dpo_loss"] == pytest.approx(loss.item(), abs=1e-5)
+    assert metrics["accuracy"] == pytest.approx((margins > 0).float().mean().item())
+
+
+def test_a_pointing_policy_goes_on_from_any_state_as_if_it_had_been_there():
+    task = sample_tasks(1)
+    (episode,) = play_pointing(make_policy(), task)
+    for count, step in enumerate(episode.steps):
+        policy = make_policy()
+        info = {"step": count, "goal": episode.goal, "page": step.page, "action_error": ""}
+        info["action_error"] = episode.steps[count - 1].action_error if count else ""
+        policy.temperature = 0.0
+        policy.ask([Request(9, None, info, 0, episode.steps[:count])])
+        ((_, reply),) = policy.replies()
+        assert reply.prompt_ids == step.prompt_ids
+        straight = make_policy(temperature=0.0)
+        for number, earlier in enumerate(episode.steps[: count + 1]):
+            told = {**info, "step": number, "page": earlier.page, "action_error": ""}
+            if number:
+                told["action_error"] = episode.steps[number - 1].action_error
+            straight.ask([Request(0, None, told, 0, episode.steps[:number])])
+            ((_, same),) = straight.replies()
+        assert same == reply
+
+
+# Whole runs, of the real sites.
+
+TEMPLATES = ("reddit.subscription", "gitlab.star_count")
+
+
+@pytest.fixture(scope="module")
+def unsure(tmp_path_factory):
+    out = tmp_path_factory.mktemp("unsure")
+    own = {"templates": TEMPLATES, "worlds": (11, 12, 13), "per_template": 2, "updates": 40, "decisions_per_update": 16}
+    train_pointer(make_settings(out=out, max_steps=8, threads=1, **own))
+    return out
+
+
+def settings_of(model, out, **changes):
+    own = {"templates": TEMPLATES, "worlds": (14,), "per_template": 2, "iterations": 3, "tasks_per_iteration": 12, "threads": 1}
+    own |= {"budget": 40, "beta": 0.3, "learning_rate": 1e-3, "epochs": 2, "pairs_per_update": 16}
+    return agent_q.make_settings(model=str(model), out=out, **{**own, **changes})
+
+
+def sampled_success(folder):
+    defaults = {**policy_defaults(str(folder)), "threads": 1, "temperature": 1.0}
+    tasks = task_suite.draw(list(TEMPLATES), world_seed=14, count=2) * 8
+    return evaluate_policy(EvaluationSettings(policy=str(folder), **defaults), tasks, quiet=True).total.success
+
+
+def test_iterations_raise_success_and_a_resumed_run_is_the_same(unsure, tmp_path):
+    folder = agent_q.train(settings_of(unsure, tmp_path / "whole"))
+    assert sampled_success(folder) > sampled_success(unsure) + 0.1
+    agent_q.train(settings_of(unsure, tmp_path / "parts", iterations=1))
+    again = agent_q.train(settings_of(unsure, tmp_path / "parts"))
+    assert (again / "pointer.safetensors").read_bytes() == (folder / "pointer.safetensors").read_bytes()
+    assert agent_q.train(settings_of(unsure, tmp_path / "parts")) == again
+    assert [item.update for item in checkpoints(tmp_path / "whole")] == [1, 2, 3]
+    env_steps = [row["env_steps"] for row in read_metrics(tmp_path / "whole")]
+    assert env_steps == sorted(env_steps)
+    assert env_steps[-1] <= 3 * 12 * 40
+
+
+def test_the_benchmark_has_a_row_for_each_iteration(unsure, tmp_path, capsys):
+    sizes = ["--iterations", "1", "--tasks-per-iteration", "2", "--budget", "20", "--limit", "2", "--worlds", "14"]
+    benchmark.main(["--models", str(unsure), "--out", str(tmp_path), "--templates", *TEMPLATES, *sizes, "--json"])
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [row["title"] for row in result["rows"]] == ["before", "after 1 iterations"]
+    assert 0 == result["rows"][0]["env_steps"] < result["rows"][1]["env_steps"] <= 40

@@ -1,0 +1,188 @@
+"""Ensembles: the choices of pointing networks are averaged, other agents vote, and weights follow from what was measured."""
+
+import itertools
+import json
+
+import numpy
+import pytest
+import torch
+
+from agents import ensemble as command
+from agents.data.trajectories import Step, Trajectory
+from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate_policy, policy_defaults
+from agents.models.checkpoints import CheckpointError, agent_record, is_small, load_model
+from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, situation_of, uniform
+from agents.models.pointer.ensemble import PointerEnsemble
+from agents.models.pointer.features import Reader
+from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.sessions import Session
+from agents.rollouts.policies import Reply, Request, ScriptedPolicy
+from agents.rollouts.voting import VotingPolicy
+from agents.training.pointer_cloning import make_settings, train_pointer
+from benchmarks import ensembles as benchmark
+from webarena_gym import tasks as task_suite
+
+SHOP = 'URL: http://shop.test/\n<a id="1">Mug</a> <a id="2">Tent</a> <button id="3">Search</button>'
+FORUM = SHOP.replace("shop.test", "forum.test")
+
+
+def networks(count):
+    for seed in range(count):
+        torch.manual_seed(seed)
+        vocabulary = Vocabulary(["<name>", "<number>", "mug", "tent", "search"][: 3 + seed])
+        yield PointerNetwork(len(vocabulary)), vocabulary
+
+
+def ask(page):
+    reader = Reader()
+    return reader, next(Session(reader, "Open the mug").reply(page, has_error=False))
+
+
+@pytest.mark.parametrize("page", [SHOP, FORUM])
+def test_the_mean_is_one_of_probabilities_with_the_weights_of_the_page(page):
+    members = list(networks(3))
+    weights = Weights((1.0, 1.0, 1.0), {"shop.test": (0.0, 1.0, 3.0)})
+    reader, question = ask(page)
+    found = PointerEnsemble(members, weights)([question], reader.texts, members[0][1]).logprobs()[0].exp()
+    each = [network([question], reader.texts, words).logprobs()[0].exp() for network, words in members]
+    voices = weights.of(situation_of(page))
+    wanted = sum(voice * own for voice, own in zip(voices, each, strict=True)) / sum(voices)
+    assert torch.allclose(found, wanted, atol=1e-6)
+    assert not torch.allclose(found, each[0], atol=1e-3)
+
+
+def test_an_ensemble_of_one_agent_is_that_agent():
+    members = [next(networks(1))] * 3
+    reader, question = ask(SHOP)
+    found = PointerEnsemble(members, uniform(3))([question], reader.texts, members[0][1]).logprobs()[0]
+    assert torch.allclose(found, members[0][0]([question], reader.texts, members[0][1]).logprobs()[0], atol=1e-5)
+
+
+def vote(weights, *replies, page=SHOP):
+    policy = VotingPolicy([ScriptedPolicy(lambda _, own=own: own) for own in replies], weights)
+    policy.ask([Request(4, None, {"page": page})])
+    ((slot, reply),) = policy.replies()
+    assert slot == 4
+    assert policy.replies() == []
+    return reply.text
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(["go", "go", "stop"])))
+def test_the_most_votes_win_in_any_order(order):
+    assert vote(uniform(3), *order) == "go"
+
+
+def test_weights_decide_by_site_thoughts_do_not_and_ties_go_to_the_first():
+    weights = Weights((1.0, 1.0, 1.0), {"forum.test": (1.0, 1.0, 5.0)})
+    assert vote(weights, "go", "<think>so</think>go", "stop") == "go"
+    assert vote(weights, "go", "go", "stop", page=FORUM) == "stop"
+    assert vote(uniform(3), "a", "b", "c") == "a"
+
+
+class Broken(ScriptedPolicy):
+    def replies(self, timeout_s=None):
+        return [(slot, Reply("", failure="gone")) for slot, _ in super().replies(timeout_s)]
+
+
+def test_who_failed_has_no_vote_unless_all_failed():
+    for kinds, wanted in (([Broken, Broken, ScriptedPolicy], "go"), ([Broken, Broken], "")):
+        policy = VotingPolicy([kind(lambda _: "go") for kind in kinds], uniform(len(kinds)))
+        policy.ask([Request(0, None, {"page": SHOP})])
+        assert policy.replies()[0][1].text == wanted
+
+
+def episodes(page, *rewards):
+    return [Trajectory(f"t/{n}", "", (Step(page, "go"),), reward, "exited") for n, reward in enumerate(rewards)]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_are_larger_where_an_agent_succeeds_more(seed):
+    rng = numpy.random.default_rng(seed)
+    shop, forum = (rng.permutation([1.0] * 30 + [0.0] * 10).tolist() for _ in range(2))
+    one = episodes(SHOP, *shop) + episodes(FORUM, *[0.0] * 40)
+    other = episodes(SHOP, *[0.0] * 40) + episodes(FORUM, *forum)
+    weights = fitted([one, other])
+    assert weights.of("shop.test")[0] > 2 * weights.of("shop.test")[1]
+    assert weights.of("forum.test")[1] > 2 * weights.of("forum.test")[0]
+    assert weights.of("elsewhere.test") == pytest.approx((0.375, 0.375))
+    switched = fitted([one, other], switch=True)
+    assert (switched.of("shop.test"), switched.of("forum.test")) == ((1.0, 0.0), (0.0, 1.0))
+
+
+def test_few_episodes_move_weights_little_and_no_success_at_all_gives_equal_ones():
+    often = episodes(SHOP, *[1.0, 0.0] * 20)
+    weights = fitted([[*often, *episodes(FORUM, 0.0)], [*often, *episodes(FORUM, 1.0)]])
+    few, many = weights.of("forum.test"), fitted([episodes(FORUM, 0.0, 1.0), episodes(FORUM, 1.0, 1.0)]).of("forum.test")
+    assert few[0] < few[1] < 1.5 * few[0]
+    assert many[0] < many[1]
+    assert fitted([episodes(SHOP, 0.0), episodes(SHOP, 0.0)]).of("shop.test") == (1.0, 1.0)
+    with pytest.raises(ValueError, match="without an episode"):
+        fitted([often, []])
+
+
+@pytest.mark.parametrize("values", [(1.0,), (0.0, 0.0), (2.0, -1.0)])
+def test_weights_that_mean_nothing_are_refused(values):
+    with pytest.raises(ValueError, match="weights are"):
+        Weights((1.0, 1.0), {"shop.test": values})
+
+
+# Whole agents, of the real sites.
+
+
+@pytest.fixture(scope="module")
+def members(tmp_path_factory):
+    """Two agents, each of which has seen another template."""
+    found = []
+    for template in ("reddit.subscription", "gitlab.star_count"):
+        out = tmp_path_factory.mktemp("member")
+        own = {"templates": (template,), "worlds": (11, 12, 13), "per_template": 3, "updates": 160, "decisions_per_update": 16}
+        train_pointer(make_settings(out=out, max_steps=10, threads=1, **own))
+        found.append(str(out))
+    return found
+
+
+def success(policy):
+    settings = EvaluationSettings(**{**policy_defaults(policy), "policy": policy, "threads": 1})
+    tasks = task_suite.draw(["reddit.subscription", "gitlab.star_count"], world_seed=15, count=4)
+    return evaluate_policy(settings, tasks, quiet=True).total.success
+
+
+def test_the_best_agent_of_each_site_does_what_none_does_alone(members, tmp_path):
+    weights = Weights((1.0, 0.0), {"code.test": (0.0, 1.0), "forum.test": (1.0, 0.0)})
+    Ensemble(tuple(members), weights).save(tmp_path)
+    assert is_small(tmp_path)
+    assert agent_record(tmp_path) == agent_record(members[0])
+    assert load_ensemble(tmp_path) == Ensemble(tuple(members), weights)
+    assert success(str(tmp_path)) > max(map(success, members))
+
+
+def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
+    Ensemble(tuple(members), uniform(2)).save(tmp_path / "good")
+    with pytest.raises(CheckpointError, match="holds an ensemble; expected a language model"):
+        load_model(tmp_path / "good")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "agent.json").write_text(json.dumps({**agent_record(members[0]), "window": 9}), encoding="utf-8")
+    (other / "config.json").touch()
+    with pytest.raises(ValueError, match=r"window=9; expected \d+"):
+        Ensemble((members[0], str(other)), uniform(2)).save(tmp_path / "bad")
+    (other / "agent.json").write_text(json.dumps(agent_record(members[0])), encoding="utf-8")
+    Ensemble((members[0], str(other)), uniform(2)).save(tmp_path / "bad")
+    with pytest.raises(ValueError, match="is a pointing network, and other agents"):
+        create_policy(EvaluationSettings(policy=str(tmp_path / "bad")))
+    (tmp_path / "bad" / "ensemble.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(CheckpointError, match=r"ensemble.json holds no ensemble"):
+        load_ensemble(tmp_path / "bad")
+
+
+def test_the_command_and_the_benchmark_make_and_measure_them(members, tmp_path, capsys):
+    command.main(["--members", *members, "--out", str(tmp_path / "own"), "--limit", "2"])
+    assert "everywhere else" in capsys.readouterr().out
+    arguments = ["--members", *members, "--out", str(tmp_path), "--limit", "2", "--fit-limit", "2", "--json"]
+    benchmark.main(arguments)
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    titles = [row["title"] for row in result["rows"]]
+    assert titles == ["one of them, mean", "agent 1", "agent 2", *benchmark.TITLES.values()]
+    assert all(row["n"] in (2, 4) for row in result["rows"])
+    with pytest.raises(ValueError, match="expected two agents or more"):
+        command.make_ensemble(command.EnsembleSettings(members=(members[0],), out=tmp_path))

@@ -1,0 +1,211 @@
+"""Workflows: induced from successes without their names, found for goals that are alike, and given to chat models and pointing networks."""
+
+import json
+from dataclasses import replace
+
+import numpy
+import pytest
+
+from agents import workflows as command
+from agents.data.trajectories import Step, Trajectory, write_trajectories
+from agents.data.workflows import (
+    NAME,
+    Deed,
+    WorkflowMemory,
+    deed_of,
+    induce,
+    label_of,
+    load_workflows,
+    names_of,
+    next_deed,
+    same,
+    without_names,
+)
+from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, evaluate_policy
+from agents.rollouts.chat import ChatPolicy
+from agents.rollouts.policies import Request
+from agents.settings import EnvSettings
+from benchmarks import workflows as benchmark
+from tests.chat_server import goal_of, serving_chat
+from tests.test_pointer import make_policy
+from webarena_gym import tasks as task_suite
+from webarena_gym.actions import Action, Kind
+
+PAGE = 'URL: http://shop.test/\n<a id="1">Blue Mug</a> <a id="2">Red Tent</a> <button id="3">Add to Wish List</button>'
+
+
+def episode(name="Blue Mug", reward=1.0, element="1", **changes):
+    steps = (
+        Step(PAGE, f'do(action="Click", element="{element}")'),
+        Step(PAGE, 'do(action="Click", element="9")', "there is no such element"),
+        Step(PAGE, 'do(action="Click", element="3")'),
+        Step(PAGE, 'exit(message="")'),
+    )
+    return Trajectory("t/1", f"Add the {name} to my wish list.", steps, reward, "exited", **changes)
+
+
+def test_a_workflow_has_no_names_and_no_step_that_failed():
+    assert induce(episode()).deeds == (Deed("Click", NAME), Deed("Click", "Add to Wish List"), Deed("Exit"))
+    assert induce(episode()) == induce(episode("Red Tent", element="2"))
+    assert induce(episode()).goal == f"Add the {NAME} to my wish list."
+    assert str(induce(episode())).splitlines()[1:] == [f'1. Click "{NAME}"', '2. Click "Add to Wish List"', "3. Exit"]
+    assert induce(replace(episode(), steps=(Step(PAGE, "nonsense"),))) is None
+
+
+def test_only_successes_are_remembered_and_each_once(tmp_path):
+    memory = WorkflowMemory()
+    memory.add([episode(), episode("Red Tent", element="2"), episode(reward=0.0, element="3"), episode(element="3")])
+    assert [len(each.deeds) for each in memory.workflows] == [3, 3]
+    memory.save(tmp_path / "memory.json")
+    assert load_workflows(tmp_path / "memory.json") == memory
+    (tmp_path / "memory.json").write_text('{"a": 1}', encoding="utf-8")
+    with pytest.raises(ValueError, match="holds no workflows"):
+        load_workflows(tmp_path / "memory.json")
+
+
+def test_what_is_found_is_of_the_site_and_of_goals_that_are_alike():
+    memory = WorkflowMemory()
+    memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
+    assert memory.find("Add the Drokidru Lamp, 12 inch to my wish list.", PAGE)[0].goal.startswith("Add the")
+    assert memory.find("Show me my first order.", PAGE, most=3)[0].goal.startswith("Show me")
+    assert not memory.find("Add the Lamp to my wish list.", PAGE.replace("shop.test", "forum.test"))
+    assert not memory.find("Which road is the longest?", PAGE)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_names_of_any_goal_of_the_suite_leave_the_words_around_them(seed):
+    task = task_suite.load("validation")[seed * 30]
+    other = next(each for each in task_suite.load("validation", 1101) if each.template == task.template)
+    for each in (task, other):
+        names = names_of(each.intent)
+        plain = without_names(each.intent, names)
+        assert without_names(plain.replace(NAME, ""), names) == plain.replace(NAME, "")
+        assert len(plain.split()) > 2
+
+
+@pytest.mark.parametrize(
+    ("element", "label"),
+    [("1", "Blue Mug"), ("3", "Add to Wish List"), ("Blue Mug", "Blue Mug"), ("Save [2]", "Save"), (None, "")],
+)
+def test_elements_are_known_by_their_labels(element, label):
+    assert label_of(PAGE, element) == label
+
+
+def test_a_workflow_is_followed_in_its_order_and_other_deeds_do_not_move_it():
+    workflow = induce(episode())
+    names = names_of("Add the Red Tent to my wish list.")
+    first = deed_of(Action(Kind.CLICK, "2"), "Red Tent", names)
+    assert next_deed(workflow, []) == workflow.deeds[0]
+    assert next_deed(workflow, [first, Deed("Go Backward")]) == workflow.deeds[1]
+    assert next_deed(workflow, [workflow.deeds[1]]) == workflow.deeds[0]
+    assert next_deed(workflow, [first, *workflow.deeds[1:]]) is None
+    assert same(first, workflow.deeds[0])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "wanted"),
+    [
+        (Deed("Exit"), Deed("Exit", "", "<text>"), False),
+        (Deed("Exit", "", "Yes"), Deed("Exit", "", "<text>"), True),
+        (Deed("Exit", "", "N/A"), Deed("Exit", "", "<text>"), False),
+        (Deed("Select Dropdown Option", "Sort By", "Price"), Deed("Select Dropdown Option", "Sort By", "Name"), False),
+        (Deed("Search", "Search", NAME), Deed("Search", "Search", "<text>"), True),
+    ],
+)
+def test_deeds_are_the_same_where_they_do_the_same_for_other_names(one, other, wanted):
+    assert same(one, other) is same(other, one) is wanted
+
+
+def reply_of(policy, goal, page, step=0):
+    policy.ask([Request(0, None, {"goal": goal, "page": page, "step": step, "action_error": ""}, seed=step)])
+    return policy.replies()[0][1]
+
+
+def test_a_pointing_policy_prefers_the_next_deed_with_exact_probabilities():
+    memory = WorkflowMemory()
+    memory.add([episode("Red Tent", element="2")])
+    goal, action = "Add the Blue Mug to my wish list.", 'do(action="Click", element="1")'
+    drawn = {}
+    for name, own in (("with", memory), ("without", None)):
+        policy = make_policy(memory=own)
+        replies = []
+        for seed in range(60):
+            policy.ask([Request(0, None, {"goal": goal, "page": PAGE, "step": 0, "action_error": ""}, seed=seed)])
+            replies.append(policy.replies()[0][1])
+        drawn[name] = numpy.mean([reply.text == action for reply in replies])
+        of_action = {reply.logprobs[0] for reply in replies if reply.text == action}
+        assert len(of_action) <= 1
+        if of_action:
+            assert drawn[name] == pytest.approx(numpy.exp(of_action.pop()), abs=0.25)
+    assert drawn["with"] > drawn["without"] + 0.3
+
+
+def test_without_a_workflow_that_fits_nothing_changes():
+    memory = WorkflowMemory()
+    memory.add([replace(episode(), goal="Show me my latest order.")])
+    goal = "Add the Blue Mug to my wish list."
+    assert reply_of(make_policy(memory=memory), goal, PAGE) == reply_of(make_policy(), goal, PAGE)
+
+
+# Chat models.
+
+
+def obedient(payload):
+    """Say the deeds of the first workflow that the system message holds, with names from the goal; leave without one."""
+    system = "".join(message["content"] for message in payload["messages"] if message["role"] == "system")
+    lines = system.partition("To do: ")[2].partition("\n\n")[0].splitlines()[1:]
+    turn = sum(message["role"] == "assistant" for message in payload["messages"])
+    if turn >= len(lines) or "Exit" in lines[turn]:
+        return {"content": 'exit(message="")'}
+    name = goal_of(payload).partition(" ")[2].removesuffix(".")
+    return {"content": f'do(action="Click", element="{lines[turn].partition(chr(34))[2].rstrip(chr(34)).replace(NAME, name)}")'}
+
+
+def test_a_chat_model_is_given_the_workflows_of_the_site():
+    memory = WorkflowMemory()
+    memory.add([episode(), replace(episode(), goal="Show me my latest order.")])
+    with serving_chat(obedient) as (server, address):
+        policy = ChatPolicy("good", address, system="Be brief.", memory=memory)
+        page = "URL: http://shop.test/\nnothing"
+        for step in (0, 1):
+            info = {"goal": "Add the Red Tent to my wish list.", "page": page, "step": step}
+            policy.ask([Request(0, None, {**info, "messages": [{"role": "user", "content": page}]})])
+            policy.replies()
+            page = page.replace("shop.test", "forum.test")
+        policy.close()
+    systems = [asked["messages"][0]["content"] for asked in server.asked]
+    assert systems[0] == systems[1], "an episode keeps what it began with"
+    assert systems[0].startswith("Be brief.\n\n")
+    assert str(memory.workflows[0]) in systems[0]
+    assert str(memory.workflows[1]) not in systems[0]
+
+
+def test_a_chat_model_solves_a_task_of_the_suite_by_what_solved_another(tmp_path):
+    old, new = (task_suite.draw(["shopping.newsletter_switch"], world_seed=world, count=1)[0] for world in (11, 12))
+    own = EnvSettings(max_steps=8)
+    expert = evaluate(create_policy(EvaluationSettings(policy="expert")), [old], own, quiet=True)
+    write_trajectories(tmp_path / "played.jsonl", expert.trajectories)
+    command.main(["--episodes", str(tmp_path / "played.jsonl"), "--out", str(tmp_path / "memory.json")])
+    with serving_chat(obedient) as (_, address):
+        memory = load_workflows(tmp_path / "memory.json")
+        rewards = []
+        for remembered in (None, memory):
+            policy = ChatPolicy("good", address, memory=remembered)
+            rewards.append(evaluate(policy, [new], own, quiet=True).total.success)
+            policy.close()
+    assert rewards == [0.0, 1.0]
+
+
+def test_a_memory_is_for_chat_models_and_pointing_networks(tmp_path):
+    WorkflowMemory().save(tmp_path / "memory.json")
+    with pytest.raises(ValueError, match="expected a chat model or pointing networks"):
+        evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])
+
+
+def test_the_benchmark_has_a_row_and_a_curve_for_each_memory(tmp_path, capsys):
+    arguments = ["--policy", "agents/checkpoints/cloned-1", "--out", str(tmp_path), "--limit", "4", "--part", "2", "--worlds"]
+    benchmark.main([*arguments, "--json", "--ways", "none", "online"])
+    result = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert [row["title"] for row in result["rows"]] == [benchmark.TITLES["none"], benchmark.TITLES["online"]]
+    assert {name: len(curve) for name, curve in result["by_part"].items()} == {"none": 2, "online": 2}
+    assert result["rows"][0]["success"] == pytest.approx(sum(result["by_part"]["none"]) / 2)
