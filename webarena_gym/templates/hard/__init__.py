@@ -1,8 +1,21 @@
 """The hard templates: over all sites, each with what makes it hard, in modules by what they are about."""
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.hard import articles, buying, goods, hostile, issues, orders, places, reviews, teams, threads, trips
+from webarena_gym.templates.hard import (
+    articles,
+    buying,
+    goods,
+    hostile,
+    issues,
+    orders,
+    places,
+    reviews,
+    teams,
+    threads,
+    trips,
+    voices,
+)
 
 TEMPLATES = t.Templates("hard")
-for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile):
+for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile, voices):
     TEMPLATES.update(_part.TEMPLATES)
