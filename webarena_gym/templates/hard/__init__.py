@@ -3,11 +3,13 @@
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.hard import (
     articles,
+    baskets,
     buying,
     goods,
     hostile,
     issues,
     orders,
+    owners,
     places,
     reviews,
     teams,
@@ -17,5 +19,20 @@ from webarena_gym.templates.hard import (
 )
 
 TEMPLATES = t.Templates("hard")
-for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile, voices):
+for _part in (
+    orders,
+    goods,
+    reviews,
+    buying,
+    issues,
+    threads,
+    articles,
+    places,
+    teams,
+    trips,
+    hostile,
+    voices,
+    owners,
+    baskets,
+):
     TEMPLATES.update(_part.TEMPLATES)
