@@ -5,6 +5,7 @@ from webarena_gym.templates.hard import (
     articles,
     baskets,
     buying,
+    clients,
     goods,
     hostile,
     issues,
@@ -34,5 +35,6 @@ for _part in (
     voices,
     owners,
     baskets,
+    clients,
 ):
     TEMPLATES.update(_part.TEMPLATES)
