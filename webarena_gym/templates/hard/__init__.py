@@ -9,6 +9,7 @@ from webarena_gym.templates.hard import (
     goods,
     hostile,
     issues,
+    lookups,
     orders,
     owners,
     places,
@@ -36,5 +37,6 @@ for _part in (
     owners,
     baskets,
     clients,
+    lookups,
 ):
     TEMPLATES.update(_part.TEMPLATES)
