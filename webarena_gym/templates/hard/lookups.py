@@ -120,16 +120,16 @@ def prized_graduates(world: t.Sampler) -> t.Draw:
 
 
 @TEMPLATES.define(
-    "Who was the youngest winner of the {prize}, by the year of the prize minus the year of birth? Put the article on that person on my watchlist.",
-    "youngest person ever to win the {prize} (prize year - birth year) -> watchlist",
-    "At what age do people win the {prize}? I would like to follow the one who was youngest at the time; simply take the year of the prize and the year of birth. Add that article to my watchlist, please.",
-    "Look at everybody who has won the {prize}, and find out who had the fewest years between birth and prize. That article goes on my watchlist.",
-    "The youngest winer of the {prize} (counting whole years from the year of birth to that of the prize) should be on my watchlist.",
+    "Who was the {extreme} winner of the {prize}, by the year of the prize minus the year of birth? Put the article on that person on my watchlist.",
+    "{extreme} person ever to win the {prize} (prize year - birth year) -> watchlist",
+    "At what age do people win the {prize}? I would like to follow the one who was {extreme} at the time; simply take the year of the prize and the year of birth. Add that article to my watchlist, please.",
+    "Look at everybody who has won the {prize}, and find out who was {extreme}, by the years between birth and prize. That article goes on my watchlist.",
+    "The {extreme} winer of the {prize} (counting whole years from the year of birth to that of the prize) should be on my watchlist.",
     sites=("wikipedia",),
     difficulty=("optimum", "time"),
 )
 def youngest_winner(world: t.Sampler) -> t.Draw:
-    """Watch the person who won a prize at the lowest age."""
+    """Watch the person who won a prize at the lowest or at the highest age."""
     rows = world.rows(
         FACTS
         + """SELECT a.target AS prize, a.title, a.text, CAST(a.number AS INTEGER) AS won, CAST(b.number AS INTEGER) AS born, b.text AS birth
@@ -144,18 +144,20 @@ def youngest_winner(world: t.Sampler) -> t.Draw:
     if not fit:
         fit = {prize: own for prize, own in prizes.items() if 4 <= len({row["title"] for row in own}) <= 26}
     prize = world.rng.choice(sorted(fit))
-    own = sorted(fit[prize], key=lambda row: (row["won"] - row["born"], row["title"]))
+    extreme = world.rng.choice(("youngest", "oldest"))
+    sign = 1 if extreme == "youngest" else -1
+    own = sorted(fit[prize], key=lambda row: (sign * (row["won"] - row["born"]), row["title"]))
     winners = list(dict.fromkeys(row["title"] for row in own))
-    if own[0]["won"] - own[0]["born"] >= next(row["won"] - row["born"] for row in own if row["title"] != winners[0]):
-        raise t.NothingToDraw("one who was youngest")
+    if own[0]["won"] - own[0]["born"] == next(row["won"] - row["born"] for row in own if row["title"] != winners[0]):
+        raise t.NothingToDraw(f"one who was {extreme}")
     looks = joined(*(open_article(title) for title in sorted(winners) if title != winners[0]))
     return t.Draw(
-        {"prize": prize},
+        {"prize": prize, "extreme": extreme},
         watched(world, [winners[0]]),
         [
             *open_article(prize),
             *looks,
-            *watch(winners[0], "Nobody else was as young."),
+            *watch(winners[0], f"Nobody else was the {extreme}."),
             t.leave("", f"It is {winners[0]}, {own[0]['won'] - own[0]['born']} years after the birth."),
         ],
         evidence=[*winners, *(row["birth"] for row in own)],
@@ -210,54 +212,59 @@ def still_newest(world: t.Sampler) -> t.Draw:
 
 
 @TEMPLATES.define(
-    "There is a town in {state}, founded before {year}, whose mayor was born in {birthplace}. Put the article on that mayor (not on the town) on my watchlist.",
-    "mayor of a town in {state} (town older than {year}), mayor was born in {birthplace} -> the mayors article on my watchlist",
-    "I once met a mayor of some town in {state}, I have forgotten which; it was an old one, founded before {year}. The mayor told me of a childhood in {birthplace}, so born there. I would like to follow the article on this person.",
-    "Who is the mayor born in {birthplace} that leads one of the towns in {state} which were founded before {year}? Add that person to my watchlist.",
-    "Find the mayor: born in {birthplace}, in office in a town of {state} that was founded earlier then {year}. Watch the article on the mayor.",
+    "Of all films that are based on novels by writers born in {state} (in any town there), which is the {extreme}, by running time? Put that film on my watchlist.",
+    "{extreme} film based on a book whose author was born in {state} -> watchlist (the film)",
+    "We plan an evening with films after books from our region. The author of the book must have been born in a town of {state}; where the film was made does not matter. Please add the {extreme} film of this kind, in minutes, to my watchlist.",
+    "Look at the novels by natives of {state} and at the films that were made of them. The film with the {extreme} running time goes on my watchlist.",
+    "Which {extreme} film has been made of a novel by a writer who was born in one of the towns of {state}? I want it on my wachlist, the film and not the novel.",
     sites=("wikipedia",),
-    difficulty=("names", "needs"),
+    difficulty=("optimum", "needs"),
 )
-def mayor_from_elsewhere(world: t.Sampler) -> t.Draw:
-    """Watch the mayor who is told by the state and the age of the town, and by the birthplace."""
+def extreme_adaptation(world: t.Sampler) -> t.Draw:
+    """Watch the longest or the shortest film that was made of a book by somebody from a state."""
     rows = world.rows(
         FACTS
-        + """SELECT s.title AS town, s.target AS state, CAST(y.number AS INTEGER) AS founded, m.target AS mayor, b.target AS birthplace
-        FROM facts s JOIN facts y ON y.article_id = s.article_id AND y.label = 'Founded'
-            JOIN facts m ON m.article_id = s.article_id AND m.label = 'Mayor'
-            JOIN facts b ON b.title = m.target AND b.label = 'Birthplace'
-        WHERE s.kind = 'town' AND s.label = 'State' ORDER BY s.title"""
+        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film, CAST(r.number AS INTEGER) AS minutes, r.text
+        FROM facts w JOIN facts b ON b.title = w.target AND b.label = 'Birthplace'
+            JOIN facts s ON s.title = b.target AND s.label = 'State'
+            LEFT JOIN facts f ON f.target = w.title AND f.label = 'Based on'
+            LEFT JOIN facts r ON r.article_id = f.article_id AND r.label = 'Running time'
+        WHERE w.kind = 'novel' AND w.label = 'Author' ORDER BY w.title, f.title"""
     )
-    state = world.rng.choice(sorted({row["state"] for row in rows}))
-    own = [row for row in rows if row["state"] == state]
-    year = world.rng.choice([row["founded"] for row in own]) + 1
-    old = [row for row in own if row["founded"] < year]
-    births = [row["birthplace"] for row in old]
-    single = [row for row in old[1:] if births.count(row["birthplace"]) == 1 and row["birthplace"] != row["town"]]
-    if not 3 <= len(old) <= 14 or not single:
-        raise t.NothingToDraw("several mayors")
-    row = world.rng.choice(single)
-    seen = old[: old.index(row) + 1]
-    all_towns = world.rows(
-        FACTS + "SELECT title FROM facts WHERE kind = 'town' AND label = 'State' AND target = ? ORDER BY title", state
-    )
-    if len(all_towns) != len(own):
-        raise t.NothingToDraw("towns with mayors")
-    looks = joined(*([*open_article(each["town"]), t.click(each["mayor"])] for each in seen))
+    extreme = world.rng.choice(("longest", "shortest"))
+    found = []
+    for state in sorted({row["state"] for row in rows}):
+        own = [row for row in rows if row["state"] == state]
+        films = sorted((row for row in own if row["film"]), key=lambda row: int(row["minutes"]), reverse=extreme == "longest")
+        novels = list(dict.fromkeys(row["novel"] for row in own))
+        if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 3 <= len(novels) <= 20:
+            found.append((state, films, novels))
+    if not found:
+        raise t.NothingToDraw("films to compare")
+    state, films, novels = world.rng.choice(found)
+    wanted = films[0]["film"]
     return t.Draw(
-        {"state": state, "year": year, "birthplace": row["birthplace"]},
-        watched(world, [row["mayor"]]),
-        [*open_list(world, "towns"), *looks, t.click("Add to watchlist"), t.leave("", f"It is {row['mayor']}.")],
-        evidence=[text for each in seen for text in (each["town"], each["mayor"], each["birthplace"])],
+        {"state": state, "extreme": extreme},
+        watched(world, [wanted]),
+        [
+            *open_list(world, "towns"),
+            *open_list(world, "writers"),
+            *open_list(world, "novels"),
+            *joined(*(open_article(title) for title in novels)),
+            *open_list(world, "films"),
+            *watch(wanted, f"It has {films[0]['text']}."),
+            t.leave("", f"It is {wanted}."),
+        ],
+        evidence=[*novels, *(text for row in films for text in (row["film"], row["text"]))],
     )
 
 
 @TEMPLATES.define(
-    "What is the longest novel (by pages) that is set in {state}, that is in a town of that state, and whose author is still alive? Put it on my watchlist.",
-    "watchlist: longest novel set in some town of {state} by a living author",
-    "I have a long flight ahead and want a thick book. It should be set somewhere in {state} (the articles name the town in which a novel is set), and the author should still be among us. Take the one with the most pages and add its article to my watchlist.",
-    "Of all novels by living authors that are set in towns of {state}, which has the most pages? Please watch it for me.",
-    "The novel with the most pages, provided the author has not died and that its set in a town in {state}, belongs on my watchlist. Find it.",
+    "What is the longest novel (by pages) published in {year} or later that is set in {state}, that is in a town of that state, and whose author is still alive? Put it on my watchlist.",
+    "watchlist: longest novel set in some town of {state} by a living author, published {year} or later",
+    "I have a long flight ahead and want a thick book. It should be set somewhere in {state} (the articles name the town in which a novel is set), and the author should still be among us. Nothing from before {year}, please. Take the one with the most pages and add its article to my watchlist.",
+    "Of all novels by living authors that came out in {year} or later and are set in towns of {state}, which has the most pages? Please watch it for me.",
+    "The novel with the most pages, provided the author has not died, it appeared no earlier than {year} and its set in a town in {state}, belongs on my watchlist. Find it.",
     sites=("wikipedia",),
     difficulty=("optimum", "needs"),
 )
@@ -265,28 +272,29 @@ def longest_novel(world: t.Sampler) -> t.Draw:
     """Watch the longest novel that is set in a state and was written by somebody alive."""
     rows = world.rows(
         FACTS
-        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, w.target AS author, o.target AS town, s.target AS state,
+        + """SELECT p.title, CAST(p.number AS INTEGER) AS pages, CAST(y.number AS INTEGER) AS year, w.target AS author, o.target AS town, s.target AS state,
             EXISTS (SELECT 1 FROM facts d WHERE d.title = w.target AND d.label = 'Died') AS is_dead
         FROM facts p JOIN facts w ON w.article_id = p.article_id AND w.label = 'Author'
+            JOIN facts y ON y.article_id = p.article_id AND y.label = 'Published'
             LEFT JOIN facts o ON o.article_id = p.article_id AND o.label = 'Set in'
             LEFT JOIN facts s ON s.title = o.target AND s.label = 'State'
         WHERE p.kind = 'novel' AND p.label = 'Pages' ORDER BY p.number DESC, p.title"""
     )
-    living = [row for row in rows if not row["is_dead"]]
+    alive = [row for row in rows if not row["is_dead"]]
     found = []
-    for state in sorted({row["state"] for row in living if row["state"]}):
-        fits = [place for place, row in enumerate(living) if row["state"] == state]
-        place = fits[0]
-        longer = [row for row in rows if row["pages"] > living[place]["pages"] and row["state"] == state]
-        if 2 <= place <= 16 and longer and sum(row["pages"] == living[place]["pages"] for row in living) == 1:
-            found.append((state, place))
+    for year in sorted({row["year"] for row in alive}):
+        living = [row for row in alive if row["year"] >= year]
+        for state in sorted({row["state"] for row in living if row["state"]}):
+            place = next(place for place, row in enumerate(living) if row["state"] == state)
+            if 3 <= place <= 16 and sum(row["pages"] == living[place]["pages"] for row in living) == 1:
+                found.append((year, state, living[: place + 1]))
     if not found:
         raise t.NothingToDraw("a novel that is not the first")
-    state, place = world.rng.choice(found)
-    looks = joined(*(open_article(row["title"]) for row in living[: place + 1]))
-    wanted = living[place]
+    year, state, seen = world.rng.choice(found)
+    wanted = seen[-1]
+    looks = joined(*(open_article(row["title"]) for row in seen))
     return t.Draw(
-        {"state": state},
+        {"state": state, "year": year},
         watched(world, [wanted["title"]]),
         [
             *open_list(world, "novels"),
@@ -296,5 +304,5 @@ def longest_novel(world: t.Sampler) -> t.Draw:
             t.click("Add to watchlist", f"It is set in {wanted['town']}."),
             t.leave("", f"It is {wanted['title']}."),
         ],
-        evidence=[*(row["title"] for row in living[: place + 1]), wanted["author"], wanted["town"]],
+        evidence=[*(row["title"] for row in seen), wanted["author"], wanted["town"]],
     )
