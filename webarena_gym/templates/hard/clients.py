@@ -1,5 +1,6 @@
 """The people behind orders: customers told by what they bought, spent or say, and parcels that were slow."""
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
 
 from webarena_gym.sites.country.formats import money
@@ -16,9 +17,14 @@ from webarena_gym.templates.ways import nth, turn_pages
 
 TEMPLATES = t.Templates("hard")
 
-_PEOPLE = """SELECT c.*, c.firstname || ' ' || c.lastname AS name FROM customer c
-    WHERE (SELECT count(*) FROM customer d WHERE instr(d.firstname || ' ' || d.lastname, c.firstname || ' ' || c.lastname)) = 1 """
-"""The customers whom their names tell from all others."""
+_PEOPLE = "SELECT c.*, c.firstname || ' ' || c.lastname AS name FROM customer c "
+
+
+def told_apart(world: t.Sampler, people: Sequence[t.Row]) -> None:
+    """Raise NothingToDraw unless the name of each of these customers is part of no other's."""
+    query = "SELECT count(*) FROM customer WHERE instr(firstname || ' ' || lastname, ?)"
+    if any(world.value(query, person["name"]) > 1 for person in people):
+        raise t.NothingToDraw("customers with names of their own")
 
 
 def orders_of(world: t.Sampler, person: t.Row) -> list[t.Row]:
@@ -57,9 +63,8 @@ def group_of_buyer(world: t.Sampler) -> t.Draw:
         HAVING count(DISTINCT c.customer_id) BETWEEN 2 AND 6 AND count(*) BETWEEN 5 AND 16 ORDER BY 1"""
     )
     firstname = world.rng.choice(names)["firstname"]
-    people = world.rows(_PEOPLE + "AND c.firstname = ? ORDER BY c.customer_id", firstname)
-    if len(people) != world.value("SELECT count(*) FROM customer WHERE firstname = ?", firstname):
-        raise t.NothingToDraw("customers with names of their own")
+    people = world.rows(_PEOPLE + "WHERE c.firstname = ? ORDER BY c.customer_id", firstname)
+    told_apart(world, people)
     orders = {person["customer_id"]: orders_of(world, person) for person in people}
     bought = {key: set().union(*(nouns_of(world, order) for order in own)) for key, own in orders.items()}
     once = sorted(
@@ -111,10 +116,11 @@ def best_customer_since(world: t.Sampler) -> t.Draw:
     """Move the customer who has spent most since a day, who is not the one with the highest lifetime sales."""
     rows = world.rows(
         _PEOPLE
-        + """AND (SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12 AND customer_id != 1
+        + """WHERE (SELECT count(*) FROM sales_order o WHERE o.customer_id = c.customer_id) BETWEEN 3 AND 12 AND customer_id != 1
         ORDER BY c.customer_id"""
     )
     people = world.rng.sample(rows, 6)
+    told_apart(world, people)
     day = (now(world) - timedelta(days=world.rng.choice((120, 150, 200, 250)))).date()
     orders = {person["name"]: orders_of(world, person) for person in people}
     counted = {
@@ -175,9 +181,10 @@ def bad_batch(world: t.Sampler) -> t.Draw:
     """Decide on reviews by the day of the order, which each tells from the day on which it was written."""
     rng = world.rng
     product = world.pick(
-        """SELECT * FROM product p WHERE NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = p.product_id AND status = 'Pending')
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY product_id"""
+        """SELECT * FROM product WHERE product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending') ORDER BY product_id"""
     )
+    if world.value("SELECT count(*) FROM product WHERE instr(name, ?)", product["name"]) > 1:
+        raise t.NothingToDraw("a product that its name finds alone")
     today, title = now(world), "The split seam"
     end = today.date() - timedelta(days=rng.randint(24, 30))
     start = end - timedelta(days=rng.choice((9, 12, 15)))

@@ -212,11 +212,11 @@ def still_newest(world: t.Sampler) -> t.Draw:
 
 
 @TEMPLATES.define(
-    "Of all films that are based on novels by writers born in {state} (in any town there), which is the {extreme}, by running time? Put that film on my watchlist.",
-    "{extreme} film based on a book whose author was born in {state} -> watchlist (the film)",
-    "We plan an evening with films after books from our region. The author of the book must have been born in a town of {state}; where the film was made does not matter. Please add the {extreme} film of this kind, in minutes, to my watchlist.",
-    "Look at the novels by natives of {state} and at the films that were made of them. The film with the {extreme} running time goes on my watchlist.",
-    "Which {extreme} film has been made of a novel by a writer who was born in one of the towns of {state}? I want it on my wachlist, the film and not the novel.",
+    "Of all films that are based on novels from {year} or later by writers born in {state} (in any town there), which is the {extreme}, by running time? Put that film on my watchlist.",
+    "{extreme} film based on a novel (published {year} or later) whose author was born in {state} -> watchlist (the film)",
+    "We plan an evening with films after books from our region. The author of the book must have been born in a town of {state}, and the book published in {year} or after that; where the film was made does not matter. Please add the {extreme} film of this kind, in minutes, to my watchlist.",
+    "Look at the novels by natives of {state} that appeared in {year} or later, and at the films that were made of them. The film with the {extreme} running time goes on my watchlist.",
+    "Which {extreme} film has been made of a novel that came out in {year} or later, by a writer who was born in one of the towns of {state}? I want it on my wachlist, the film and not the novel.",
     sites=("wikipedia",),
     difficulty=("optimum", "needs"),
 )
@@ -224,8 +224,10 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     """Watch the longest or the shortest film that was made of a book by somebody from a state."""
     rows = world.rows(
         FACTS
-        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film, CAST(r.number AS INTEGER) AS minutes, r.text
-        FROM facts w JOIN facts b ON b.title = w.target AND b.label = 'Birthplace'
+        + """SELECT w.title AS novel, w.target AS author, s.target AS state, f.title AS film, CAST(r.number AS INTEGER) AS minutes, r.text,
+            CAST(y.number AS INTEGER) AS year
+        FROM facts w JOIN facts y ON y.article_id = w.article_id AND y.label = 'Published'
+            JOIN facts b ON b.title = w.target AND b.label = 'Birthplace'
             JOIN facts s ON s.title = b.target AND s.label = 'State'
             LEFT JOIN facts f ON f.target = w.title AND f.label = 'Based on'
             LEFT JOIN facts r ON r.article_id = f.article_id AND r.label = 'Running time'
@@ -234,17 +236,20 @@ def extreme_adaptation(world: t.Sampler) -> t.Draw:
     extreme = world.rng.choice(("longest", "shortest"))
     found = []
     for state in sorted({row["state"] for row in rows}):
-        own = [row for row in rows if row["state"] == state]
-        films = sorted((row for row in own if row["film"]), key=lambda row: int(row["minutes"]), reverse=extreme == "longest")
-        novels = list(dict.fromkeys(row["novel"] for row in own))
-        if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 3 <= len(novels) <= 20:
-            found.append((state, films, novels))
+        for year in sorted({row["year"] for row in rows if row["state"] == state}):
+            own = [row for row in rows if row["state"] == state and row["year"] >= year]
+            films = sorted(
+                (row for row in own if row["film"]), key=lambda row: int(row["minutes"]), reverse=extreme == "longest"
+            )
+            novels = list(dict.fromkeys(row["novel"] for row in own))
+            if len(films) > 1 and films[0]["minutes"] != films[1]["minutes"] and 5 <= len(novels) <= 20:
+                found.append((state, year, films, novels))
     if not found:
         raise t.NothingToDraw("films to compare")
-    state, films, novels = world.rng.choice(found)
+    state, year, films, novels = world.rng.choice(found)
     wanted = films[0]["film"]
     return t.Draw(
-        {"state": state, "extreme": extreme},
+        {"state": state, "extreme": extreme, "year": year},
         watched(world, [wanted]),
         [
             *open_list(world, "towns"),
