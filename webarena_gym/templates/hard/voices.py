@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.threads import messages_are, plant_post, strangers, write_to
-from webarena_gym.templates.hard.ways import ago, now
+from webarena_gym.templates.hard.ways import ago, joined, now
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post, word
 from webarena_gym.templates.reddit.votes import votes_are
 from webarena_gym.templates.ways import turn_pages
@@ -414,43 +414,57 @@ _RIGHT = (
     "Take {tip}. It took me ten minutes, and it has been fine ever since.",
     "I did it with {tip} in March and was surprised myself how well it went. Do it.",
     "Nobody would believe me, but {tip} was all that I needed. Recommended.",
+    "Spent two Sundays on it, then used {tip} and was done before lunch. You should, too.",
 )
 
 
 @TEMPLATES.define(
-    'Who in the thread "{title}" was the first to recommend {tip} from their own experience? Answer with the user name.',
-    'first person in "{title}" that recommends {tip} because it worked for them = ? (username)',
-    'Several people in "{title}" mention {tip}, and now two of them claim that it was their idea. Who was really the first to recommend it after having done it themselves? I need the user name.',
-    'Look at "{title}": who of those that have tried {tip} themselves and advise it was the earliest? Just the user name please.',
-    'I want to give credit to the right person. In "{title}", {tip} is recommended by people for whom it has worked. Which user said so first? The order on the page isnt the order in time.',
+    'Who in the threads "{first}" and "{second}" was the first of all to recommend {tip} from their own experience? Send that user the private message "{text}".',
+    'first person in "{first}" / "{second}" that recommends {tip} because it worked for them: message them "{text}" (whichever thread, earliest one)',
+    'Several people mention {tip} in "{first}" and in "{second}", and now two of them claim that it was their idea. Whoever was really the first to recommend it after having done it themselves gets this private message from me: "{text}"',
+    'Look at "{first}" and "{second}": who of those that have tried {tip} themselves and advise it was the earliest? Write "{text}" to this user, privately, and to nobody else.',
+    'I want to give credit to the right person. In "{first}" and "{second}", {tip} is recommended by people for whom it has worked. To the one who said so first I would like to send "{text}". The order on the pages isnt the order in time.',
     sites=("reddit",),
     difficulty=("reading", "time"),
 )
 def first_to_recommend(world: t.Sampler) -> t.Draw:
-    """Ask who was the first to recommend something that they have done, in a thread that is not in the order of time."""
+    """Write to who was the first to recommend something that they have done, over two threads that are not in the order of time."""
     rng = world.rng
     tip, decoy = rng.sample(_TIPS, 2)
-    people = strangers(world, 12)
-    title = f"How do I get the {word(world)} stain out of my mower?"
-    post = plant_post(world, world.pick(OTHERS), people[-1]["user_id"], title, "It has been there since Easter. All ideas are welcome.", 200)  # fmt: skip
-    early = [form.format(tip=tip) for form in rng.sample(_EARLY, 3)]
-    right = [form.format(tip=tip) for form in rng.sample(_RIGHT, 3)]
-    other = [form.format(tip=decoy) for form in rng.sample(_RIGHT, 2)] + [rng.choice(_EARLY).format(tip=decoy)]
-    hours = sorted(rng.sample(range(20, 190), 9), reverse=True)
-    texts = [early[0], other[0], early[1], other[1], right[0], early[2], right[1], other[2], right[2]]
-    swap = rng.sample(range(4), 4)
-    texts[:4] = [texts[place] for place in swap]
+    people, forum = strangers(world, 16), world.pick(OTHERS)
+    titles = (
+        f"How do I get the {word(world)} stain out of my mower?",
+        f"My mower is still stained, and {word(world)} is no help",
+    )
+    body = "It has been there since Easter. All ideas are welcome."
+    posts = [
+        plant_post(world, forum, people[-1]["user_id"], title, body, 250 - 20 * place) for place, title in enumerate(titles)
+    ]
+    early = [form.format(tip=tip) for form in rng.sample(_EARLY, 4)]
+    right = [form.format(tip=tip) for form in rng.sample(_RIGHT, 4)]
+    other = [form.format(tip=decoy) for form in rng.sample(_RIGHT, 3)]
+    before = [early[0], early[1], other[0], other[1]]
+    rng.shuffle(before)
+    texts = [*before, right[0], early[2], right[1], other[2], right[2], early[3], right[3]]
+    hours = sorted(rng.sample(range(10, 220), len(texts)), reverse=True)
     voices = [Voice(person, text, hour) for person, text, hour in zip(people, texts, hours, strict=False)]
-    points = rng.sample(range(1, 30), len(voices))
-    if points[4] > points[6] and points[4] > points[8]:  # the first in time must not be the first on the page
-        points[4], points[6] = points[6], points[4]
-    speak(world, post, voices, points)
-    name = voices[4].author["username"]
+    points = rng.sample(range(8, 60), len(voices))
+    points[4] = rng.randint(1, 7)  # the first in time must not be the first on the page
+    sides = [place % 2 for place in range(len(voices))]
+    rng.shuffle(sides)
+    for side, post in enumerate(posts):
+        places = [place for place in range(len(voices)) if sides[place] == side]
+        speak(world, post, [voices[place] for place in places], [points[place] for place in places])
+    wanted = voices[4].author
+    text = rng.choice(("The credit is yours.", "You were the first, thank you!", "May I name you as the one who found it?"))
     return t.Draw(
-        {"title": title, "tip": tip},
-        t.answer(fuzzy_match=name),
-        [*open_post(title), t.leave(name, "The others only heard of it, or came later.")],
-        wrong_answers=[voices[6].author["username"], voices[swap.index(0)].author["username"]],
+        {"first": titles[0], "second": titles[1], "tip": tip, "text": text},
+        messages_are(world, [wanted], text),
+        [
+            *joined(*(open_post(title) for title in titles)),
+            *write_to([wanted], text),
+            t.leave("", "The others only heard of it, or came later."),
+        ],
         evidence=[voice.body for voice in voices],
     )
 
