@@ -233,10 +233,8 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
     found = []
     for rows in months(world, "true"):
         mine = [item["name"] for item in everything if item["created_at"][:7] == rows[0]["created_at"][:7]]
-        nouns = [_noun(name) for name in mine]
-        wanted = [
-            name for name in dict.fromkeys(mine) if nouns.count(_noun(name)) == 1 and name in sold and len(_noun(name)) > 3
-        ]
+        nouns = [noun(name) for name in mine]
+        wanted = [name for name in dict.fromkeys(mine) if nouns.count(noun(name)) == 1 and name in sold and len(noun(name)) > 3]
         found += [(rows, name) for name in wanted if len(rows) >= 2]
     if not found:
         raise t.NothingToDraw("something that I bought")
@@ -254,7 +252,7 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
     number = f"{stars} star{'s' if stars > 1 else ''}"
     return t.Draw(
         {
-            "noun": _noun(name),
+            "noun": noun(name),
             "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}",
             "stars": number,
             "summary": summary,
@@ -279,10 +277,10 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
     )
 
 
-def _noun(name: str) -> str:
+def noun(name: str) -> str:
     """Return what kind of thing a product is, by its name.
 
-    >>> _noun("Sokevi Mixed Media Sketchbook, A4")
+    >>> noun("Sokevi Mixed Media Sketchbook, A4")
     'sketchbook'
     """
     return name.partition(",")[0].split()[-1].lower()
@@ -480,7 +478,7 @@ def order_by_memory(world: t.Sampler) -> t.Draw:
     rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
     nouns = {
         row["order_id"]: [
-            _noun(name)
+            noun(name)
             for (name,) in world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
         ]
         for row in rows

@@ -1,5 +1,6 @@
 """Votes to give and to take back."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from webarena_gym.tasks import template as t
@@ -14,8 +15,8 @@ UNVOTED = f"""user_id != {ME}
     AND submission_id NOT IN (SELECT submission_id FROM submission_vote WHERE user_id = {ME})"""
 
 
-def votes_are(world: t.Sampler, changes: dict[int, int]) -> dict[str, Any]:
-    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. Those on comments must be untouched.
+def votes_are(world: t.Sampler, changes: dict[int, int], upvoted: Iterable[int] = ()) -> dict[str, Any]:
+    """My votes on posts must be what they were but for `changes`, by post; 0 is no vote. On comments, `upvoted` must be all that is new.
 
     What its author has deleted does not count: whoever writes something votes for it, and takes that back with it.
     """
@@ -27,7 +28,7 @@ def votes_are(world: t.Sampler, changes: dict[int, int]) -> dict[str, Any]:
     votes = {row["submission_id"]: row["choice"] for row in world.rows(on_posts)} | changes
     return t.all_of(
         t.state(on_posts, expected=[[post, choice] for post, choice in sorted(votes.items()) if choice]),
-        t.state(on_comments, expected=[list(row) for row in world.rows(on_comments)]),
+        t.state(on_comments, expected=sorted([list(row) for row in world.rows(on_comments)] + [[each, 1] for each in upvoted])),
     )
 
 
