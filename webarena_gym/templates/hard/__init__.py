@@ -1,8 +1,28 @@
 """The hard templates: over all sites, each with what makes it hard, in modules by what they are about."""
 
 from webarena_gym.tasks import template as t
-from webarena_gym.templates.hard import articles, buying, goods, hostile, issues, orders, places, reviews, teams, threads, trips
+from webarena_gym.templates.hard import (
+    access,
+    articles,
+    buying,
+    chores,
+    doubles,
+    goods,
+    hostile,
+    issues,
+    leaks,
+    orders,
+    owners,
+    places,
+    reviews,
+    stages,
+    teams,
+    threads,
+    trips,
+)
 
 TEMPLATES = t.Templates("hard")
 for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile):
+    TEMPLATES.update(_part.TEMPLATES)
+for _part in (access, leaks, doubles, chores, stages, owners):
     TEMPLATES.update(_part.TEMPLATES)
