@@ -3,9 +3,12 @@
 from webarena_gym.tasks import template as t
 from webarena_gym.templates.hard import (
     access,
+    announcements,
     articles,
+    boards,
     buying,
     chores,
+    contests,
     doubles,
     goods,
     hostile,
@@ -14,6 +17,7 @@ from webarena_gym.templates.hard import (
     orders,
     owners,
     places,
+    remarks,
     reviews,
     stages,
     teams,
@@ -24,5 +28,5 @@ from webarena_gym.templates.hard import (
 TEMPLATES = t.Templates("hard")
 for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile):
     TEMPLATES.update(_part.TEMPLATES)
-for _part in (access, leaks, doubles, chores, stages, owners):
+for _part in (access, leaks, doubles, chores, stages, owners, boards, remarks, contests, announcements):
     TEMPLATES.update(_part.TEMPLATES)
