@@ -9,11 +9,14 @@ from webarena_gym.templates.hard import (
     buying,
     chores,
     contests,
+    directories,
     doubles,
+    favorites,
     goods,
     hostile,
     issues,
     leaks,
+    mappers,
     orders,
     owners,
     places,
@@ -22,11 +25,27 @@ from webarena_gym.templates.hard import (
     stages,
     teams,
     threads,
+    tours,
     trips,
 )
 
 TEMPLATES = t.Templates("hard")
 for _part in (orders, goods, reviews, buying, issues, threads, articles, places, teams, trips, hostile):
     TEMPLATES.update(_part.TEMPLATES)
-for _part in (access, leaks, doubles, chores, stages, owners, boards, remarks, contests, announcements):
+for _part in (
+    access,
+    leaks,
+    doubles,
+    chores,
+    stages,
+    owners,
+    boards,
+    remarks,
+    contests,
+    announcements,
+    mappers,
+    directories,
+    favorites,
+    tours,
+):
     TEMPLATES.update(_part.TEMPLATES)
