@@ -10,9 +10,11 @@ from webarena_gym.templates.hard import (
     callers,
     chores,
     clients,
+    complaints,
     contests,
     directories,
     doubles,
+    entrance,
     favorites,
     goods,
     hostile,
@@ -23,6 +25,7 @@ from webarena_gym.templates.hard import (
     owners,
     places,
     prices,
+    purchases,
     recalls,
     remarks,
     returns,
@@ -63,5 +66,8 @@ for _part in (
     recalls,
     returns,
     substitutes,
+    purchases,
+    entrance,
+    complaints,
 ):
     TEMPLATES.update(_part.TEMPLATES)

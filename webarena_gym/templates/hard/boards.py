@@ -10,7 +10,7 @@ from webarena_gym.templates.hard.threads import messages_are, plant_post, strang
 from webarena_gym.templates.hard.ways import ago, listed
 from webarena_gym.templates.reddit.communities import OWN, SUBSCRIPTIONS
 from webarena_gym.templates.reddit.posting import submit
-from webarena_gym.templates.reddit.routes import ME, open_forum, open_user
+from webarena_gym.templates.reddit.routes import ME, open_forum, open_post, open_user
 
 TEMPLATES = t.Templates("hard")
 
@@ -249,14 +249,9 @@ def undo_locks(world: t.Sampler) -> t.Draw:
         f"""SELECT count(*) FROM message m JOIN message_thread t USING (thread_id)
         WHERE NOT is_read AND m.sender_id != {ME} AND {ME} IN (t.sender_id, t.receiver_id)"""
     )
-    steps: list[Step] = [
-        t.click(f"Messages ({unread})"),
-        t.click(f"Conversation with {mate['username']}"),
-        *open_forum(forum["name"], "New"),
-    ]
+    steps: list[Step] = [t.click(f"Messages ({unread})"), t.click(f"Conversation with {mate['username']}")]
     for post, is_begging in made:
-        steps.append(t.click(post["title"]))
-        steps += [t.back("The lock is right.")] if is_begging else [t.click("Unlock"), *open_forum(forum["name"], "New")]
+        steps += [*open_post(post["title"]), *([] if is_begging else [t.click("Unlock", "That is no begging.")])]
     freed = {post["submission_id"] for post, is_begging in made if not is_begging}
     query = "SELECT submission_id, state, is_locked, is_sticky FROM submission WHERE forum_id = ? ORDER BY submission_id"
     expected = [

@@ -58,25 +58,25 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
         issue = plant_issue(world, row, title, "As talked about.", person["user_id"], 12 + place, state=state, **more)
         question = f"@{me} {questions[place]}"
         if fate in ("answered before", "asked again"):
-            say(world, issue, person["user_id"], f"@{me} What do you think?", 120)
-            say(world, issue, ME, rng.choice(_ANSWERS), 110)
-        say(world, issue, person["user_id"], question, 90)
+            say(world, issue, person["user_id"], f"@{me} What do you think?", 40)
+            say(world, issue, ME, rng.choice(_ANSWERS), 36)
+        say(world, issue, person["user_id"], question, 20)
         if fate == "answered":
-            say(world, issue, ME, rng.choice(_ANSWERS), 70)
+            say(world, issue, ME, rng.choice(_ANSWERS), 14)
         elif fate == "answered by another":
-            say(world, issue, colleague["user_id"], rng.choice(_ANSWERS), 70)
+            say(world, issue, colleague["user_id"], rng.choice(_ANSWERS), 14)
         elif fate == "taken back":
-            say(world, issue, person["user_id"], "Never mind, I have found it out myself.", 60)
+            say(world, issue, person["user_id"], "Never mind, I have found it out myself.", 12)
         texts.append(questions[place])
         todo = world.plant(
-            "todo", user_id=ME, author_id=person["user_id"], kind="mentioned", issue_id=issue["issue_id"], created_at=ago(world, hours=90, minutes=place),
+            "todo", user_id=ME, author_id=person["user_id"], kind="mentioned", issue_id=issue["issue_id"], created_at=ago(world, hours=20, minutes=place),
         )  # fmt: skip
         is_done = fate in ("closed", "answered", "taken back")
         made.append((issue, is_done))
         settled += [todo] if is_done else []
     # The list shows the newest first: more than a page of newer entries would hide these.
     newer = world.value(
-        f"SELECT count(*) FROM todo WHERE user_id = {ME} AND state = 'pending' AND created_at > ?", ago(world, hours=90)
+        f"SELECT count(*) FROM todo WHERE user_id = {ME} AND state = 'pending' AND created_at > ?", ago(world, hours=20)
     )
     if newer + len(made) > 12:
         raise t.NothingToDraw("a list whose beginning is not crowded")

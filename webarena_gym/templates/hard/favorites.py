@@ -4,9 +4,12 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.ways import ago
 from webarena_gym.templates.map.changes import ME, saved, saved_are
-from webarena_gym.templates.map.ways import open_place, places
+from webarena_gym.templates.map.ways import places
+from webarena_gym.templates.ways import turn_pages
 
 TEMPLATES = t.Templates("hard")
+
+_PER_PAGE = 20  # saved places on one page of the plain layout
 
 _PLAIN = (
     "nice",
@@ -72,13 +75,15 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
             planted.append((row, number == 1))
     kept = {row["place_id"] for row, is_kept in planted if is_kept}
     everything = places(world, f"place_id IN (SELECT place_id FROM saved_place WHERE user_id = {ME})")
-    if any(row["label"] != row["name"] for row in everything):
-        raise t.NothingToDraw("places whose names are their own")
+    everything.sort(key=lambda row: str(row["name"]))
+    if len({row["name"] for row in everything}) < len(everything):
+        raise t.NothingToDraw("places of different names")
     after = saved(world)
-    looks: list[Step] = [t.click("Saved places")]
+    looks: list[Step] = []
     for row in everything:
         number, hours = row["place_id"], row["sunday"]
-        looks += open_place(row["name"])
+        before = [other for other in everything if other["place_id"] in after and other["name"] < row["name"]]
+        looks += [t.click("Saved places"), *turn_pages(world, len(before), _PER_PAGE), t.click(row["name"])]
         if hours == "closed" and number not in kept:
             looks.append(t.click("Remove from saved places"))
             del after[number]
