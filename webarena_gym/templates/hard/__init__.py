@@ -6,6 +6,7 @@ from webarena_gym.templates.hard import (
     announcements,
     articles,
     boards,
+    branches,
     buying,
     callers,
     chores,
@@ -69,5 +70,6 @@ for _part in (
     purchases,
     entrance,
     complaints,
+    branches,
 ):
     TEMPLATES.update(_part.TEMPLATES)

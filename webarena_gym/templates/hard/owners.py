@@ -1,5 +1,7 @@
 """Merge requests of the code host whose reviewers follow from what they change."""
 
+from collections.abc import Sequence
+
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.reviews import REVIEWED
@@ -16,27 +18,44 @@ _CHANGES = (
 )  # fmt: skip
 
 
-def plant_request(
-    world: t.Sampler, row: t.Row, title: str, branch: str, author: t.Row, paths: list[str], days: int, *, is_draft: bool
-) -> t.Row:
-    """Plant a merge request of one commit that adds some files, and return it."""
+def plant_branch(world: t.Sampler, row: t.Row, name: str, title: str, author: t.Row, paths: Sequence[str], days: int) -> None:
+    """Plant a branch of a project with one commit of that title, which adds some files."""
     trunk = world.rows("SELECT * FROM branch WHERE project_id = ? AND name = ?", row["project_id"], row["default_branch"])[0]
+    branch = world.plant("branch", project_id=row["project_id"], name=name)
+    plant_commit(world, row["project_id"], branch, trunk["head_id"], title, author, paths, days)
+
+
+def plant_commit(
+    world: t.Sampler,
+    project_id: int,
+    branch_id: int,
+    parent_id: int,
+    title: str,
+    author: t.Row,
+    paths: Sequence[str],
+    days: int,
+) -> None:
+    """Plant the newest commit of a branch, which adds some files."""
     commit = world.plant(
         "git_commit",
-        project_id=row["project_id"],
+        project_id=project_id,
         sha="".join(world.rng.choice("0123456789abcdef") for _ in range(40)),
-        parent_id=trunk["head_id"],
+        parent_id=parent_id,
         author_id=author["user_id"],
         author_name=author["name"],
         author_email=f"{author['username']}@example.org",
         title=title,
         created_at=ago(world, days=days),
     )
-    source = world.plant("branch", project_id=row["project_id"], name=branch, head_id=commit)
-    world.plant("commit_branch", branch_id=source, commit_id=commit)
+    world.alter("branch", {"branch_id": branch_id}, head_id=commit)
+    world.plant("commit_branch", branch_id=branch_id, commit_id=commit)
     for path in paths:
         world.plant("file_change", commit_id=commit, path=path, kind="added", after=f"{title}\n")
-        world.plant("file", branch_id=source, path=path, content=f"{title}\n", commit_id=commit)
+        world.plant("file", branch_id=branch_id, path=path, content=f"{title}\n", commit_id=commit)
+
+
+def plant_request(world: t.Sampler, row: t.Row, title: str, branch: str, author: t.Row, days: int, *, is_draft: bool) -> t.Row:
+    """Plant a merge request from a branch into the default one, and return it."""
     made = world.plant(
         "merge_request",
         project_id=row["project_id"],
@@ -108,7 +127,8 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
     for place, ((paths, author, is_draft, reviewer), (title, branch)) in enumerate(
         zip(cases, rng.sample(_CHANGES, len(cases)), strict=True)
     ):
-        request = plant_request(world, row, title, branch, author, paths, 1 + place % 4, is_draft=is_draft)
+        plant_branch(world, row, branch, title, author, paths, 1 + place % 4)
+        request = plant_request(world, row, title, branch, author, 1 + place % 4, is_draft=is_draft)
         made.append((request, reviewer))
         evidence += [title, *([] if is_draft else paths)]
     steps: list[Step] = repository_page(world, row, file, rules)
