@@ -9,6 +9,7 @@ from webarena_gym.templates.hard import (
     branches,
     buying,
     callers,
+    campaigns,
     chores,
     clients,
     complaints,
@@ -71,5 +72,6 @@ for _part in (
     entrance,
     complaints,
     branches,
+    campaigns,
 ):
     TEMPLATES.update(_part.TEMPLATES)
