@@ -31,7 +31,13 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
         + f"""SELECT * FROM goods g WHERE is_plain AND is_salable AND quantity > 9 AND product_id NOT IN (SELECT product_id FROM wishlist_item WHERE customer_id = {ME})
         AND (SELECT count(*) FROM product q WHERE instr(q.name, g.name)) = 1 ORDER BY product_id"""
     )
-    one, gone, gone_too, only, unwanted, other, fewer, first, second, third, fourth, fifth = rng.sample(goods, 12)
+    shelves: dict[int, list[t.Row]] = {}
+    for row in goods:
+        shelves.setdefault(row["category_id"], []).append(row)
+    chosen = rng.sample([shelf for _, shelf in sorted(shelves.items()) if len(shelf) > 2], 7)
+    (one, *_), (only, *_), (unwanted, *_) = (rng.sample(shelf, 1) for shelf in chosen[:3])
+    (gone, first), (other, fourth), (fewer, fifth) = (rng.sample(shelf, 2) for shelf in chosen[3:6])
+    gone_too, second, third = rng.sample(chosen[6], 3)
     friend = rng.choice(("Jo", "my aunt", "Sam from upstairs"))
     entries = [
         # What is wished for, how many, whether it is sold out, the comment, and what is bought in the end.
