@@ -30,6 +30,7 @@ from webarena_gym.templates.hard import (
     purchases,
     recalls,
     remarks,
+    replies,
     returns,
     reviews,
     revisions,
@@ -73,5 +74,6 @@ for _part in (
     complaints,
     branches,
     campaigns,
+    replies,
 ):
     TEMPLATES.update(_part.TEMPLATES)
