@@ -52,8 +52,7 @@ def look(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
         )
         if page["title"] not in watched and any(part.heading == "History" for part in sections(page["text"]))
     ]
-    count = 2 if is_spoiled else 3
-    said = [(text, True) for text in rng.sample(_FREE, count)] + [(text, False) for text in rng.sample(_PAID, count + 2)]
+    said = [(text, True) for text in rng.sample(_FREE, 3)] + [(text, False) for text in rng.sample(_PAID, 5)]
     rng.shuffle(said)
     chosen = rng.sample(pages, len(said) + 1)
     other = chosen.pop()
