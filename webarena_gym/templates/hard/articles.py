@@ -1,5 +1,8 @@
 """Articles of the encyclopedia that somebody has spoiled."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from webarena_gym.sites.wikipedia.markup import sections, whole
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
@@ -20,6 +23,14 @@ _GOOD = (
     "In 2019 a fire at the {brand} works next door did some damage, which has been repaired since.",
 )
 _FLAT = "trim(replace(replace(replace(replace(text, char(13), ''), char(10), ' '), '  ', ' '), '  ', ' '))"
+
+
+def edits_are(world: t.Sampler, edits: Sequence[tuple[str, str, str]]) -> dict[str, Any]:
+    """The edits since the start must be these, each by me: title, new text, and summary. Line breaks do not matter."""
+    query = f"""SELECT title, user_id, {_FLAT}, summary FROM revision JOIN article USING (article_id)
+        WHERE revision_id > ? ORDER BY title, revision_id"""
+    expected = [[title, ME, " ".join(text.split()), summary] for title, text, summary in sorted(edits)]
+    return t.state(query, world.value("SELECT max(revision_id) FROM revision"), expected=expected)
 
 
 @TEMPLATES.define(
@@ -49,7 +60,7 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
     order = list(range(len(lines)))
     world.rng.shuffle(order)
     steps: list[Step] = []
-    expected: list[list[object]] = []
+    expected: list[tuple[str, str, str]] = []
     said: list[str] = []
     for number, place in enumerate(order):
         page, (line, is_advert) = chosen[place], lines[place]
@@ -78,12 +89,10 @@ def remove_adverts(world: t.Sampler) -> t.Draw:
                 t.type_text("Summary of the change", summary),
                 t.click("Save changes"),
             ]
-            expected.append([page["title"], ME, " ".join(page["text"].split()), summary])
-    query = f"""SELECT title, user_id, {_FLAT}, summary FROM revision JOIN article USING (article_id)
-        WHERE revision_id > ? ORDER BY title, revision_id"""
+            expected.append((page["title"], page["text"], summary))
     return t.Draw(
         {"user": user["username"], "brand": brand, "summary": summary},
-        t.state(query, world.value("SELECT max(revision_id) FROM revision"), expected=sorted(expected, key=str)),
+        edits_are(world, expected),
         [*steps, t.leave("", "The advertising is gone.")],
         start_url=f"__WIKIPEDIA__/user/{user['username']}",
         evidence=said,

@@ -6,6 +6,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab.ways import open_project
 from webarena_gym.templates.shopping_admin.ledgers import Ledger, others_stay
 from webarena_gym.templates.ways import nth
 
@@ -46,6 +47,18 @@ def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
     )
     pages = [row["page_id"] for row in world.rows("SELECT page_id FROM cms_page ORDER BY page_id")]
     return [t.click("Content"), t.click("Pages"), t.click(nth("Edit", pages.index(page)), f"This is the page {title}.")]
+
+
+def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> list[Step]:
+    """Plant a file into the default branch of a project of the code host, and return the steps from anywhere to it."""
+    branch = world.pick(
+        "SELECT b.* FROM branch b JOIN project p USING (project_id) WHERE project_id = ? AND b.name = p.default_branch AND head_id IS NOT NULL",
+        row["project_id"],
+    )
+    if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", branch["branch_id"], file):
+        raise t.NothingToDraw("a project without that file")
+    world.plant("file", branch_id=branch["branch_id"], path=file, content=content, commit_id=branch["head_id"])
+    return [*open_project(row), t.click("Repository"), t.click(file)]
 
 
 def listed(items: Sequence[str]) -> str:
