@@ -6,7 +6,7 @@ from webarena_gym.templates.gitlab.repositories import branches_of
 from webarena_gym.templates.gitlab.reviews import STATES
 from webarena_gym.templates.gitlab.ways import entry, open_project
 from webarena_gym.templates.hard.issues import a_project, plant_label, strangers
-from webarena_gym.templates.hard.owners import plant_branch, plant_commit, plant_request
+from webarena_gym.templates.hard.reviewers import plant_branch, plant_commit, plant_request
 from webarena_gym.templates.hard.ways import ago, repository_page
 
 TEMPLATES = t.Templates("hard")
