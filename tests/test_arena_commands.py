@@ -61,6 +61,14 @@ def test_a_bad_action_is_told_and_costs_a_step(command, tmp_path):
     assert json.loads((tmp_path / "episode.json").read_text())["replies"] == ["nonsense"]
 
 
+def test_a_session_takes_the_short_forms_of_the_game(command, tmp_path):
+    command("start", TASKS[0].task_id)
+    assert command("act", "down")[0] == 0
+    assert json.loads((tmp_path / "episode.json").read_text())["replies"] == ['do(action="Scroll Down")']
+    assert command("act", "click")[0] == 2
+    assert command("act", "exit nothing")[1].startswith("reward 0\nNot solved.\n")
+
+
 def test_a_session_ends_with_its_answer_or_its_steps(command):
     command("start", TASKS[0].task_id, options=["--max-steps", "2"])
     assert "reward" not in command("act", "x")[1]

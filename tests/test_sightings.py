@@ -160,3 +160,13 @@ def test_grounds_that_cannot_be_read(record):
     with pytest.raises(TaskError, match=r"grounds|ground of 'x'"):
         parse_grounds(record, "task")
     assert parse_grounds({"x": {"operation": "sum", "operands": ["1"]}}, "task") == {"x": Ground("sum", ("1",))}
+
+
+@pytest.mark.parametrize("words", [10, 60, 90, 300])
+@pytest.mark.parametrize("element", ["<p>{}</p>", '<form><textarea name="a">{}</textarea></form>'])
+def test_what_observations_cut_was_not_shown(words, element):
+    text = " ".join(f"word{number}" for number in range(words))
+    sighted = seen(element.format(text))
+    assert sighted.has_text("word5")
+    assert sighted.has_shown("word5")
+    assert sighted.has_shown(f"word{words - 1}") == (len(text) <= 500)

@@ -12,6 +12,7 @@ from typing import get_args
 from urllib.parse import urlsplit
 
 from webarena_gym import tasks as task_suite
+from webarena_gym.actions import DIALECTS
 from webarena_gym.arena import sessions
 from webarena_gym.arena.schema import Limits, NewEpisode, Split
 from webarena_gym.arguments import shown
@@ -19,7 +20,7 @@ from webarena_gym.console import decimal, whole
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.network import Network
 from webarena_gym.sites.layout import layout_of
-from webarena_gym.tools.play import play_in_terminal
+from webarena_gym.tools.play import play_in_terminal, spelled_out
 from webarena_gym.tools.serve import Front, addresses
 
 _SESSION_STEPS = 100
@@ -162,10 +163,20 @@ def play(options: argparse.Namespace) -> int:
         if command == "observe":
             _say(sessions.observe(session))
             return 0
-        session, told = sessions.act(session, words[0]) if command == "act" else sessions.submit(session, "".join(words))
+        if command == "act":
+            session, told = sessions.act(session, _spelled_out(words[0], session.settings.dialect))
+        else:
+            session, told = sessions.submit(session, "".join(words))
     sessions.write(session, path)
     _say(told)
     return 0
+
+
+def _spelled_out(line: str, dialect: str) -> str:
+    try:
+        return spelled_out(line, DIALECTS[dialect])
+    except ValueError as error:
+        raise ArenaError(str(error), status=400) from error
 
 
 def _settings(options: argparse.Namespace, task: str | None = None) -> NewEpisode:

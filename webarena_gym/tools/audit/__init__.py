@@ -120,7 +120,7 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
     else:
         findings.solved += 1
         findings.groundless += [f"{task.task_id}: {problem}" for problem in groundless(task, sightings)]
-        findings.unseen += [f"{task.task_id}: {fact!r}" for fact in task.evidence if not sightings.has_text(fact)]
+        findings.unseen += [f"{task.task_id}: {fact!r}" for fact in task.evidence if not sightings.has_shown(fact)]
         findings.steps.append(sightings.looks)
         findings.pages.append(len(sightings.addresses))
     if earns(hasty, task, _NOTHING):

@@ -6,7 +6,7 @@ how and from what (`Task.grounds`), the operands must stand on pages, and the op
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from functools import reduce
 from typing import Any
@@ -38,6 +38,7 @@ class Sightings:
 
     def __init__(self) -> None:
         self._texts: list[str] = []
+        self._shown: list[str] = []
         self._values: set[Value] = set()
         self.looks = 0
         self.addresses: set[str] = set()
@@ -46,7 +47,9 @@ class Sightings:
         """Take in a page: what a person reads on it, and what an agent is shown."""
         self.looks += 1
         self.addresses.add(page.url)
-        text = f"{visible_text(page.root)}\n{observe(page).text}"
+        observation = observe(page).text
+        text = f"{visible_text(page.root)}\n{observation}"
+        self._shown.append(plain(observation))
         self._texts.append(f" {plain(text)} ")
         self._values.update(values(text))
 
@@ -59,9 +62,17 @@ class Sightings:
 
     def has_text(self, text: str) -> bool:
         """Say whether a text stands on one of the pages, as whole words."""
-        wanted = plain(text)
-        pattern = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])")
-        return bool(wanted) and any(wanted in text and pattern.search(text) for text in self._texts)
+        return _stands(text, self._texts)
+
+    def has_shown(self, text: str) -> bool:
+        """Say whether a text stands in one of the observations, as whole words. Observations cut what is very long."""
+        return _stands(text, self._shown)
+
+
+def _stands(text: str, texts: Iterable[str]) -> bool:
+    wanted = plain(text)
+    pattern = re.compile(rf"(?<![^\W_]){re.escape(wanted)}(?![^\W_])")
+    return bool(wanted) and any(wanted in text and pattern.search(text) for text in texts)
 
 
 def plain(text: str) -> str:
