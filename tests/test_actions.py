@@ -238,7 +238,9 @@ def test_characters_may_be_written_by_their_codes_as_in_json_and_python(dialect,
         f"\\x{ord(each):02x}" if ord(each) < 256 else f"\\u{ord(each):04x}" if ord(each) < 65536 else f"\\U{ord(each):08X}"
         for each in text
     )
-    for written in (json.dumps(text)[1:-1].replace("\\b", "\\u0008").replace("\\f", "\\u000c"), as_python):
+    codes = {"\b": "\\u0008", "\f": "\\u000c"}
+    as_json = "".join(codes.get(each) or json.dumps(each)[1:-1] for each in text)
+    for written in (as_json, as_python):
         reply = f'do(action="Type", argument="{written}", element="1")' if dialect == "webrl" else f'fill("1", "{written}")'
         assert DIALECTS[dialect].parse(reply) == Action(Kind.TYPE, "1", text)
 

@@ -35,7 +35,7 @@ class Sources:
 
 
 def newest_groups(runs: Mapping[str, Path], most: int = MOST_GROUPS) -> list[RunGroup]:
-    """Return the newest groups of each run, at most so many; those whose rewards differ come first, as they teach something."""
+    """Return the newest groups of each run, at most so many; those whose rewards differ come first, as others change nothing."""
     return [group for name, folder in runs.items() for group in _newest(name, folder, most)]
 
 

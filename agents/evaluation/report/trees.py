@@ -12,7 +12,7 @@ from agents.evaluation.report.marks import split_reply
 from agents.evaluation.report.results import task_of
 from agents.evaluation.report.sources import RunGroup
 
-_HEADING = re.compile(r"<h1>(.*?)</h1>")
+_HEADING = re.compile(r"<h1>([^<]*)</h1>")
 _URL = re.compile(r"^URL: (\S+)", re.MULTILINE)
 _TAGS = re.compile(r"<[^<>]*>")
 
