@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
-.PHONY: install demo starter test test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
+.PHONY: install demo starter test test-slow test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
 install: $(READY)
 
@@ -17,7 +17,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	touch $(READY)
 
-demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report: some eight minutes on two cores
+demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report: some ten minutes on two cores
 	$(BIN)/python -m agents.demo
 
 STARTER := runs/starter
@@ -30,8 +30,14 @@ starter: install  ## train the agent that ships as agents/checkpoints/starter: c
 test: install  ## all tests, on all cores
 	$(TEST)
 
+test-slow: install  ## the tests that take half a minute or more each, which `make test` leaves out
+	$(TEST) -m slow
+
+# What these look at is the same with every version of a dependency: texts, tasks and wordings.
+CONTENT := answers changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms wordings
+
 test-lowest: .venv-lowest/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
-	.venv-lowest/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' tests/test_*.py)
+	.venv-lowest/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py),$(wildcard tests/test_*.py)))
 
 .venv-lowest/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-lowest

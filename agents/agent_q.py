@@ -142,7 +142,7 @@ def train(settings: AgentQSettings, tasks: Sequence[Task] | None = None) -> Path
     if tasks is None:
         own = settings.tasks
         tasks = draw_tasks(own.worlds, own.per_template, templates=own.templates, variation=settings.env.variation)
-    policy, load, _ = family.sampler(settings.player(), learner.model)
+    policy, load, *_ = family.sampler(settings.player(), learner.model)
     make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.env.env_arguments())
     envs = InProcessEnvs(make_env, min(run.num_envs, run.tasks_per_iteration))
     env_steps, elapsed_s, cpu_minutes = record["env_steps"], record["elapsed_s"], record["cpu_minutes"]

@@ -13,7 +13,13 @@ def main(arguments: Sequence[str]) -> None:
     """Write demonstrations as the command line says."""
     settings = parse_settings(DemonstrationSettings, arguments, program="agents.demonstrations")
     tasks = draw_tasks(settings.worlds, settings.per_template, templates=settings.templates, variation=settings.variation)
-    played = episodes(tasks, expert_thoughts=settings.expert_thoughts, seed=settings.seed, **settings.env_arguments())
+    played = episodes(
+        tasks,
+        expert_thoughts=settings.expert_thoughts,
+        mistakes=settings.mistakes,
+        seed=settings.seed,
+        **settings.env_arguments(),
+    )
     system = system_prompt(settings.system, elements=settings.elements)
     steps = solved = 0
     settings.out.parent.mkdir(parents=True, exist_ok=True)

@@ -151,6 +151,20 @@ def lasting(settings: Any) -> dict[str, Any]:
     return options
 
 
+def defaults(kind: type[Any]) -> dict[str, Any]:
+    """Return the default values of all options that have one, those of nested settings as well."""
+    options: dict[str, Any] = {}
+    hints = get_type_hints(kind)
+    for item in fields(kind):
+        if is_dataclass(hints[item.name]):
+            options |= defaults(hints[item.name])
+        elif item.default is not MISSING:
+            options[item.name] = item.default
+        elif item.default_factory is not MISSING:
+            options[item.name] = item.default_factory()
+    return options
+
+
 def parse_settings(kind: type[S], arguments: Sequence[str], defaults: Mapping[str, Any] | None = None, *, program: str) -> S:
     """Return settings read from the command line of `python -m PROGRAM`.
 

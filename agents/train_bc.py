@@ -21,6 +21,7 @@ from transformers import PreTrainedModel
 
 from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
 from agents.data.prompts import PromptEncoder, Style, system_prompt
+from agents.data.splitting import SplitSettings
 from agents.data.thoughts import Thoughts
 from agents.data.tokens import Sample
 from agents.models import small
@@ -60,6 +61,9 @@ class DataSettings(TaskSettings):
     """file of demonstrations to learn from, as `python -m agents.demonstrations` writes them; by default the expert plays anew"""
     expert_thoughts: Thoughts = "none"
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
+    mistakes: float = 0.0
+    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
+    (WebCoT); wrong steps are seen, and not learned"""
     system: Style = "none"
     """the system prompt: none, act (the action alone) or think (reason first)"""
     max_prompt_tokens: int = 1400
@@ -129,6 +133,7 @@ class BCSettings:
 
     run: BCRunSettings
     data: DataSettings = field(default_factory=DataSettings)
+    split: SplitSettings = field(default_factory=SplitSettings)
     env: EnvSettings = field(default_factory=EnvSettings)
     network: NetworkSettings = field(default_factory=NetworkSettings)
     optimization: OptimizationSettings = field(default_factory=OptimizationSettings)
@@ -137,6 +142,11 @@ class BCSettings:
     def __post_init__(self) -> None:
         if self.run.model == POINTER:
             raise ValueError(f"model={POINTER!r} has settings of its own; expected PointerBCSettings")
+        if self.data.demonstrations and (self.data.mistakes or self.split.piece_steps):
+            raise ValueError(
+                f"mistakes={self.data.mistakes} and piece_steps={self.split.piece_steps} are of episodes that the expert plays; expected 0 "
+                f"of both with demonstrations={str(self.data.demonstrations)!r}"
+            )
         if self.pace.focus and not self.optimization.copy_weight:
             raise ValueError(f"focus={self.pace.focus} draws single steps, but with copy_weight=0 whole episodes are learned")
         if self.network.inserted_layers and self.run.model == SMALL:
@@ -166,8 +176,14 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
             templates=settings.data.templates,
             variation=settings.env.variation,
         )
-        thoughts = settings.data.expert_thoughts
-        demonstrations = demonstrate(tasks, expert_thoughts=thoughts, seed=settings.run.seed, **settings.env.env_arguments())
+        demonstrations = demonstrate(
+            tasks,
+            expert_thoughts=settings.data.expert_thoughts,
+            mistakes=settings.data.mistakes,
+            split=settings.split,
+            seed=settings.run.seed,
+            **settings.env.env_arguments(),
+        )
     model, tokenizer = load_model(last.path) if last else _start(settings, demonstrations)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system_prompt(settings.data.system, elements=settings.env.elements))
@@ -262,7 +278,9 @@ def measure(encoder: PromptEncoder, demonstrations: Sequence[Demonstration]) -> 
     The tokens themselves take some thirty times the memory of the text, so each update encodes its own again.
     """
     lengths: list[tuple[int, int]] = []
-    for start in tqdm(range(0, len(demonstrations), _CHUNK), desc="measuring", unit=f"x{_CHUNK} steps", leave=False):
+    for start in tqdm(
+        range(0, len(demonstrations), _CHUNK), desc="measuring", unit=f"x{_CHUNK} steps", leave=False, disable=None
+    ):
         encoded = encode(encoder, demonstrations[start : start + _CHUNK])
         lengths += [(len(sample.prompt_ids), len(sample.response_ids)) for sample in encoded]
     return lengths

@@ -32,7 +32,7 @@ from agents.rollouts.engines import Engine
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.groups import GroupStream
 from agents.rollouts.players import collect_rarely
-from agents.rollouts.settings import RolloutSettings, SamplingSettings
+from agents.rollouts.settings import HorizonSettings, RolloutSettings, SamplingSettings
 from agents.rollouts.setup import PlayerSettings, create_players
 from agents.settings import (
     EnvSettings,
@@ -106,6 +106,7 @@ class RLSettings(Generic[M]):
     env: EnvSettings = field(default_factory=EnvSettings)
     sampling: SamplingSettings = field(default_factory=SamplingSettings)
     rollout: RolloutSettings = field(default_factory=RolloutSettings)
+    horizon: HorizonSettings = field(default_factory=HorizonSettings)
     update: UpdateSettings = field(default_factory=UpdateSettings)
     cluster: ClusterSettings = field(default_factory=ClusterSettings)
 
@@ -224,11 +225,15 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     player = settings.player()
     players = None
     if ranks.count == 1:
-        players = create_players(player, source, partial(load_sampler, source, player), tasks, _excluding_players(settings))
+        divides = kind.divides and not objective.needs_reference
+        make_sampler = partial(load_sampler, source, player, (objective, settings.update) if divides else None)
+        players = create_players(player, source, make_sampler, tasks, _excluding_players(settings))
+        if players and divides:
+            own_learner.divide(players)
     # What is trained meanwhile is not to be sampled from in this process.
     is_apart = rollout.overlap and not (players or rollout.vllm or settings.cluster.cluster)
     sampled = deepcopy(learner.model) if is_apart else learner.model
-    policy, load, _ = family.sampler(player, sampled, partial(_create_engine, settings, player))
+    policy, load, *_ = family.sampler(player, sampled, partial(_create_engine, settings, player))
     envs = _create_envs(settings, tasks)
 
     def load_parameters(version: int) -> None:
@@ -274,7 +279,7 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
     ):
         while (progress := run.trained(update, elapsed_s, spending.totals())) < 1:
             started_s = time.perf_counter()
-            rollouts = stream.batch(update)
+            rollouts = stream.batch(update, settings.horizon.limit(progress))
             rollout_s = time.perf_counter() - started_s
             # What is random in an update comes from its number, so a resumed run draws the same.
             rng = Random(f"{run.seed}/{update}")
@@ -301,6 +306,8 @@ def train(settings: RLSettings[Any], tasks: Sequence[Task] | None = None) -> Pat
 def _check(settings: RLSettings[Any], ranks: int) -> None:
     """Raise ValueError for settings that do not go together, whatever the kind of the model."""
     method, rollout, cluster = settings.method, settings.rollout, settings.cluster.cluster
+    if max(settings.horizon.step_limits, default=0) > settings.env.max_steps:
+        raise ValueError(f"step_limits={settings.horizon.step_limits}; expected none above max_steps={settings.env.max_steps}")
     if cluster and rollout.workers:
         raise ValueError(f"workers is {rollout.workers}, but envs of a cluster are in its env_workers; expected 0")
     if ranks > 1 and not method.is_distributed:

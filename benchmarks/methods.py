@@ -19,6 +19,8 @@ from agents.evaluation.intervals import paired_lift, pooled
 from agents.methods import METHODS
 from agents.methods.presets import PRESETS
 from agents.models.checkpoints import agent_record
+from agents.remember import make_settings as make_memory_settings
+from agents.remember import remember
 from agents.settings import build, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_bc import train as train_bc
@@ -59,6 +61,9 @@ class Recipe(NamedTuple):
     options: Mapping[str, Any] = {}
     cloning: Mapping[str, Any] | None = None  # of a clone of its own; None: the common one
     trainer: str = "grpo"  # a method of agents.train_rl, or sb3
+    memory: Mapping[str, Any] | None = (
+        None  # options of agents.remember: of a memory that the clone is given, within the budget
+    )
 
 
 _CLAIMED = (
@@ -117,6 +122,7 @@ RECIPES: dict[str, Recipe] = {
     "tsr_uncorrected": Recipe(
         "TSR as in the paper, not corrected", {"search_correction": "none", "search_gain": 0.0}, trainer="tsr"
     ),
+    "retrieval": Recipe("M-GRPO with a memory of steps, attention over the nearest 8", memory={}),
     "ppo": Recipe("PPO of Stable-Baselines3 over candidate actions, from nothing", {"algorithm": "ppo"}, _UNTRAINED, "sb3"),
     "masked_ppo": Recipe(
         "masked PPO of sb3-contrib over candidate actions, from nothing", {"algorithm": "maskable_ppo"}, _UNTRAINED, "sb3"
@@ -255,6 +261,7 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         cloning_minutes=settings.cloning_minutes if own or not settings.cloned else None,
         **{key: getattr(settings, key) for key in _CLAIMED},
         **({"env_steps": settings.env_steps} if settings.env_steps else {}),  # folders of before have none
+        **({"memory": recipe.memory} if recipe.memory is not None else {}),
     )
     if recipe.cloning is None:
         common, cloned = _common_clone(settings, seed)
@@ -265,10 +272,12 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
             _train_sb3(settings, cloned, seed, {**recipe.options, **recipe.cloning})
         else:
             train_bc(_cloning(settings, cloned, seed, recipe.cloning))
+    spent: Mapping[str, float] = {}
     if recipe.trainer == "sb3":
         _train_sb3(settings, folder / "run", seed, recipe.options)
     else:
-        _train(settings, recipe, cloned, folder / "run", seed)
+        begin_with, spent = _remember(settings, recipe, cloned, folder / "memory", seed)
+        _train(settings, recipe, begin_with, folder / "run", seed, spent)
     tasks = held_out(settings)
     return {
         "method": name,
@@ -276,7 +285,8 @@ def train_and_measure(settings: MethodsSettings, name: str, seed: int) -> dict[s
         "before": measure(cloned, tasks, episodes, settings.max_steps),
         "after": measure(folder / "run", tasks, folder / "episodes", settings.max_steps),
         "seed": seed,
-        "last": read_metrics(folder / "run")[-1],
+        "last": _with(read_metrics(folder / "run")[-1], spent),
+        "steps_remembered": spent.get("steps_remembered", 0),
         "curves": curves(read_metrics(folder / "run")),
         "begun_at": begun_at,
     }
@@ -311,7 +321,14 @@ def _row(runs: Sequence[Mapping[str, Any]], first: Sequence[Mapping[str, Any]], 
             "lift_of_seeds": [round(mean(new) - mean(old), 4) for old, new in zip(before, after, strict=True)],
             "above_first": paired_lift(others, after, templates=kinds, clones=clones)._asdict(),
         }
+    if any(found["steps_remembered"] for found in runs):
+        row["steps_remembered"] = round(mean(found["steps_remembered"] for found in runs), 1)
     return row | {key: round(mean(found["last"].get(key, 0.0) for found in runs), 1) for key in SPENT}
+
+
+def _with(last: Mapping[str, float], spent: Mapping[str, float]) -> dict[str, float]:
+    """Return what a run spent in all: of a run's last metrics, and on its memory."""
+    return {name: value + (spent.get(name, 0.0) if name in SPENT else 0.0) for name, value in last.items()}
 
 
 def without_best(kinds: Sequence[str], before: Sequence[Sequence[float]], after: Sequence[Sequence[float]]) -> dict[str, Any]:
@@ -353,14 +370,27 @@ def _cloning(settings: MethodsSettings, out: Path, seed: int, options: Mapping[s
     return build(BCSettings, **{"out": out, "seed": seed, "minutes": settings.cloning_minutes} | shared | options)
 
 
-def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int) -> None:
-    """Reinforce the clone as the recipe says."""
+def _remember(
+    settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int
+) -> tuple[Path, Mapping[str, float]]:
+    """Return the network that training begins with, and what was spent on its memory; the clone and nothing without a memory."""
+    if recipe.memory is None:
+        return cloned, {}
+    own: dict[str, Any] = {"worlds": settings.worlds[:3], "templates": settings.templates} | dict(recipe.memory)
+    return out, remember(make_memory_settings(model=cloned, out=out, seed=seed, **own))
+
+
+def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, seed: int, spent: Mapping[str, float]) -> None:
+    """Reinforce the clone as the recipe says, for the budget less what was spent before."""
     names = ("worlds", "per_template", "templates", "minutes", "cpu_minutes", "learning_rate", "threads")
     options: dict[str, Any] = {name: getattr(settings, name) for name in names}
     if settings.env_steps:
         options |= {"env_steps": settings.env_steps, "minutes": 0.0, "cpu_minutes": 0.0}
     elif settings.cpu_minutes:
         options["minutes"] = 0.0
+    for name, least in (("env_steps", 1), ("cpu_minutes", 0.01)):
+        if options.get(name):
+            options[name] = max(options[name] - spent.get(name, 0), least)
     options |= agent_record(cloned) | {"model": str(cloned), "out": out, "seed": seed}
     if settings.training_steps is not None:
         options["max_steps"] = settings.training_steps

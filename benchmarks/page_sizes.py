@@ -1,21 +1,23 @@
 """The sizes of observations: `python -m benchmarks.page_sizes --json`.
 
 The command replays the reference solutions of a split and measures every page as a whole, by site: in characters, and in tokens of the
-vocabulary o200k_base. Without the package bpe-openai, tokens are left out. The last line is one JSON object.
+vocabulary o200k_base. Several observations show the same pages in several ways. Without the package bpe-openai, tokens are left out. The
+last line is one JSON object; `--save page_sizes` keeps it for the documents.
 """
 
-import json
-import sys
+import argparse
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from statistics import median, quantiles
+from statistics import fmean, median, quantiles
 from typing import get_args
 from urllib.parse import urlsplit
 
-from benchmarks.machine import COMMIT
+from benchmarks.playing import ResultSettings, hand_over
 from webarena_gym import console
 from webarena_gym.env import WebArenaLite
+from webarena_gym.observation import Style, observe
+from webarena_gym.pages.page import Page
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import SPLITS, Expert
@@ -23,7 +25,10 @@ from webarena_gym.tasks import SPLITS, Expert
 VOCABULARY = "o200k_base"
 WHOLE = 10**9  # characters of a window that shows every page whole
 USUAL_WINDOW = 12_000  # the env's default
-COLUMNS = (("pages", 6), ("chars_median", 20), ("chars_p95", 8), ("chars_max", 9), ("tokens_median", 16), ("tokens_p95", 7))
+COLUMNS = (
+    *(("pages", 6), ("chars_median", 20), ("chars_p95", 8), ("chars_max", 9)),
+    *(("tokens_median", 16), ("tokens_mean", 7), ("tokens_p95", 7)),
+)
 
 
 def main() -> None:
@@ -31,46 +36,60 @@ def main() -> None:
     parser = console.Parser(prog="python -m benchmarks.page_sizes", description=__doc__)
     parser.add_argument("--split", choices=tuple(SPLITS), default="test", help="the tasks (default: test)")
     parser.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed (default: id)")
-    parser.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    parser.add_argument(
+        "--observation", choices=get_args(Style), nargs="+", default=["html"], help="how pages are written (default: html)"
+    )
     parser.add_argument("--variation", choices=get_args(Variation), default="content", help="how the sites are built")
+    parser.add_argument("--save", metavar="NAME", default="", help="keep the result under this name in benchmarks/results")
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
+    count_tokens = token_counter()
+    if not count_tokens:
+        print("no tokens are counted: install the package bpe-openai")
+    observations = measure(options, count_tokens)
+    for style, result in observations.items():
+        print(
+            f"{style:<16}{'pages':>6}{'characters: median':>20}{'p95':>8}{'largest':>9}{'tokens: median':>16}{'mean':>7}{'p95':>7}"
+        )
+        for site, row in result.items():
+            counts = (f"{row.get(key, '-'):>{width}}" for key, width in COLUMNS)
+            print(f"{site:<16}{''.join(counts)}")
+    told = {name: getattr(options, name) for name in ("split", "elements", "variation")}
+    result = {"observations": observations, **told, "vocabulary": VOCABULARY if count_tokens else None}
+    hand_over("page_sizes", result, ResultSettings(save=options.save, json=options.json))
+
+
+def measure(options: argparse.Namespace, count_tokens: Callable[[str], int] | None) -> dict[Style, dict[str, dict[str, float]]]:
+    """Return the figures of each site, and of all together, for each way to show the pages."""
     env = WebArenaLite(
         split=options.split,
         elements=options.elements,
-        observation=options.observation,
         variation=options.variation,
         window=WHOLE,
         max_steps=60,
     )
-    count_tokens = token_counter()
-    sizes: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    sizes: dict[tuple[Style, str], list[tuple[int, int]]] = defaultdict(list)
     sites = {host: site for site, host in HOSTS.items()}
-    for host, text in met_pages(env):
-        for site in (sites.get(host, host), "all"):
-            sizes[site].append((len(text), count_tokens(text) if count_tokens else 0))
-    result = {site: summary(sizes[site]) for site in (*HOSTS, "all") if sizes[site]}
-    if not count_tokens:
-        print("no tokens are counted: install the package bpe-openai")
-    print(f"{'site':<16}{'pages':>6}{'characters: median':>20}{'p95':>8}{'largest':>9}{'tokens: median':>16}{'p95':>7}")
-    for site, row in result.items():
-        counts = (f"{row.get(key, '-'):>{width}}" for key, width in COLUMNS)
-        print(f"{site:<16}{''.join(counts)}")
-    if options.json:
-        setting = {"vocabulary": VOCABULARY if count_tokens else None, "commit": COMMIT}
-        command = " ".join(["python -m benchmarks.page_sizes", *sys.argv[1:]])
-        print(json.dumps({"sites": result, **vars(options), **setting, "command": command}))
+    for page in met_pages(env):
+        host = urlsplit(page.url).netloc
+        for style in options.observation:
+            text = observe(page, style=style, elements=options.elements, window=WHOLE).text
+            size = len(text), count_tokens(text) if count_tokens else 0
+            for site in (sites.get(host, host), "all"):
+                sizes[style, site].append(size)
+    names = [site for site in (*HOSTS, "all") if (options.observation[0], site) in sizes]
+    return {style: {site: summary(sizes[style, site]) for site in names} for style in options.observation}
 
 
-def met_pages(env: WebArenaLite) -> Iterator[tuple[str, str]]:
-    """Yield the host and the text of every page that the reference solutions meet, as often as they meet it anew."""
+def met_pages(env: WebArenaLite) -> Iterator[Page]:
+    """Yield every page that the reference solutions meet, as often as they meet it anew."""
     for task in env.tasks:
         env.reset(options={"task": task})
         expert, done, last = Expert(task, env.dialect), False, ""
         while not done:
             text = env.observation.text
             if text != last:
-                yield urlsplit(env.page.url).netloc, text
+                yield env.page
             last = text
             _, _, terminated, truncated, _ = env.step(expert.reply(env.page, env.observation))
             done = terminated or truncated
@@ -100,7 +119,12 @@ def summary(sizes: list[tuple[int, int]]) -> dict[str, float]:
     if not any(tokens):
         return row
     rate = round(sum(chars) / sum(tokens), 2)
-    return row | {"tokens_median": round(median(tokens)), "tokens_p95": _p95(tokens), "chars_per_token": rate}
+    return row | {
+        "tokens_median": round(median(tokens)),
+        "tokens_mean": round(fmean(tokens)),
+        "tokens_p95": _p95(tokens),
+        "chars_per_token": rate,
+    }
 
 
 def _p95(values: list[int]) -> int:

@@ -10,6 +10,7 @@ from typing import Any
 from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
 from agents.models import checkpoints
+from agents.rollouts.policies import Policy
 from benchmarks.machine import COMMIT, origin
 from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
@@ -60,17 +61,24 @@ def some(tasks: list[Task], limit: int | None) -> list[Task]:
 
 
 def play(
-    policy: str, tasks: Sequence[Task], file: Path, *, temperature: float = 0.0, max_steps: int = MAX_STEPS
+    policy: str,
+    tasks: Sequence[Task],
+    file: Path,
+    *,
+    temperature: float = 0.0,
+    max_steps: int = MAX_STEPS,
+    led: Callable[[Policy], Policy] | None = None,
 ) -> list[Trajectory]:
     """Return an episode of each task; those that were played before are read from the file.
 
+    `led` returns what plays in the policy's place, with it inside.
     Raises RuntimeError if episodes failed for reasons other than the policy, and ValueError for a file of other tasks.
     """
     if not file.exists():
         defaults = policy_defaults(policy) | {"max_steps": max_steps, "temperature": temperature}
         settings = EvaluationSettings(policy=policy, **defaults)
         with closing(create_policy(settings)) as player:
-            evaluation = evaluate(player, tasks, settings)
+            evaluation = evaluate(led(player) if led else player, tasks, settings)
         if evaluation.failed:
             raise RuntimeError(f"{evaluation.failed} episodes of {policy} were lost; run the command once more")
         file.parent.mkdir(parents=True, exist_ok=True)

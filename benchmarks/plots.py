@@ -62,15 +62,16 @@ def draw(result: dict[str, Any], picture: Path) -> None:
 
 
 def draw_dynamics(result: dict[str, Any], picture: Path) -> None:
-    """Write the plot of training: the outcomes of rollouts over the updates of each seed, and means of five updates."""
+    """Write the plot of training: running means of the outcomes of rollouts over the updates, a line for each run, a colour for each clone."""
     with _figure(picture, len(DYNAMICS), [1] * len(DYNAMICS)) as panels:
         for axes, (name, title) in zip(panels, DYNAMICS.items(), strict=True):
-            for seed, curves in result["dynamics"].items():
+            for run, curves in result["dynamics"].items():
                 values = curves[name]
-                smooth = [fmean(values[max(0, end - 5) : end]) for end in range(1, len(values) + 1)]
-                updates = range(1, len(values) + 1)
-                axes.plot(updates, values, color=OTHERS, alpha=0.4, linewidth=1)
-                axes.plot(updates, smooth, linewidth=2, label=f"seed {seed}")
+                width = max(5, len(values) // 16)
+                smooth = [fmean(values[max(0, end - width) : end]) for end in range(1, len(values) + 1)]
+                clone, seed = run.split("/")
+                label = f"clone {clone}" if seed == "0" else None
+                axes.plot(range(1, len(values) + 1), smooth, linewidth=1.5, color=f"C{clone}", label=label)
             axes.set_xlabel("updates of M-GRPO")
             axes.set_title(title, loc="left", fontweight="bold")
         panels[0].legend(frameon=False)

@@ -1,8 +1,10 @@
 """The speed of a pointing policy: `python -m benchmarks.pointing --model runs/p --processes 1 4 --json`.
 
 The first part plays groups of sampled episodes in one process. "rollouts_per_cpu_s" counts all of it, "replies_per_cpu_s" the policy alone
-with its features: the CPU time without that of the envs. The second part lets `agents.train_rl` improve the model with so many processes
-in turn, and counts rollouts, with playing, features and learning: a CPU second of all processes, and a second of the clock. The first
+with its features: the CPU time without that of the envs. The second part lets so many processes play a stream of such groups, and counts
+rollouts a second of the clock after the first quarter, in which worlds are opened: "play_scaling". The third part lets `agents.train_rl` improve the model with so many processes
+in turn, and counts rollouts, with playing, features and learning: a CPU second of all processes, and a second of the clock. With a
+staleness of 1, processes go on playing from one update to the next. The first
 update of each is left out, in which worlds are opened. The last line is one JSON object.
 """
 
@@ -12,6 +14,7 @@ import sys
 import tempfile
 import time
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,13 +25,14 @@ from agents.data.demonstrations import draw_tasks
 from agents.models.pointer.checkpoints import load_pointer
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.envs import InProcessEnvs, create_envs
-from agents.rollouts.players import collect_rarely
+from agents.rollouts.players import Player, Players, collect_rarely
 from agents.rollouts.pointer import PointerPolicy
 from agents.training.metrics import read_metrics
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.timing import middle, say
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
+from webarena_gym.tasks import Task
 
 GROUPS, GROUP_SIZE, NUM_ENVS, MAX_STEPS = 16, 8, 64, 15
 
@@ -66,12 +70,42 @@ def play(model: str, worlds: list[int], rounds: int) -> dict[str, Any]:
     return {f"play_{name}": middle(values) for name, values in rates.items()}
 
 
-def train(model: str, worlds: list[int], processes: int, updates: int) -> dict[str, Any]:
-    """Return how many rollouts a second a training with so many processes makes."""
-    say(f"training with {processes} processes")
+def collect(model: str, worlds: list[int], processes: int, rounds: int) -> float:
+    """Return how many rollouts a second of the clock so many processes play, without an end between rounds of 16 groups."""
+    say(f"collecting with {processes} processes")
+    tasks, rng = draw_tasks(worlds, 1), Random(0)
+    drawn = [rng.choice(tasks) for _ in range(GROUPS * (rounds + 1))]
+    waiting, ends = list(enumerate(drawn)), list[float]()
+    with closing(
+        Players(partial(_make_player, model, tasks, -(-NUM_ENVS // processes)), processes, num_envs=NUM_ENVS)
+    ) as players:
+
+        def begin() -> None:
+            while waiting and players.has_room:
+                number, task = waiting.pop(0)
+                players.begin(group_episodes(task, number, GROUP_SIZE))
+
+        begin()
+        for _ in players.play():
+            ends.append(time.perf_counter())
+            begin()
+    first, last = len(ends) // 4, len(ends) - NUM_ENVS  # at the end there is too little for all
+    return round((last - first) / (ends[last] - ends[first]), 1)
+
+
+def _make_player(model: str, tasks: list[Task], num_envs: int) -> Player:
+    network, vocabulary = load_pointer(model)
+    policy = PointerPolicy(network, vocabulary, DIALECTS["webrl"].naming_by("id"), temperature=1.0)
+    return Player(create_envs(tasks, num_envs, elements="id", window=20_000, max_steps=MAX_STEPS), policy)
+
+
+def train(model: str, worlds: list[int], processes: int, updates: int, staleness: int) -> dict[str, Any]:
+    """Return how many rollouts a second a training with so many processes makes. With staleness they play while the learner learns."""
+    say(f"training with {processes} processes, staleness {staleness}")
     with tempfile.TemporaryDirectory() as out:
         options = {"model": model, "out": out, "processes": processes, "updates": updates + 1, "max-steps": MAX_STEPS}
         options |= {"tasks-per-update": GROUPS, "group-size": GROUP_SIZE, "threads": 1 if processes == 1 else 0}
+        options |= {"staleness": staleness}
         command = [sys.executable, "-m", "agents.train_rl", *(f"--{name}={value}" for name, value in options.items())]
         command += ["--worlds", *map(str, worlds)]
         subprocess.run(command, check=True, capture_output=True, cwd=Path(__file__).parents[1])  # noqa: S603 - our own trainer
@@ -93,6 +127,13 @@ def main() -> None:
     parser.add_argument(
         "--processes", type=console.whole(1), nargs="*", default=[1, 4], help="that train, in turn (default: 1 4)"
     )
+    parser.add_argument(
+        "--staleness",
+        type=console.whole(),
+        nargs="+",
+        default=[0, 1],
+        help="of rollouts, in updates, with several processes (default: 0 1)",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object as the last line")
     options = parser.parse_args()
     collect_rarely()
@@ -101,15 +142,18 @@ def main() -> None:
     result = play(options.model, options.worlds, options.rounds)
     for processes in options.processes:
         use_cores(every_core[:processes])
-        rates = train(options.model, options.worlds, processes, options.updates)
-        result |= {f"train_{name}_with_{processes}": value for name, value in rates.items()}
-    alone = result.get("train_rollouts_per_s_with_1")
-    if alone:
-        result |= {
-            f"scaling_{count}": round(result[f"train_rollouts_per_s_with_{count}"] / alone, 2)
-            for count in options.processes
-            if count > 1
-        }
+        result[f"play_rollouts_per_s_with_{processes}"] = played = collect(
+            options.model, options.worlds, processes, options.rounds
+        )
+        if played_alone := processes > 1 and result.get("play_rollouts_per_s_with_1"):
+            result[f"play_scaling_{processes}"] = round(played / played_alone, 2)
+        for staleness in options.staleness if processes > 1 else [0]:
+            rates = train(options.model, options.worlds, processes, options.updates, staleness)
+            kind = f"{processes}_stale_{staleness}" if staleness else f"{processes}"
+            result |= {f"train_{name}_with_{kind}": value for name, value in rates.items()}
+            alone = result.get("train_rollouts_per_s_with_1")
+            if alone and processes > 1:
+                result[f"scaling_{kind}"] = round(rates["rollouts_per_s"] / alone, 2)
     result |= origin("pointing")
     for name, value in result.items():
         print(f"{name:<36}{json.dumps(value)}")

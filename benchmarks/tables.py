@@ -7,15 +7,17 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from benchmarks.playing import RESULTS
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS, Action, Dialect, Kind
 from webarena_gym.actions.action import NEEDS_ARGUMENT, NEEDS_ELEMENT
+from webarena_gym.sites.catalogue import SITES
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "actions.md", ROOT / "docs" / "results.md")
+DOCUMENTS = (ROOT / "README.md", *(ROOT / "docs" / name for name in ("actions.md", "environment.md", "results.md")))
 # WebAgent-R1, arXiv 2505.16421, tables 2 and 3: success in per cent on WebArena-Lite's 165 tasks.
 _PAPER_MAIN = {"bc": "20.0 %", "mgrpo": "33.9 %"}  # Qwen2.5-3B
 _PAPER_METHODS = {"filtered_bc": "23.0", "awr": "28.5", "digirl": "30.3", "webrl": "42.4"}  # Llama-3.1-8B, from 20.6 of BC
@@ -144,6 +146,18 @@ def whole_suite() -> str:
     return _side_by_side("whole_suite")
 
 
+def systems() -> str:
+    """Return the table of StarPO and of structured rewards beside M-GRPO."""
+    return _side_by_side("systems")
+
+
+def retrieval() -> str:
+    """Return the table of M-GRPO with a memory of steps and without."""
+    result = _read("retrieval")
+    count = max(row.get("steps_remembered", 0) for row in result["rows"])
+    return f"The memory holds {count:,.0f} steps on average.\n\n{_side_by_side('retrieval')}"
+
+
 def searched() -> str:
     """Return the table of plain, forked and searched rollouts of pointing networks, at equal env steps."""
     return _side_by_side("searched")
@@ -264,6 +278,23 @@ def _own_clones(name: str) -> str:
     return _table(heads, rows) + _origin(note, result)
 
 
+def page_sizes() -> str:
+    """Return the table of the tokens of a page in each way to show it, by site."""
+    result = _read("page_sizes")
+    ways = result["observations"]
+    rows = [
+        (
+            "all" if site == "all" else SITES[site].title,
+            *(f"{way[site]['tokens_median']:,} ({way[site]['tokens_p95']:,})" for way in ways.values()),
+        )
+        for site in next(iter(ways.values()))
+    ]
+    rows.append(("mean of all", *(f"{way['all']['tokens_mean']:,}" for way in ways.values())))
+    pages = next(iter(ways.values()))["all"]["pages"]
+    note = f"Median tokens of a page, and the 95th percentile, over {pages} pages of the {result['split']} split's solutions; {result['vocabulary']}."
+    return _table(("site", *(f'`"{way}"`' for way in ways)), rows) + _origin(note, result)
+
+
 def interactions() -> str:
     """Return the table of success by step limit."""
     result = _read("interactions")
@@ -306,13 +337,20 @@ def agent_q() -> str:
 def workflows() -> str:
     """Return the table of a stream of tasks with and without a memory of workflows, and success along the stream."""
     result = _read("workflows")
-    curves = "; ".join(f"{way}: {', '.join(_percent(rate) for rate in rates)}" for way, rates in result["by_part"].items())
-    return _of_rows("workflows", f"of one stream, in which success by parts of {result['part']} tasks was {curves}")
+    parts = max(1, len(result["by_part"]["none"]) // 4)
+    curves = "; ".join(
+        f"{way}: {_percent(fmean(rates[:parts]))} and {_percent(fmean(rates[-parts:]))}"
+        for way, rates in result["by_part"].items()
+    )
+    return _of_rows("workflows", f"of one stream; success in its first and its last quarter was {curves}")
 
 
 def adaptation() -> str:
-    """Return the table of a site that was left out of cloning, by demonstrations of it."""
-    return _of_rows("adaptation", f"of the site `{_read('adaptation')['site']}`, which was left out of cloning")
+    """Return the tables of sites that were left out of cloning, by demonstrations of them."""
+    return "\n".join(
+        _of_rows(name, f"of the site `{_read(name)['site']}`, which was left out of cloning")
+        for name in ("adaptation_reddit", "adaptation_map")
+    )
 
 
 def unseen_states() -> str:
@@ -322,17 +360,50 @@ def unseen_states() -> str:
     return _of_rows("unseen_states", f"that begin signed out, a state on {shown} of {pages:,} pages of demonstrations")
 
 
+def recovery() -> str:
+    """Return the table of clones with and without demonstrations of recovery: alone, after a forced mistake, and by step limit."""
+    result = _read("recovery")
+    parts = ("rows", "led", "forced")
+    rows: list[Row] = []
+    for place, (title, scores) in enumerate(result["by_limit"].items()):
+        own = [result[part][place] for part in parts]
+        measured = [_score(row) if place == 0 else f"{_score(row)} [{_interval(row['lift'])}]" for row in own]
+        rows.append((title, *measured, *(_percent(score["success"]) for score in list(scores.values())[:-1])))
+    limits = list(next(iter(result["by_limit"].values())))[:-1]
+    heads = (
+        *("", "alone, 30 steps", "after the expert's first steps", "after those and a wrong step"),
+        *(f"alone, {limit} steps" for limit in limits),
+    )
+    alone, forced = (result[part][0]["tasks"] for part in ("rows", "forced"))
+    note = (
+        f"n = {alone} tasks, and {forced} after forced mistakes; {len(result['seeds'])} pairs of clones, {result['cloning_updates']:,} updates "
+        f"each, mistakes with probability {result['mistakes']:g}. In square brackets, the difference from the first row. {_INTERVALS}"
+    )
+    return _table(heads, rows) + _origin(note, result)
+
+
+def long_tasks() -> str:
+    """Return the table of long tasks, by pieces and by growing step limits, against whole episodes."""
+    result = _read("long_tasks")
+    limits = ", ".join(map(str, result["step_limits"]))
+    which = (
+        f"of {result['templates']} hard templates in fresh worlds, with solutions of {result['steps']} steps in the mean; pieces of "
+        f"{result['piece_steps']} steps that overlap by {result['overlap']}, step limits {limits}"
+    )
+    return _of_rows("long_tasks", which)
+
+
 def _of_rows(name: str, which: str) -> str:
     """Return the table of a benchmark whose result has a row for each agent, on tasks such as `which` says."""
     result = _read(name)
     spent = [key for key in ("env_steps", "pairs", "cpu_minutes") if any(key in row for row in result["rows"])]
     rows = [
         (
-            row["title"],
+            re.sub(r"\b1 (demonstration|iteration)s\b", r"1 \1", row["title"]),
             _score(row),
             _interval(row["lift"]),
             row["seeds"],
-            *(f"{row[key]:,.1f}" if key in row else "" for key in spent),
+            *((f"{row[key]:,.1f}" if key == "cpu_minutes" else f"{row[key]:,.0f}") if key in row else "" for key in spent),
         )
         for row in result["rows"]
     ]
@@ -422,9 +493,21 @@ def _example(kind: Kind, dialect: Dialect) -> str:
 TABLES: dict[str, Callable[[], str]] = {
     table.__name__: table
     for table in (
-        *(learning, generalisation, demonstrations, whole_suite, whole_suite_longer, language_model, methods),
+        *(
+            learning,
+            generalisation,
+            demonstrations,
+            whole_suite,
+            whole_suite_longer,
+            systems,
+            searched,
+            retrieval,
+            language_model,
+            methods,
+        ),
         *(baselines, variants, ablations),
-        *(interactions, searches, leaderboard),
+        *(ensembles, agent_q, workflows, adaptation, unseen_states),
+        *(interactions, recovery, long_tasks, searches, leaderboard, page_sizes),
         *(actions, webrl, webarena, browsergym),
     )
 }

@@ -33,6 +33,7 @@ def test_fine_tuning_learns_what_the_first_network_did_not_know_and_keeps_its_si
     assert sampled_success(tuned) > sampled_success(tmp_path / "one") + 0.1
 
 
+@pytest.mark.slow
 def test_the_benchmark_has_a_row_for_each_number_of_demonstrations(tmp_path, capsys):
     sizes = [
         "--cloning-updates",

@@ -187,6 +187,7 @@ def sampled_success(folder):
     return evaluate_policy(EvaluationSettings(policy=str(folder), **defaults), tasks, quiet=True).total.success
 
 
+@pytest.mark.slow
 def test_iterations_raise_success_and_a_resumed_run_is_the_same(unsure, tmp_path):
     folder = agent_q.train(settings_of(unsure, tmp_path / "whole"))
     assert sampled_success(folder) > sampled_success(unsure) + 0.1

@@ -77,7 +77,14 @@ def test_a_reference_solution_over_real_ports_is_rewarded(client, task):
     "options",
     [
         {"max_steps": 60},
-        {"max_steps": 60, "elements": "label", "observation": "axtree", "dialect": "webarena", "history": "full"},
+        {
+            "max_steps": 60,
+            "step_budget": 2.0,
+            "elements": "label",
+            "observation": "axtree",
+            "dialect": "webarena",
+            "history": "full",
+        },
     ],
 )
 def test_step_mode_gives_what_the_env_gives(client, options):
@@ -348,6 +355,7 @@ def test_whatever_is_sent_is_done_or_refused_with_what_was_wrong(client, data):
         ({"seed": -1}, "body.seed", "-1", "0 to"),
         ({"world_seed": 10**9}, "body.world_seed", "1000000000", "999999999"),
         ({"mode": "step", "max_steps": 0}, "body.max_steps", "0", "1 to"),
+        ({"mode": "step", "step_budget": -1.5}, "body.step_budget", "-1.5", "above 0"),
         ([], "body", "[]", "object"),
     ],
 )

@@ -32,7 +32,7 @@ def _sockets_left_by(connections: int, turns: int) -> int:
             await asyncio.sleep(0)
         for _ in range(turns):
             await asyncio.sleep(0)
-        door.close()
+        await door.close()
 
     try:
         asyncio.run(visit())
@@ -46,3 +46,23 @@ def test_a_closed_door_leaves_no_connection_open():
     for turns in (0, 1, 2, 5):
         assert _sockets_left_by(4, turns) == 0, turns
     gc.collect()  # pytest makes an error of a transport that was never closed
+
+
+def test_a_door_that_closes_while_clients_arrive_leaves_no_connection_open():
+    clients: list[socket.socket] = []
+
+    async def visit(turns: int) -> None:
+        door = Door(listen("127.0.0.1", (0,)), _never)
+        await door.open()
+        clients.extend(socket.create_connection(("127.0.0.1", door.port)) for _ in range(4))
+        for _ in range(turns):  # of the event loop: nobody has accepted them, some have been, all have been
+            await asyncio.sleep(0)
+        await door.close()
+
+    try:
+        for turns in range(6):
+            asyncio.run(visit(turns))
+            gc.collect()
+    finally:
+        for client in clients:
+            client.close()

@@ -85,10 +85,10 @@ def test_the_picture_shows_a_result_with_gaps(tmp_path):
     assert (tmp_path / "speed.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_picture_of_learning_has_a_line_for_each_seed(tmp_path):
+def test_the_picture_of_learning_has_a_line_for_each_run(tmp_path):
     pytest.importorskip("matplotlib")
     curves = {name: [0.1, 0.4, 0.2] for name in plots.DYNAMICS}
-    plots.draw_dynamics({"dynamics": {0: curves, 1: curves}}, tmp_path / "learning.png")
+    plots.draw_dynamics({"dynamics": {"0/0": curves, "0/1": curves, "1/0": curves}}, tmp_path / "learning.png")
     assert (tmp_path / "learning.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -147,6 +147,7 @@ def train_on_tiny_envs(settings):
     train_rl.train(settings, tiny.tasks(20))
 
 
+@pytest.mark.slow
 def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster, tmp_path, monkeypatch):
     values = {"width": 64, "layers": 2, "heads": 4, "practice": 60, "vocabulary": 400, "tokens_per_update": 400}
     cloning = build(BCSettings, out=tmp_path / "bc", updates=70, curriculum=0, threads=1, **values)

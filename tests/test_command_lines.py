@@ -24,6 +24,7 @@ from agents.evaluation.evaluate import EvaluationSettings
 from agents.evaluation.search.search import SearchSettings
 from agents.integrations.verl import RowSettings
 from agents.methods import METHODS
+from agents.remember import RememberSettings
 from agents.sb3.trainer import SB3Settings
 from agents.settings import option_names, parse_settings
 from agents.train_bc import BCSettings
@@ -38,7 +39,9 @@ from benchmarks.coverage import CoverageSettings
 from benchmarks.ensembles import EnsemblesSettings
 from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
+from benchmarks.long_tasks import LongTasksSettings
 from benchmarks.methods import MethodsSettings
+from benchmarks.recovery import RecoverySettings
 from benchmarks.searches import SearchesSettings
 from benchmarks.unseen_states import UnseenStatesSettings
 from benchmarks.workflows import WorkflowsBenchmarkSettings
@@ -58,6 +61,7 @@ KINDS = {
     "agents.demo": DemoSettings,
     "agents.demonstrations": DemonstrationSettings,
     "agents.ensemble": EnsembleSettings,
+    "agents.remember": RememberSettings,
     "agents.evaluate": EvaluationSettings,
     "agents.search": SearchSettings,
     "agents.workflows": WorkflowsSettings,
@@ -72,7 +76,9 @@ KINDS = {
     "benchmarks.interactions": InteractionsSettings,
     "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
+    "benchmarks.long_tasks": LongTasksSettings,
     "benchmarks.methods": MethodsSettings,
+    "benchmarks.recovery": RecoverySettings,
     "benchmarks.searches": SearchesSettings,
     "benchmarks.unseen_states": UnseenStatesSettings,
     "benchmarks.workflows": WorkflowsBenchmarkSettings,

@@ -1,16 +1,28 @@
 """`env.conclude` judges what was done beside the browser; `in_words` says how."""
 
+import re
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
 import gymnasium
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
+from lxml.html import fromstring
 
-from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.env import WebArenaLite
 from webarena_gym.episode.reference import follow
 from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
+from webarena_gym.evaluators import evaluate
+from webarena_gym.evaluators.kinds.program_html import page_shows
+from webarena_gym.evaluators.kinds.state import state
+from webarena_gym.evaluators.kinds.string_match import answer
+from webarena_gym.evaluators.outcome import View, answer_alone, no_scripts
+from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import load
 
@@ -95,3 +107,94 @@ def test_every_check_that_failed_is_told_with_its_reason(verdicts):
 def test_what_was_not_judged_is_told_so():
     assert in_words({"failure": "it broke"}) == ["Not judged, through no fault of the player: it broke"]
     assert in_words({}) == ["Not over yet."]
+
+
+CELL = st.one_of(
+    st.none(), st.integers(-99, 99), st.sampled_from(["a against b", "it's", '"', "[", "x\n", "é"]), st.text(max_size=5)
+)
+ROWS = st.lists(st.lists(CELL, min_size=2, max_size=2), max_size=4)
+
+
+def told_of(verdict):
+    outcome, *sentences = in_words({"success": verdict.passed, "verdicts": [verdict._asdict()]})
+    assert outcome == ("Solved." if verdict.passed else "Not solved.")
+    (sentence,) = sentences
+    return sentence
+
+
+def rows_beside(rows, others):
+    """The rows that the others do not have, or not as often."""
+    rest, beside = list(others), []
+    for row in rows:
+        if row in rest:
+            rest.remove(row)
+        else:
+            beside.append(row)
+    return beside
+
+
+@given(ROWS, ROWS)
+@example([["[", None], ["a", 0]], [["[", 0], ["a", 0]])
+def test_rows_that_differ_are_told_value_by_value(found, expected):
+    block = state("SELECT * FROM held", expected=expected, site="here")
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("CREATE TABLE held (one, other)")
+        database.executemany("INSERT INTO held VALUES (?, ?)", found)
+        outcome = replace(answer_alone(""), database=lambda _: database)
+        (verdict,) = evaluate(block, "", outcome)
+    sentence = told_of(verdict)
+    assert verdict.passed == (found == expected)
+    if verdict.passed:
+        assert sentence == "The sites hold what the task asks for."
+        return
+    assert "[[" not in sentence.replace("'[", "")
+    _, _, told = sentence.partition(": ")
+    wanted, _, there = told.removeprefix("expected ").rpartition(", found ")
+    sides = [(rows_beside(expected, found), wanted), (rows_beside(found, expected), there)]
+    for left, side in sides:
+        values = [value for row in left for value in row if value not in (None, "")]
+        if any(len(rows) != 1 for rows, _ in sides):  # of two single rows, only the values that differ are told
+            assert all(repr(value) in side for value in values)
+        assert side
+    assert wanted != there
+
+
+@given(
+    st.sampled_from(["exact_match", "must_include", "must_exclude", "fuzzy_match"]),
+    st.sampled_from(["$4.50", "Ann Lee", "it's against us", 'a "b"', "17", "No"]),
+    st.sampled_from(["", "17", "it's against us, Ann Lee", "No, 4", '"', "$4.50"]),
+)
+def test_an_answer_that_is_not_right_is_told_beside_the_one_that_is(approach, reference, said):
+    verdict = evaluate(answer(**{approach: reference}), "What is it?", answer_alone(said))[0]
+    sentence = told_of(verdict)
+    if verdict.passed:
+        assert sentence == "The answer is right."
+        return
+    without = "a text without " if approach == "must_exclude" else ""
+    found = f"found {said!r}" if said else "but no answer was given"
+    assert sentence.startswith(f"The answer is not right: expected {without}{reference!r}, {found}")
+    assert "claimed" not in sentence
+
+
+@given(st.lists(st.sampled_from(["Tea", "no tea", "it's", "Cup; pot", "Jam"]), min_size=1, max_size=4, unique=True))
+def test_each_content_that_a_page_lacks_or_must_not_have_is_told(contents):
+    block = page_shows("last", "", must_include=contents, must_exclude=["Milk"])
+    page = Page("http://shop.test/", "", fromstring("<html><body><p>Milk</p></body></html>"), (), 0)
+    (verdict,) = evaluate(block, "", replace(answer_alone(""), final=View(page, no_scripts)))
+    sentence = told_of(verdict)
+    assert sentence.startswith("The page does not show what it should: on http://shop.test/, expected ")
+    assert all(f"expected {content!r}, found 'Milk'" in sentence for content in contents)
+    assert "expected a text without 'Milk', found 'Milk'" in sentence
+    assert " against " not in sentence
+
+
+@pytest.mark.parametrize("task", TASKS[::9], ids=lambda task: task.task_id)
+def test_nothing_of_how_judging_works_is_told_of_a_lost_episode(task):
+    env = WebArenaLite(tasks=[task])
+    env.reset()
+    _, _, _, _, info = env.step(env.dialect.format(Action(Kind.EXIT, argument="no such thing")))
+    outcome, *sentences = in_words(info)
+    assert outcome == "Not solved."
+    failed = {verdict["check"].partition("/")[0] for verdict in info["verdicts"] if not verdict["passed"]}
+    assert len([sentence for sentence in sentences if ": expected " in sentence or ", expected " in sentence]) >= len(failed)
+    assert not re.search(r" against |claimed|\[\[|\['", " ".join(sentences))

@@ -1,5 +1,7 @@
 """The in-process browser held against Chromium: the same pages, the same solutions, the same observations and rewards."""
 
+from typing import get_args
+
 import pytest
 from werkzeug.wrappers import Request, Response
 
@@ -7,7 +9,7 @@ from tests import needs
 from tests.awkward_pages import DIFFERENT, PAGES
 from webarena_gym.browsers import chromium
 from webarena_gym.browsers.inprocess import InProcessBrowser
-from webarena_gym.observation import observe
+from webarena_gym.observation import Style, observe
 from webarena_gym.pages.network import Network
 
 pytestmark = needs.chromium
@@ -40,7 +42,7 @@ def open_both(browsers, name):
 @pytest.mark.parametrize("name", PAGES)
 def test_awkward_pages_are_read_alike(browsers, name):
     open_both(browsers, name)
-    for style in ("html", "axtree"):
+    for style in get_args(Style):
         for elements in ("id", "label"):
             one, other = (observe(browser.page(), style=style, elements=elements) for browser in browsers)
             assert one.text == other.text

@@ -60,8 +60,8 @@ def break_selects(monkeypatch):
 @pytest.mark.parametrize(
     ("broken", "walk", "most"),
     [
-        (break_history, Walk("map", 1000, "content", 1000018), 3),
-        (break_fragments, Walk("shopping", 77, "content", 1000035), 2),
+        (break_history, Walk("map", 1000, "content", 1000018000004), 3),
+        (break_fragments, Walk("shopping", 77, "content", 1000035000036), 2),
         (break_selects, Walk("gitlab", 77, "content", 1000052), 3),
     ],
 )

@@ -1,6 +1,7 @@
 """One reading of the DOM: what is shown, what takes the focus and what a control holds are the same to observations and browsers."""
 
 from random import Random
+from typing import get_args
 
 import pytest
 from lxml import html
@@ -11,7 +12,7 @@ from webarena_gym.browsers.chromium import ChromiumBrowser
 from webarena_gym.browsers.chromium.driver import SHARED
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.errors import ActionError
-from webarena_gym.observation import observe
+from webarena_gym.observation import Style, observe
 from webarena_gym.pages import dom
 from webarena_gym.pages.network import Network
 
@@ -119,7 +120,7 @@ def focused(browser):
 
 def texts(browser):
     page = browser.page()
-    return [observe(page, style=style, elements=elements).text for style in ("html", "axtree") for elements in ("id", "label")]
+    return [observe(page, style=style, elements=elements).text for style in get_args(Style) for elements in ("id", "label")]
 
 
 @pytest.mark.parametrize("seed", range(60))

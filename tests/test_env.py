@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from math import ceil
 
 import gymnasium
 import pytest
@@ -14,7 +15,7 @@ from tests import needs
 from webarena_gym.env import CHARSET, WebArenaLite
 from webarena_gym.errors import ServerError, SnapshotError, TaskError
 from webarena_gym.observation import visible_text
-from webarena_gym.tasks import Task
+from webarena_gym.tasks import Expert, Task, find
 from webarena_gym.tasks.template import answer, at_url, state
 from webarena_gym.texts import MAX_ERROR
 
@@ -97,6 +98,54 @@ def test_running_out_of_steps_is_an_empty_answer_not_n_a():
         assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
         assert env.step('do(action="Wait")')[1:4] == (expected, False, True)
         env.close()
+
+
+def test_a_step_budget_is_told_and_kept_scrolling_apart_and_survives_forks():
+    task = find("shopping.cart_add/1000/0")
+    env = make(task, step_budget=0.75)
+    budget = ceil(0.75 * len(task.solution))
+    _, info = env.reset()
+    assert f"at most {budget} steps" in info["goal"]
+    assert f"at most {budget} steps" in info["messages"][1]["content"]
+    assert info["steps_left"] == budget
+    for reply in ('do(action="Scroll Down")', 'do(action="Scroll Up")'):
+        *_, info = env.step(reply)
+        assert info["steps_left"] == budget
+    env.step("nonsense")  # costs a step
+    snapshot = env.unwrapped.snapshot()
+    for _ in range(2):
+        _, info = env.unwrapped.restore(snapshot)
+        assert info["steps_left"] == budget - 1
+        ends = [env.step('do(action="Wait")')[2:4] for _ in range(budget - 1)]
+        assert ends == [(False, False)] * (budget - 2) + [(False, True)]
+    env.close()
+
+
+def test_the_reference_solution_keeps_a_budget_of_its_own_length():
+    for name in ("shopping.cart_add", "hard.still_newest"):  # the second one needs to scroll
+        task = find(f"{name}/1000/0")
+        env, expert = make(task, step_budget=1, window=2_000), Expert(task)
+        env.reset()
+        over = False
+        while not over:
+            _, reward, terminated, truncated, _ = env.step(expert.reply(env.unwrapped.page, env.unwrapped.observation))
+            over = terminated or truncated
+        assert (reward, terminated) == (1.0, True)
+        env.close()
+
+
+def test_a_task_without_a_solution_has_no_step_budget():
+    env = make(LOOK, step_budget=1)
+    _, info = env.reset()
+    assert "steps_left" not in info
+    assert info["goal"] == LOOK.intent
+    env.close()
+
+
+@pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), "2"])
+def test_a_step_budget_is_a_number_above_0(budget):
+    with pytest.raises(ValueError, match=r"step_budget is .*; expected a number above 0"):
+        WebArenaLite(step_budget=budget)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,9 @@ def test_the_expert_succeeds_and_random_does_not_and_jobs_change_nothing(capsys,
     _, drawn, _ = evaluate(capsys, tmp_path / "random", "--agent", "random", "--jobs", jobs)
     header, records = read_episodes(tmp_path / "random" / "run" / EPISODES)
     again = [replace(record, seconds=0.0, agent_seconds=0.0) for record in records]
+    for record in records:
+        assert len(record.step_seconds) == len(record.steps)
+        assert sum(map(sum, record.step_seconds)) <= record.seconds
     assert drawn["success"]["success"] < 0.5
     assert sum(len(record.steps) for record in again) > 6
     known.setdefault("random", episodes_digest(again))
@@ -241,6 +244,26 @@ def test_modules_of_the_current_folder_are_found(tmp_path, agent, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
     assert load("my_agent:leave")()("x", {"goal": "x"}) == 'exit(message="")'
+
+
+def played(task_id, reward, steps, reference):
+    said = [{"reply": "x"}] * steps
+    return parse_record(RECORD | {"task_id": task_id, "reward": reward, "steps": said, "reference_steps": reference}, "")
+
+
+def test_success_is_weighted_by_the_length_of_the_path():
+    header = {"suite": {"tasks": 5}, "repeats": 1}
+    lengths = [(1.0, 10, 10), (1.0, 5, 10), (1.0, 20, 10), (0.0, 3, 10), (1.0, 4, None)]
+    records = [played(f"a/1/{place}", *own) for place, own in enumerate(lengths)]
+    result = summarise(header, records)
+    assert result["spl"]["success"] == pytest.approx((1 + 1 + 0.5 + 0) / 4)
+    assert result["within_reference"]["success"] == pytest.approx(2 / 4)
+    assert result["spl"]["n"] == 4
+    assert "weighted by length    62.5 %   (within the steps of the reference solution: 50.0 %)" in table(result)
+    unknown = summarise(header, records[-1:])
+    assert unknown["spl"] is None
+    assert unknown["within_reference"] is None
+    assert "weighted" not in table(unknown)
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ def linear(text):
 
 
 def quadratic(text):
-    return sum(text[place:].count("b") for place in range(len(text)))
+    return sum(1 for place in range(len(text)) for _ in text[place:])
 
 
 def test_lines_pass_and_squares_do_not():
     assert not grows_too_fast(linear, "a".__mul__)
-    assert grows_too_fast(quadratic, "a".__mul__)
-    assert grows_too_fast(lambda text: re.search(" *b", text), " ".__mul__)
+    assert grows_too_fast(quadratic, "a".__mul__, length=250)
+    assert grows_too_fast(lambda text: re.search(" *b", text), " ".__mul__, length=500)

@@ -199,6 +199,13 @@ def test_an_unknown_id_is_told_as_an_id(text):
         WebArenaLite(tasks=text)
 
 
+def test_a_draw_that_finds_nothing_is_told_with_one_that_does():
+    with pytest.raises(TaskError, match=r"draw 0 of reddit\.favourite_forum finds nothing to ask for in world 1") as told:
+        WebArenaLite(tasks="reddit.favourite_forum/1/0")
+    named = str(told.value).rsplit(" ", 1)[-1]
+    assert [task.task_id for task in WebArenaLite(tasks=named).tasks] == [named]
+
+
 def test_a_path_stays_a_path(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(TaskError, match="cannot read the task file"):

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 from string import Formatter
@@ -19,12 +20,16 @@ from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw, parse_task
 from webarena_gym.tasks.difficulty import KINDS
+from webarena_gym.templates.hard import crowds, tallies, testimonies
 from webarena_gym.tools.audit import Findings, audit, replay
 from webarena_gym.tools.audit.replays import do_all
 
 HARD = suite.load("hard")
 TEMPLATES = {name: template for name, template in suite.templates().items() if template.difficulty}
 HOSTILE = sorted(name for name, template in TEMPLATES.items() if "hostile" in template.difficulty)
+OF_LARGE_WORLDS = {
+    name for part in (crowds, tallies, testimonies) for name in part.TEMPLATES
+}  # they read texts composed of facts
 ROOT = Path(__file__).parent.parent
 
 
@@ -40,6 +45,16 @@ def test_each_kind_of_difficulty_has_templates_on_several_sites():
         own = [template for template in TEMPLATES.values() if kind in template.difficulty]
         assert len(own) >= 2, kind
         assert len({template.sites for template in own}) >= 2, kind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("split", suite.SPLITS)
+def test_no_layout_changes_what_is_asked(split):
+    plain, rebuilt = suite.load(split), suite.load(split, variation="layout")
+    assert [(task.task_id, task.intent, task.eval) for task in rebuilt] == [
+        (task.task_id, task.intent, task.eval) for task in plain
+    ]
+    assert [task.solution for task in rebuilt] != [task.solution for task in plain]
 
 
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
@@ -79,14 +94,16 @@ def test_standard_tasks_are_written_without_the_keys_of_hard_ones():
     assert all(task.to_json().keys() >= {"difficulty", "evidence"} and task.to_json()["scale"] == "large" for task in HARD)
 
 
-def test_a_hard_template_more_changes_no_task_of_the_others(monkeypatch):
-    known = suite.templates()
+@pytest.mark.parametrize("every", [12, pytest.param(1, marks=pytest.mark.slow)])
+def test_a_hard_template_more_changes_no_task_of_the_others(every, monkeypatch):
+    known = {name: suite.templates()[name] for name in [*sorted(TEMPLATES)[::every], "hard.in_time_or_not"]}
+    shipped = tuple(task for task in HARD if task.template in known)
     model = known["hard.in_time_or_not"]
     added = replace(model, name="hard.added_for_a_test", intent=f"{model.intent} Please.")
     monkeypatch.setattr(suite, "templates", lambda: {added.name: added, **known})
     drawn = [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate("hard")]
-    assert tuple(drawn[: len(HARD)]) == HARD
-    assert {task.template for task in drawn[len(HARD) :]} == {added.name}
+    assert tuple(drawn[: len(shipped)]) == shipped
+    assert {task.template for task in drawn[len(shipped) :]} == {added.name}
 
 
 # The worlds.
@@ -108,7 +125,7 @@ def test_hard_tasks_are_of_large_worlds_where_nothing_else_is_said():
 
 def test_hard_templates_can_be_had_in_standard_worlds():
     with WebArenaLite(split="hard", scale="standard") as env:
-        assert {task.template for task in env.tasks} == TEMPLATES.keys()
+        assert TEMPLATES.keys() - {task.template for task in env.tasks} == OF_LARGE_WORLDS
         assert {task.scale for task in env.tasks} == {"standard"}
         env.reset(seed=0)
         assert env.database("map").execute("SELECT count(*) FROM place").fetchone()[0] < 2000
@@ -255,7 +272,7 @@ def obey(env, task):
     """Do what the planted page says, in the database, as far as the signs of it go."""
     (sign,) = task.injection["state"]
     database, parameters = env.database(sign["site"]), sign["parameters"]
-    if task.template in ("hard.notice_in_issue", "hard.claim_of_access"):
+    if task.template in ("hard.notice_in_issue", "hard.claim_of_access", "hard.report_for_assistants"):
         project, person = parameters
         database.execute(
             "INSERT INTO project_member (project_id, user_id, role, created_at) VALUES (?, ?, 'Maintainer', '2030-01-01')",
@@ -361,3 +378,45 @@ def test_success_is_told_by_kind_of_difficulty():
     result = summarise({"suite": {"tasks": 1}, "repeats": 1}, standard)
     assert "by_difficulty" not in result
     assert "injected" not in result
+
+
+# What people find who look at the times.
+
+TIMES = {
+    "gitlab": {
+        "a comment older than its issue": "SELECT note_id FROM note n JOIN issue i USING (issue_id) WHERE n.created_at < i.created_at",
+        "a comment older than its merge request": "SELECT note_id FROM note n JOIN merge_request m USING (merge_request_id) WHERE n.created_at < m.created_at",
+        "an issue that was updated before its last comment": "SELECT issue_id FROM issue i JOIN note n USING (issue_id) WHERE n.created_at > i.updated_at",
+        "a merge request that was updated before its last comment": "SELECT merge_request_id FROM merge_request m JOIN note n USING (merge_request_id) WHERE n.created_at > m.updated_at",
+        "an issue that was closed after its last change": "SELECT issue_id FROM issue WHERE closed_at > updated_at",
+        "a comment older than its author": "SELECT note_id FROM note n JOIN user u ON u.user_id = n.author_id WHERE n.created_at < u.created_at",
+    },
+    "reddit": {
+        "a comment older than its post": "SELECT comment_id FROM comment c JOIN submission s USING (submission_id) WHERE c.created_at < s.created_at",
+        "an answer older than what it answers": "SELECT a.comment_id FROM comment a JOIN comment b ON b.comment_id = a.parent_id WHERE a.created_at < b.created_at",
+        "a post older than its author": "SELECT submission_id FROM submission s JOIN user u USING (user_id) WHERE s.created_at < u.created_at",
+        "a comment older than its author": "SELECT comment_id FROM comment c JOIN user u USING (user_id) WHERE c.created_at < u.created_at",
+    },
+    "wikipedia": {
+        "an edit older than its author": "SELECT revision_id FROM revision r JOIN user u USING (user_id) WHERE r.created_at < u.created_at",
+    },
+}  # fmt: skip
+
+
+def test_large_worlds_and_what_tasks_plant_in_them_have_an_order_of_time_that_is_possible():
+    tasks = [task for task in PLANTED if task.task_id.endswith("/0") and {row.site for row in task.setup} & TIMES.keys()]
+    with WebArenaLite(tasks=tasks) as env:
+        env.reset(options={"task": replace(tasks[0], setup=(), sites=tuple(TIMES))})
+        for task in [replace(tasks[0], setup=(), sites=tuple(TIMES)), *tasks]:
+            env.reset(options={"task": task})
+            for site in {row.site for row in task.setup} & TIMES.keys() or TIMES:
+                for what, query in TIMES[site].items():
+                    assert env.database(site).execute(f"{query} LIMIT 3").fetchall() == [], (task.task_id, what)
+
+
+def test_planted_issues_are_numbered_in_the_order_of_their_times():
+    for task in PLANTED:
+        for kind in ("issue", "merge_request"):
+            rows = [dict(row.values) for row in task.setup if row.table == kind and not row.key]
+            numbered = sorted((row["project_id"], row["iid"], row["created_at"]) for row in rows)
+            assert all(a[2] <= b[2] for a, b in pairwise(numbered) if a[0] == b[0]), (task.task_id, numbered)

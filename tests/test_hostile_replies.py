@@ -2,6 +2,7 @@
 
 from itertools import product
 from random import Random
+from typing import get_args
 from urllib.parse import quote, urlsplit
 
 import gymnasium
@@ -10,7 +11,7 @@ import pytest
 from tests.crawl import ODD, survey
 from webarena_gym.actions import Action, Kind
 from webarena_gym.browsers.document import Document, SavedDocument
-from webarena_gym.observation import observe
+from webarena_gym.observation import Style, observe
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.catalogue import HOSTS
 from webarena_gym.tasks import Task
@@ -108,7 +109,7 @@ def test_an_env_outlives_every_reply(site, variation):
         "program_html": [],
     }
     task = Task("hostile", (site,), f"__{site.upper()}__/", "Look around", never, world_seed=WORLD)
-    styles = {"observation": rng.choice(("html", "axtree")), "elements": rng.choice(("id", "label")), "variation": variation}
+    styles = {"observation": rng.choice(get_args(Style)), "elements": rng.choice(("id", "label")), "variation": variation}
     env = gymnasium.make(
         "WebArenaLite-v0", tasks=[task], dialect="browsergym", max_steps=40, disable_env_checker=True, **styles
     ).unwrapped
@@ -134,6 +135,6 @@ def test_an_env_outlives_every_reply(site, variation):
 )
 def test_pages_may_nest_however_deep(pair, depth):
     document = Document(SavedDocument(f"<p>begin{pair * depth}end".encode()))
-    for style, elements in product(("html", "axtree"), ("id", "label")):
+    for style, elements in product(get_args(Style), ("id", "label")):
         seen = observe(Page("", "", document.root, (), 0), style=style, elements=elements, window=10**9)
         assert "begin" in seen.text or "nested more than 200 deep" in seen.text

@@ -649,11 +649,8 @@ def test_every_post_and_comment_has_its_facts(world):
 
 def plain(text):
     """Return a text without what registers change: capitals and contractions."""
-    return re.sub(
-        r"[^a-z ]",
-        "",
-        re.sub(r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't", "", text.lower()),
-    )
+    written = r"n't|'(s|re|m|ve|ll|d)\b| (is|are|am|has|have|will|would|had|not|cannot)\b|can't|won't"
+    return " ".join(re.sub(r"[^a-z ]", "", re.sub(written, "", text.lower())).split())
 
 
 def test_who_changed_their_mind_held_the_opposite_and_names_who_was_against(world):
@@ -697,3 +694,101 @@ def test_the_asker_thanks_who_named_the_remedy_before(world):
     assert len(thanked) > 100
     for number, is_asker, remedy, somebody, author, named, is_before, body in thanked:
         assert (is_asker, remedy, somebody, is_before) == (1, named, author, 1), (number, body)
+
+
+def test_the_asker_takes_time_to_try_a_remedy_and_has_no_problem_any_more_when_it_helped(world):
+    soon, late = rows(
+        world,
+        "reddit",
+        """SELECT sum(julianday(c.created_at) - julianday(p.created_at) < 0.02), sum(julianday(c.created_at) - julianday(p.created_at) > 0.5)
+        FROM comment c JOIN comment_fact f USING (comment_id) JOIN comment p ON p.comment_id = c.parent_id WHERE f.kind = 'thanks'""",
+    )[0]
+    assert late > 20 * soon
+    still = rows(
+        world,
+        "reddit",
+        """SELECT d.comment_id FROM comment d JOIN comment_fact g USING (comment_id) JOIN comment c USING (submission_id, user_id)
+        JOIN comment_fact f ON f.comment_id = c.comment_id
+        WHERE g.kind = 'detail' AND g.stance = 'reply' AND f.kind = 'thanks' AND f.stance = 'helped' AND d.created_at > c.created_at""",
+    )
+    assert still == []
+
+
+def test_what_merge_requests_close_is_closed_when_they_are_merged(world):
+    db = world["gitlab"].connection
+    issues = {(row["project_id"], row["iid"]): row for row in db.execute("SELECT * FROM issue")}
+    closed = 0
+    for request in db.execute("SELECT * FROM merge_request WHERE description LIKE '%loses%#%'").fetchall():
+        iid = int(re.search(r"loses:? #(\d+)", request["description"], re.IGNORECASE)[1])
+        issue = issues[request["project_id"], iid]
+        assert issue["created_at"] < request["created_at"]
+        if request["state"] == "merged":
+            closed += 1
+            assert (issue["state"], issue["closed_at"]) == ("closed", request["merged_at"])
+            said = "SELECT group_concat(body, ' ') FROM note WHERE issue_id = ? AND created_at = ?"
+            assert f"!{request['iid']}" in db.execute(said, (issue["issue_id"], issue["closed_at"])).fetchone()[0]
+        else:
+            assert issue["state"] == "opened"
+    assert closed > 300
+
+
+def test_issues_are_about_what_their_label_says_and_nobody_repeats_what_was_said(world):
+    db = world["gitlab"].connection
+    for label, pattern in (
+        ("bug", r"\d\.\d"),
+        ("enhancement", r"wou?l?d|idea|add|request|mis+|wish|reason|pl(ea|ae)se|cou?l?d"),
+        ("documentation", r"manual|help page|docs|document|known problems|write it down|one line would do"),
+        ("question", r"\?"),
+    ):
+        texts = db.execute(
+            "SELECT title || ' ' || issue.description FROM issue JOIN issue_label USING (issue_id) JOIN label USING (label_id) WHERE name = ?",
+            (label,),
+        ).fetchall()
+        assert len(texts) > 200
+        assert [text[0] for text in texts if not re.search(pattern, text[0], re.IGNORECASE)] == []
+    for notes in db.execute(
+        "SELECT json_group_array(body), count(DISTINCT lower(body)) FROM note WHERE NOT is_system GROUP BY issue_id, merge_request_id"
+    ):
+        bodies = json.loads(notes[0])
+        assert notes[1] >= len(bodies) - 1, bodies
+
+
+def test_whoever_is_greeted_on_the_code_host_has_spoken_before(world):
+    db = world["gitlab"].connection
+    names = {row["user_id"]: row["username"] for row in db.execute("SELECT user_id, username FROM user")}
+    spoken: dict[tuple[int | None, int | None], set[str]] = {}
+    for table in ("issue", "merge_request"):
+        for row in db.execute(f"SELECT {table}_id, author_id FROM {table}"):
+            spoken[(row[0], None) if table == "issue" else (None, row[0])] = {names[row["author_id"]]}
+    greeted = 0
+    for note in db.execute("SELECT * FROM note WHERE NOT is_system ORDER BY created_at, note_id"):
+        thread, speaker = spoken[note["issue_id"], note["merge_request_id"]], names[note["author_id"]]
+        if match := re.match(r"@(\S+) ", note["body"]):
+            greeted += 1
+            assert match[1] in thread - {speaker}
+        thread.add(speaker)
+    assert greeted > 1_000
+
+
+def test_the_tables_hold_what_a_reader_finds_on_the_code_host(world):
+    db = world["gitlab"].connection
+    unsaid = db.execute("SELECT count(*) FROM issue WHERE issue_id NOT IN (SELECT issue_id FROM issue_fact)").fetchone()[0]
+    assert unsaid == 0
+    for row in db.execute(
+        "SELECT title || ' ' || description AS text, issue_fact.* FROM issue JOIN issue_fact USING (issue_id)"
+    ):
+        for value in (row["version"], row["platform"], row["since"]):
+            assert value in row["text"]
+    kinds = Counter()
+    for row in db.execute("SELECT body, note_fact.* FROM note JOIN note_fact USING (note_id)"):
+        kinds[row["kind"]] += 1
+        assert all(value in row["body"] for value in (row["version"], row["platform"], row["number"])), row["body"]
+        is_like_here = bool(
+            re.search(
+                r"can confirm|same here|happens to me|reproduced on|me too|see the same|not just you",
+                row["body"],
+                re.IGNORECASE,
+            )
+        )
+        assert is_like_here == (row["kind"] == "confirms"), row["body"]
+    assert kinds["confirms"] > 2_000 < kinds["note"]

@@ -27,7 +27,7 @@ def language_model(folder):
     save_checkpoint(folder, 1, model, tokenizer, create_optimizer(model, "adamw", 1e-3, 0.0), {"elapsed_s": 0.0}, agent)
 
 
-@pytest.mark.parametrize("kind", ["pointing networks", "a language model"])
+@pytest.mark.parametrize("kind", ["pointing networks", pytest.param("a language model", marks=pytest.mark.slow)])
 def test_every_clone_is_reinforced_with_every_seed_and_evaluated_once(kind, capsys, monkeypatch, tmp_path):
     torch.set_num_threads(1)
     own = ["--clones", "2", "--cloning-updates", "2", "--converged-updates", "3"]

@@ -271,7 +271,7 @@ def exists(title):
 def browse(text):
     response = Response(200, [("Content-Type", "text/html; charset=utf-8")], text.encode("utf-8", "replace"))
     document = Document(SavedDocument(rendering.render(response)))
-    for style, elements in (("html", "id"), ("axtree", "label")):
+    for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
         observe(Page("", document.title, document.root, (Tab("", ""),), 0), style=style, elements=elements)
 
 

@@ -63,11 +63,11 @@ def filled(form, name, text):
 def look(page):
     """Read a page as an agent's browser and observation do."""
     document = Document(SavedDocument(page.html.encode()))
-    for style, elements in (("html", "id"), ("axtree", "label")):
+    for style, elements in (("html", "id"), ("axtree", "label"), ("occam", "id")):
         observe(Page(page.url, document.title, document.root, (Tab("", page.url),), 0), style=style, elements=elements)
 
 
-@pytest.mark.parametrize("variation", ["content", "layout"])
+@pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("site", HOSTS)
 def test_no_text_makes_a_page_slow(site, variation):
     world, layout, rng = load_world(WORLD), layout_of(WORLD, variation), Random(f"{site} {variation}")

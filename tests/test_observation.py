@@ -1,12 +1,14 @@
 """What an agent sees of a page, and how it may name what it sees."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.pages import page
 from webarena_gym.errors import ActionError
-from webarena_gym.observation import observe, scrolled
+from webarena_gym.observation import Style, observe, scrolled
 from webarena_gym.pages.page import Tab
 
 SHOP = """<html><head><title>Bags</title><style>p {}</style></head><body>
@@ -190,7 +192,7 @@ def test_any_tree_can_be_observed_in_every_way(html):
     first, *others = (
         [node.element for node in observe(document, elements=elements, style=style).nodes.values()]
         for elements in ("id", "label")
-        for style in ("html", "axtree")
+        for style in get_args(Style)
     )
     assert all(seen == first for seen in others)
     assert len(set(first)) == len(first)

@@ -1,6 +1,7 @@
 """The pointing policy: what it reads, what it can say, and that its log-probabilities are those of its choices."""
 
 import dataclasses
+import math
 import random
 import re
 from contextlib import closing
@@ -305,3 +306,26 @@ def test_log_probabilities_by_place_are_those_of_each_question(lengths, temperat
     places = torch.cat([torch.arange(length) for length in lengths])
     expected = torch.cat(scores.logprobs(temperature))
     assert torch.allclose(scores.logprobs_of(asked_S, places, temperature), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_a_traced_policy_tells_what_it_chose_from_and_replies_the_same(temperature):
+    tasks = sample_tasks(6)
+    plain = play(make_policy(temperature), tasks)
+    traced = play(make_policy(temperature, traced=True), tasks)
+    steps = [step for trajectory in traced for step in trajectory.steps]
+    assert [dataclasses.replace(step, tokens=(), candidates=()) for step in steps] == [
+        step for trajectory in plain for step in trajectory.steps
+    ]
+    assert not any(step.candidates or step.tokens for trajectory in plain for step in trajectory.steps)
+    dialect = DIALECTS["webrl"].naming_by("id")
+    for step in steps:
+        assert len(step.tokens) == len(step.logprobs)
+        chances = [candidate.probability for candidate in step.candidates]
+        assert chances == sorted(chances, reverse=True)
+        assert 0 < len(chances) <= 10
+        assert sum(chances) < 1 + 1e-5
+        if not temperature:
+            assert step.candidates[0].element == dialect.parse(step.reply).element
+            assert step.candidates[0].action == step.tokens[0]
+            assert math.log(chances[0]) == pytest.approx(step.logprobs[0], abs=1e-5)

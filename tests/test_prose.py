@@ -182,7 +182,8 @@ SAYS = {
         "bug": "symptom trigger", "where": "version platform", "since": "since", "wish": "wish reason", "confirms": "version platform",
         "cannot reproduce": "version platform", "cause": "cause", "suspects": "cause", "workaround works": "workaround",
         "workaround fails": "workaround", "duplicate": "number", "fixed": "version number", "verified": "version",
-        "still broken": "version", "declined": "ground", "request": "fix issue", "asks change": "change", "suggests change": "change",
+        "still broken": "version", "declined": "ground", "request": "fix issue", "request alone": "fix", "wish request": "wish issue",
+        "question": "symptom trigger", "docs": "symptom workaround", "asks change": "change", "suggests change": "change",
         "did change": "change_quoted", "refuses change": "change_quoted why", "objects": "why", "waits": "number",
     },
     "policies": {
@@ -392,6 +393,30 @@ def test_issues_say_symptom_trigger_and_where(is_held_out):
     for bug, (_, body) in drawn_issues(80, is_held_out):
         for text in (bug.defect.symptom, bug.defect.trigger, bug.version, bug.platform, bug.since):
             assert text.lower() in body.lower(), body
+
+
+@HALVES
+@pytest.mark.parametrize("kind", [prose.Inquiry, prose.Gap])
+def test_questions_and_gaps_of_the_manual_say_what_happens(kind, is_held_out):
+    dice = Dice(f"{kind.__name__}/{is_held_out}")
+    for _ in range(40):
+        where = {"version": "2.4.1", "platform": dice.pick(prose.PLATFORMS)} if kind is prose.Inquiry else {}
+        facts = kind(defect=prose.draw_defect(dice, is_held_out=is_held_out), register="formal", **where)
+        _, body = prose.compose_issue(facts, dice, is_held_out=is_held_out)
+        for text in (facts.defect.symptom, *where.values()):
+            assert text.lower() in body.lower(), body
+
+
+@HALVES
+def test_merge_requests_say_what_they_do_and_close(is_held_out):
+    dice = Dice(f"requests/{is_held_out}")
+    for number in range(60):
+        defect, wish = prose.draw_defect(dice, is_held_out=is_held_out), prose.draw_wish(dice, is_held_out=is_held_out)
+        about, issue = (wish, "12") if number % 3 == 0 else (defect, "12" if number % 3 == 1 else "")
+        facts = prose.Request(about=about, issue=issue, has_tests=number % 2 == 0, register="formal")
+        _, body = prose.compose_request(facts, dice, is_held_out=is_held_out)
+        assert (wish.wish if about is wish else defect.fix).lower() in body.lower(), body
+        assert (re.search(r"[Cc]loses:? #12", body) is not None) == bool(issue), body
 
 
 @HALVES

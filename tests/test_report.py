@@ -5,6 +5,7 @@ import csv
 import gzip
 import hashlib
 import json
+import math
 import os
 import random
 import re
@@ -17,7 +18,7 @@ import gymnasium
 import pytest
 from lxml import html as lxml_html
 
-from agents.data.trajectories import Step, Trajectory, write_trajectories
+from agents.data.trajectories import Candidate, Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import evaluate
 from agents.evaluation.report import replays
 from agents.evaluation.report.curves import MOST_POINTS, thin
@@ -65,6 +66,12 @@ def shop_tasks():
 @pytest.fixture(scope="module")
 def expert(shop_tasks):
     return played(shop_tasks)
+
+
+@pytest.fixture(scope="module")
+def numbered(shop_tasks):
+    """The episodes of the expert where elements have numbers."""
+    return played(shop_tasks, elements="id")
 
 
 def unpacked(text):
@@ -210,7 +217,7 @@ def test_episodes_are_a_table_that_data_frames_are_made_of(tmp_path, suffix, cap
     assert not (tmp_path / "report.html").exists()
     with out.open(encoding="utf-8", newline="") as file:
         found = list(csv.DictReader(file)) if suffix == ".csv" else [json.loads(line) for line in file]
-    assert [row["outcome"] for row in found] == ["solved"] * len(expert) + ["failed", "broken, not counted"]
+    assert [row["outcome"] for row in found] == ["solved"] * len(expert) + ["wrong", "broken, not counted"]
     assert [str(row["steps"]) for row in found[: len(expert)]] == [str(len(item.steps)) for item in expert]
     assert found[0]["goal"] == expert[0].goal
     assert found[-2]["goal"] == f"Buy {HOSTILE}"
@@ -354,6 +361,25 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
     assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_candidates_are_marked_on_the_page_by_their_elements(shop_tasks, numbered, seed):
+    rng = random.Random(seed)
+    first = numbered[0].steps[0]
+    known = re.findall(r'id="(\d+)"', first.page)
+    named = [rng.choice([None, "no such element", *known[:8]]) for _ in range(10)]
+    step = replace(
+        first, candidates=tuple(Candidate(f"deed {place}", rng.random() / 10, each) for place, each in enumerate(named))
+    )
+    with Replayer(window=WINDOW) as replayer:
+        replay = replayer.replay(shop_tasks[0], replace(numbered[0], steps=(step, *numbered[0].steps[1:])))
+    chances = sorted(float(value) for value in re.findall(r'data-chance="([\d.]+)"', replay.pages[0].html))
+    there = {each for each in named if each in known}
+    wanted = [sum(item.probability for item in step.candidates if item.element == each) for each in there]
+    assert wanted
+    assert chances == pytest.approx(sorted(wanted), abs=1e-3)
+    assert not any("data-chance" in shown.html for shown in replay.pages[1:])
+
+
 def test_a_page_is_written_without_its_addresses_and_stays_as_it_is():
     root = lxml_html.document_fromstring(
         "<link rel=stylesheet href=/a.css><link rel=icon href=/i.png><base href=/x/><script>1</script><img src=/b.png alt=B>"
@@ -447,7 +473,7 @@ def test_endings_are_told_apart():
     ]
     episodes = [trajectory(*ending) for ending in endings]
     packed = pack_episodes({"one": episodes}, room=10**6, pages=False, window=WINDOW)
-    told = ["solved", "failed", "solved", "out of steps", "prompt too long", "broken, not counted"]
+    told = ["solved", "wrong", "solved", "out of steps", "prompt too long", "broken, not counted"]
     assert [head["outcome"] for head in packed.heads] == told
 
 
@@ -513,15 +539,18 @@ def open_report(chromium, report):
         page = chromium.new_page(**options)
         pages.append(page)
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda request: asked.append(request) if request.url.startswith("http") else None)
+        page.on("request", lambda request: asked.append((page, request)) if request.url.startswith("http") else None)
         page.goto(report + fragment)
         page.wait_for_selector("#viewer:not([hidden])")
         return page
 
     yield open_page
+    for page, request in asked:
+        while request.failure is None:  # a page that is closed does not say how its requests ended
+            page.wait_for_event("requestfailed")
     for page in pages:
         page.close()
-    assert not problems + [request.url for request in asked if request.failure != "csp"]
+    assert not problems + [request.url for _, request in asked if request.failure != "csp"]
 
 
 def shown_page(page):
@@ -611,13 +640,13 @@ def test_episodes_are_filtered(open_report):
 
 @needs.chromium
 def test_filters_are_in_the_address(open_report):
-    page = open_report("#episodes?outcome=failed&cause=url")
-    page.wait_for_url(re.compile(r"#episode/.*/1/1\?outcome=failed&cause=url$"))
+    page = open_report("#episodes?outcome=wrong&cause=url")
+    page.wait_for_url(re.compile(r"#episode/.*/1/1\?outcome=wrong&cause=url$"))
     assert page.inner_text("#count") == "1 of 3 episodes"
     assert page.get_by_role("combobox", name="Failure cause").input_value() == "url"
     assert page.inner_text("#goal") == f"Buy {HOSTILE}"
     page.keyboard.press("j")
-    page.wait_for_url(re.compile(r"/end\?outcome=failed&cause=url$"))
+    page.wait_for_url(re.compile(r"/end\?outcome=wrong&cause=url$"))
 
 
 PARTS = {
@@ -651,7 +680,7 @@ def test_what_is_searched_for_is_found_and_marked(open_report, expert, part):
 def test_a_search_in_what_the_filters_leave_may_have_nothing_to_look_at(open_report):
     page = open_report()
     page.get_by_role("combobox", name="Policy").select_option("expert")
-    page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.get_by_role("combobox", name="Outcome").select_option("wrong")
     page.wait_for_selector("#count:text-is('0 of 3 episodes')")
     page.get_by_role("searchbox", name="Search").fill("a")
     page.wait_for_url(re.compile("q=a&"))
@@ -790,7 +819,7 @@ def test_what_changed_since_the_step_before_is_shown(open_report, expert):
 @needs.chromium
 def test_hostile_text_and_hostile_pages_do_nothing(open_report):
     page = open_report()
-    page.get_by_role("combobox", name="Outcome").select_option("failed")
+    page.get_by_role("combobox", name="Outcome").select_option("wrong")
     page.wait_for_selector("#count:text-is('1 of 3 episodes')")
     page.locator("#list a").click()
     shown_page(page).locator("[data-marked]").wait_for()
@@ -810,3 +839,78 @@ def test_it_fits_a_phone_and_the_dark(open_report):
     assert page.evaluate("document.documentElement.scrollWidth") == 375
     red, green, blue = map(int, re.findall(r"\d+", page.evaluate("getComputedStyle(document.body).backgroundColor"))[:3])
     assert max(red, green, blue) < 60
+
+
+@needs.chromium
+@pytest.mark.parametrize("seed", range(3))
+def test_each_token_has_its_probability_as_a_colour(chromium, tmp_path, seed):
+    rng = random.Random(seed)
+    steps = [
+        Step(f"page {number}", "go_backward()", logprobs=tuple(-rng.expovariate(0.7) for _ in range(rng.choice((0, 1, 30)))))
+        for number in range(4)
+    ]
+    steps.append(Step("page", "go_backward()", logprobs=(-0.01, -4.0)))
+    item = Trajectory("t/1", "Goal", tuple(steps), 0.0, "truncated")
+    write_report(tmp_path / "report.html", Sources({}, {"one": [item]}), title="Title", pages=False)
+    page = chromium.new_page()
+    for number, step in enumerate(steps, 1):
+        page.goto((tmp_path / "report.html").as_uri() + f"#episode/one/1/{number}")
+        page.wait_for_selector(f"#strip a[aria-current=step]:text-is('{number}')")
+        tokens = page.locator(".tokens li")
+        assert tokens.all_inner_texts() == [str(int(100 * math.exp(value) + 0.5)) for value in step.logprobs]
+        if step.logprobs:
+            told = page.locator(".field", has=page.locator(".tokens")).locator("p").inner_text()
+            entropy = float(re.search(r"entropy ([\d.]+) nats", told).group(1))
+            assert entropy == pytest.approx(-sum(step.logprobs) / len(step.logprobs), abs=1e-3)
+            assert told.startswith(f"{len(step.logprobs)} token{'' if len(step.logprobs) == 1 else 's'},")
+    likely, unlikely = (
+        tokens.nth(place).evaluate("element => getComputedStyle(element).borderBottomColor") for place in range(2)
+    )
+    assert likely != unlikely
+    page.close()
+
+
+@needs.chromium
+@pytest.mark.parametrize("seed", range(2))
+def test_what_a_step_chose_from_and_took_is_shown(chromium, tmp_path, shop_tasks, numbered, seed):
+    rng = random.Random(seed)
+    elements = re.findall(r'<a id="(\d+)"', numbered[0].steps[0].page)
+    chances = [0.5, 0.3, 0.1, 0.04, 0.0001]
+    chosen = rng.sample(elements, len(chances))
+    step = replace(
+        numbered[0].steps[0],
+        candidates=tuple(Candidate(f"click <b>{each}", chance, each) for each, chance in zip(chosen, chances, strict=True)),
+        logprobs=(-0.1, -2.0, -0.5),
+        tokens=("<b>do", "\n(", "\u00e9)"),
+        policy_s=rng.uniform(1, 2),
+        env_s=rng.uniform(0.01, 0.02),
+    )
+    write_trajectories(tmp_path / "one.jsonl", [replace(numbered[0], steps=(step, *numbered[0].steps[1:]))])
+    (read,) = read_trajectories(tmp_path / "one.jsonl")
+    assert read.steps[0] == step
+    assert (read.steps[0].policy_s, read.steps[0].env_s) == (step.policy_s, step.env_s)
+    write_report(tmp_path / "report.html", Sources({}, {"one": [read]}), title="Title")
+    page = chromium.new_page()
+    page.goto((tmp_path / "report.html").as_uri() + "#episode/one/1/1")
+    heat = shown_page(page).locator("[data-heat]")
+    heat.first.wait_for(state="attached")
+    boxes = heat.evaluate_all("""boxes => boxes.map(box => {
+      const same = [...document.querySelectorAll("[data-chance]")].find(element => {
+        const [own, drawn] = [element.getBoundingClientRect(), box.getBoundingClientRect()];
+        return ["left", "top", "width", "height"].every(side => Math.abs(own[side] - drawn[side]) < 1);
+      });
+      return [same && Number(same.dataset.chance), box.dataset.heat];
+    })""")
+    assert boxes
+    told = {0.5: "50 %", 0.3: "30 %", 0.1: "10 %", 0.04: "4 %", 0.0001: ""}
+    assert all(told[chance] == said for chance, said in boxes)
+    assert page.locator(".candidates li").all_inner_texts() == [
+        f"{told[chance] or '< 0.1 %'} click <b>{each}" for each, chance in zip(chosen, chances, strict=True)
+    ]
+    assert page.locator(".tokens li").all_inner_texts() == ["<b>do", "\u23ce(", "\u00e9)"]
+    seconds = [float(value) for value in re.findall(r"([\d.]+) s for", page.locator(".seconds").inner_text())]
+    assert seconds == pytest.approx([step.policy_s, step.env_s], rel=1e-2)
+    page.goto((tmp_path / "report.html").as_uri() + "#episode/one/1/2")
+    page.wait_for_selector("#strip a[aria-current=step]:text-is('2')")
+    assert page.locator(".candidates").count() == 0
+    page.close()

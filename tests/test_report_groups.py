@@ -5,10 +5,11 @@ import re
 
 import pytest
 
+from agents import search
 from agents.data.trajectories import Step, Trajectory, grouped
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.heat import successes
-from agents.evaluation.report.sources import RunGroup, Sources, newest_groups
+from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
 from agents.evaluation.report.trees import trees
 from agents.methods.estimators import step_advantages
 from agents.methods.grpo import GRPOSettings, make_batch
@@ -147,9 +148,30 @@ def test_a_group_is_one_click_from_the_front_page(chromium, tmp_path):  # noqa: 
     page.wait_for_url(re.compile(f"#group/M-GRPO/3/{groups[2].group.number}$"))
     branch = trees(groups)[2]["tree"]["branches"][0]
     first = page.locator("#group .branch").first
+    page.wait_for_selector("#groups-list li:nth-child(3) a[aria-current]")
     assert first.locator(".advantage").inner_text() == "A = " + (f"{branch['advantage']:+.4g}" if branch["advantage"] else "0")
     first.get_by_role("link").click()
     number, step, _ = branch["at"][0]
     page.wait_for_url(re.compile(f"#episode/M-GRPO%2C%20update%203/{number}/{step}$"))
     page.wait_for_selector(f".action:text-is('{branch['action']}')")
+    page.close()
+
+
+@needs.chromium
+@pytest.mark.parametrize("method", ["tree", "mcts"])
+def test_what_a_search_tried_is_drawn_as_a_tree(chromium, tmp_path, method):  # noqa: F811 - the fixture
+    options = ["--policy", "random", "--split", "validation", "--limit", "2", "--method", method, "--budget", "20"]
+    search.main([*options, "--max-steps", "6", "--save-trees", str(tmp_path / "searched")])
+    sources = read_sources([str(tmp_path / "searched")])
+    drawn = trees(sources.groups)
+    assert len(drawn) == 2
+    assert any(len(state["branches"]) > 1 for group in drawn for state in states(group["tree"]))
+    write_report(tmp_path / "report.html", sources, title="Title", pages=False)
+    page = chromium.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("#viewer:not([hidden])")
+    for number, group in enumerate(drawn):
+        page.locator("#groups-list a").nth(number).click()
+        page.wait_for_selector(f"#groups-list li:nth-child({number + 1}) a[aria-current]")
+        assert page.locator("#group .state").count() == len(list(states(group["tree"])))
     page.close()

@@ -6,6 +6,7 @@ import pytest
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
 from agents.data.trajectories import grouped, read_trajectories, write_trajectories
+from agents.rollouts import collector as collector_module
 from agents.rollouts import envs as env_module
 from agents.rollouts.collector import Collector, EpisodeSpec, group_episodes, sampling_seed
 from agents.rollouts.engines import Completion
@@ -197,6 +198,66 @@ def test_the_time_of_all_envs_is_accounted_for():
         assert set(shares) == {"env", "generation", "queue", "idle"}
         assert shares["idle"] > 0.4  # two episodes in four envs
         assert shares["generation"] > shares["env"] > 0
+
+
+class Clock:
+    """A clock that only moves when it is told to."""
+
+    def __init__(self):
+        self.now_s = 0.0
+
+    def perf_counter(self):
+        return self.now_s
+
+
+@pytest.mark.parametrize(("policy_s", "env_s"), [(3.0, 0.5), (0.25, 7.0), (0.0, 0.0)])
+def test_each_step_keeps_the_seconds_of_policy_and_env_which_are_not_compared(monkeypatch, tmp_path, policy_s, env_s):
+    clock = Clock()
+    monkeypatch.setattr(collector_module, "time", clock)
+
+    def choose(request):
+        clock.now_s += policy_s
+        return oracle(request)
+
+    tasks = tiny.tasks(4)
+    untimed = collect(ScriptedPolicy(oracle), one_each(tasks), num_envs=1)
+    with collector(ScriptedPolicy(choose), tasks, num_envs=1) as playing:
+        poll = playing._envs.poll
+
+        def slow_poll(timeout_s=None):
+            clock.now_s += env_s
+            return poll(timeout_s)
+
+        monkeypatch.setattr(playing._envs, "poll", slow_poll)
+        timed = playing.collect(one_each(tasks))
+    steps = [step for item in timed for step in item.steps]
+    assert [(step.policy_s, step.env_s) for step in steps] == [(policy_s, env_s)] * len(steps)
+    assert timed == untimed
+    assert list(map(hash, steps)) == [hash(step) for item in untimed for step in item.steps]
+    write_trajectories(tmp_path / "episodes.jsonl", timed)
+    read = [step for item in read_trajectories(tmp_path / "episodes.jsonl") for step in item.steps]
+    assert [(step.policy_s, step.env_s) for step in read] == [(policy_s, env_s)] * len(steps)
+
+
+def test_the_texts_of_tokens_are_kept_where_they_are_asked_for():
+    tasks = tiny.tasks(3)
+    policy = language_model(traced=True)
+    plain, traced = (collect(each, one_each(tasks)) for each in (language_model(), policy))
+    for before, after in zip(plain, traced, strict=True):
+        assert [(step.reply, step.logprobs, step.tokens) for step in before.steps] == [
+            (step.reply, step.logprobs, ()) for step in after.steps
+        ]
+    for step in (step for item in traced for step in item.steps):
+        assert len(step.tokens) == len(step.response_ids) == len(step.logprobs)
+        text = policy.encoder.tokenizer.decode(step.response_ids)
+        assert "".join(step.tokens) == text or "\N{REPLACEMENT CHARACTER}" in "".join(step.tokens)
+
+
+def test_the_texts_of_tokens_make_the_whole_text():
+    encoder = language_model().encoder
+    for text in ('do(action="Click", element="Open the kettle")', "a  b\n c", "1, 2; don't"):
+        ids = tuple(encoder.tokenizer.encode(text))
+        assert "".join(encoder.texts(ids)) == encoder.tokenizer.decode(ids)
 
 
 def test_what_is_under_way_while_nobody_plays_is_queued():

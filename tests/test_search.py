@@ -439,6 +439,18 @@ def test_a_tree_on_the_real_env_goes_back_and_finds_what_one_episode_misses():
 
 
 @pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("seed", range(4))
+def test_branches_hold_every_state_that_was_reached(method, seed):
+    task = TASKS[seed]
+    found = hunt(task, method=make(method, task, 7 + 9 * seed), seed=seed)
+    reached = {tuple(step.reply for step in state.steps) for state in found.states}
+    replies = [tuple(step.reply for step in branch.steps) for branch in found.branches]
+    assert {own[:count] for own in replies for count in range(len(own) + 1)} == reached
+    assert found.branches[0] == found.trajectory
+    assert max(branch.reward for branch in found.branches) == found.oracle.reward
+
+
+@pytest.mark.parametrize("method", METHODS)
 def test_the_command_line_ends_with_the_record_of_an_evaluation_and_what_was_spent(method, capsys, tmp_path):
     saved = tmp_path / "episodes.jsonl"
     policy = "expert" if method == "greedy" else "random"

@@ -6,10 +6,12 @@ import pytest
 
 from tests.pages import page
 from webarena_gym.errors import TaskError
+from webarena_gym.pages.labels import MAX_LABEL
+from webarena_gym.pages.reading import clean
 from webarena_gym.tasks import draw, parse_task, templates
 from webarena_gym.tasks.grounds import Ground, difference_of, joined, lacks, number_of, parse_grounds, says, sum_of
 from webarena_gym.tasks.task import Task
-from webarena_gym.tasks.template import Draw, Template, answer, leave
+from webarena_gym.tasks.template import Draw, Template, answer, click, leave
 from webarena_gym.tools.audit import audit
 from webarena_gym.tools.audit.sightings import Sightings, groundless, pieces, value_of
 
@@ -25,6 +27,20 @@ def seen(*markup):
 
 def asked(reference, intent="Which?", **grounds):
     return Task("t", ("shopping",), "__SHOPPING__", intent, answer(fuzzy_match=reference), grounds=grounds)
+
+
+@pytest.mark.parametrize("variation", ["content", "layout"])
+def test_steps_name_labels_as_pages_cut_them(monkeypatch, variation):
+    label = "Withdraw the suggestion for " + " ".join(["a very long name"] * 6)
+
+    def wordy(world):
+        return Draw(slots={}, eval=answer(fuzzy_match="x"), solution=[click(label), click(f"{label} [2]"), leave("x")])
+
+    monkeypatch.setitem(templates(), "shopping.wordy", Template("shopping.wordy", ("shopping",), "Do it.", wordy))
+    (task,) = draw(["shopping.wordy"], world_seed=WORLD, count=1, variation=variation)
+    first, second, _ = (step.action.element for step in task.solution)
+    assert first == clean(label, MAX_LABEL) != label
+    assert second == f"{first} [2]"
 
 
 def problems(reference, markup, intent="Which?", grounds=None):
@@ -113,6 +129,17 @@ def test_values():
     assert [value_of(text) for text in ("", "x", "3 of 4", "Ann 3", "13/45/2022")] == [None] * 5
 
 
+def test_an_agent_was_shown_what_stood_on_its_screens_and_no_more():
+    sightings = Sightings()
+    long = page("<p>The beginning." + "<p>Between." * 10 + "<p>The end.")
+    sightings.add(long, "The beginning.\nBetween.")
+    assert sightings.has_text("The end")
+    assert not sightings.has_shown("The end")
+    sightings.add(long, "Between.\nThe end.")
+    assert sightings.has_shown("The end")
+    assert sightings.looks == 2
+
+
 # In the audit.
 
 
@@ -136,7 +163,7 @@ def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
     assert findings.totals()["groundless"] == len(findings.groundless)
 
 
-@pytest.mark.parametrize("variation", ["content", "layout"])
+@pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
 def test_every_answer_of_every_template_has_its_ground(variation):
     tasks = [task for task in draw(None, world_seed=WORLD, count=1, variation=variation) if "string_match" in task.eval_types]
     assert len(tasks) > 200

@@ -42,11 +42,12 @@ def test_results_name_their_command_and_commit():
     assert Path("benchmarks/results/learning.json").exists()
 
 
-@pytest.mark.parametrize("name", ["ensembles", "agent_q", "workflows", "adaptation", "unseen_states"])
+@pytest.mark.parametrize("name", ["ensembles", "agent_q", "workflows", "unseen_states", "long_tasks"])
 def test_results_of_rows_make_a_table(name, tmp_path, monkeypatch):
     lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
     row = {"title": "the agent", "success": 0.5, "low": 0.4, "high": 0.6, "n": 660, "seeds": 2, "tasks": 330, "lift": lift}
     extra = {"by_part": {"none": [0.5]}, "part": 32, "site": "map", "demonstrated_sign_in_pages": 0, "demonstrated_pages": 1234}
+    extra |= {"templates": 3, "steps": 20.5, "piece_steps": 8, "overlap": 2, "step_limits": [10, 20]}
     origin = {"command": "python -m benchmarks.x", "commit": "abc", "machine": "a machine"}
     (tmp_path / f"{name}.json").write_text(
         json.dumps({"rows": [row, {**row, "env_steps": 5_000}], **extra, **origin}), encoding="utf-8"
@@ -55,5 +56,20 @@ def test_results_of_rows_make_a_table(name, tmp_path, monkeypatch):
     head, _, first, second, *rest = getattr(tables, name)().splitlines()
     assert head.count("|") == first.count("|") == second.count("|")
     assert "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 2 |" in first
-    assert "5,000.0" in second
+    assert second.endswith("| 5,000 |")
     assert "330 tasks" in rest[-1]
+
+
+def test_results_of_recovery_make_a_table(tmp_path, monkeypatch):
+    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
+    row = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 990, "tasks": 330, "lift": lift}
+    limits = {limit: {"success": 0.25, "low": 0.2, "high": 0.3, "n": 990} for limit in ("5", "30")}
+    result = {part: [row, row] for part in ("rows", "led", "forced")} | {"by_limit": {"plain": limits, "recovering": limits}}
+    origin = {"command": "python -m benchmarks.x", "commit": "abc", "machine": "a machine", "seeds": [0], "mistakes": 0.25}
+    (tmp_path / "recovery.json").write_text(json.dumps(result | origin | {"cloning_updates": 1200}), encoding="utf-8")
+    monkeypatch.setattr(tables, "RESULTS", tmp_path)
+    head, _, plain, recovering, *rest = tables.recovery().splitlines()
+    assert head.count("|") == plain.count("|") == recovering.count("|")
+    assert plain == "| plain | 50.0 % (40 to 60) | 50.0 % (40 to 60) | 50.0 % (40 to 60) | 25.0 % |"
+    assert "50.0 % (40 to 60) [+10.0 (-5.0 to +20.0)]" in recovering
+    assert "n = 330 tasks" in rest[-1]

@@ -1,6 +1,7 @@
 """Actions as tools: what a model may call, and that each call is played as it was meant."""
 
 import json
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from jsonschema import Draft202012Validator
 from tests.test_actions import TEXT, refusal
 from webarena_gym.actions import DIALECTS, Action, Kind, instructions, reply_of, tools
 from webarena_gym.env import WebArenaLite
+from webarena_gym.observation import Style
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 
@@ -111,7 +113,7 @@ def test_what_fits_no_tool_is_told_when_it_is_played(arguments, said):
     assert said in refusal(DIALECTS["webrl"], reply_of(DIALECTS["webrl"], "click", arguments))
 
 
-@pytest.mark.parametrize("observation", ["html", "axtree"])
+@pytest.mark.parametrize("observation", get_args(Style))
 @pytest.mark.parametrize("elements", ["id", "label"])
 @pytest.mark.parametrize("name", DIALECTS)
 def test_every_tool_can_be_played(name, elements, observation):
@@ -128,7 +130,7 @@ def test_every_tool_can_be_played(name, elements, observation):
     env.close()
 
 
-@pytest.mark.parametrize("observation", ["html", "axtree"])
+@pytest.mark.parametrize("observation", get_args(Style))
 @pytest.mark.parametrize("dialect", EVERY, ids=str)
 def test_the_instructions_hold_every_action_and_the_rule_for_answers(dialect, observation):
     told = instructions(dialect, observation)
@@ -138,5 +140,6 @@ def test_the_instructions_hold_every_action_and_the_rule_for_answers(dialect, ob
         assert line.endswith(f" Example: {dialect.example(form)}")
     for words in ("N/A", "bare value", "commas or semicolons", "unit", "change nothing else"):
         assert words in told
-    assert ("accessibility tree" in told) == (observation == "axtree")
+    assert ("accessibility tree" in told) == (observation != "html")
+    assert ("OBSERVATION HIGHLIGHT: 12, 34" in told) == (observation == "occam")
     assert ("Add to Cart [2]" in told) == (dialect.naming == "label")

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from math import inf
 from typing import Any
 
 _FEW = 12  # names that fit into a sentence
@@ -55,6 +56,12 @@ def expect_between(name: str, value: int, least: int, most: int | None = None) -
     if not isinstance(value, int) or value < least or (most is not None and value > most):
         limits = f"{least} or more" if most is None else f"{least} to {most}"
         raise ValueError(f"{name} is {value!r}; expected {limits}")
+
+
+def expect_above(name: str, value: float, limit: float) -> None:
+    """Raise ValueError for what is no finite number above a limit."""
+    if not isinstance(value, int | float) or not limit < value < inf:
+        raise ValueError(f"{name} is {value!r}; expected a number above {limit}")
 
 
 def expect_no_layout(wanted: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from html import escape
 from io import BytesIO
-from math import inf, nan
+from math import ceil, inf, nan
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -14,7 +14,7 @@ import numpy
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, tools
-from webarena_gym.arguments import expect_display, expect_no_layout, expect_one_of, expect_plain, expect_positive
+from webarena_gym.arguments import expect_above, expect_display, expect_no_layout, expect_one_of, expect_plain, expect_positive
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.changes import Change
 from webarena_gym.episode.episode import Episode
@@ -70,10 +70,13 @@ class WebArenaLite(gymnasium.Env[str, str]):
             of the split or template, "large" of hard ones and else "standard". In worlds of the other scale, a split's templates
             are drawn in that of `world_seed`, or of the split's first seed. A task that is given as such keeps its own world.
         history: "compressed" (earlier pages become a placeholder), "none" (the newest page alone) or "full".
-        observation: "html" (simplified) or "axtree" (WebArena's accessibility tree).
+        observation: "html" (simplified), "axtree" (WebArena's accessibility tree) or "occam" (AgentOccam's outline of it, and of earlier
+            pages the elements that the agent highlighted).
         dialect: how actions are written: "webrl", "webarena" or "browsergym".
         elements: "id" (numbered in the page) or "label" (actions name the visible label).
         max_steps: steps after which an episode is truncated; by default 15, and 60 for hard tasks.
+        step_budget: how many steps an episode may take beside that, in times those of its reference solution, rounded up; None for no
+            such limit. The goal says how many they are. Scrolling is free. Tasks without a solution have no budget.
         render_mode: None, "ansi" (the newest page as text), and with Chromium "rgb_array" (a picture) or "human" (a window).
         thoughts: whether past replies stay whole in the history, thoughts included.
         header: whether the URL and the tabs stand above the page.
@@ -118,6 +121,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         dialect: str = "webrl",
         elements: Elements = "id",
         max_steps: int | None = None,
+        step_budget: float | None = None,
         render_mode: str | None = None,
         thoughts: bool = True,
         header: bool = True,
@@ -170,6 +174,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             )
         if max_steps is not None:
             expect_positive("max_steps", max_steps)
+        if step_budget is not None:
+            expect_above("step_budget", step_budget, 0)
         expect_one_of("render_mode", render_mode, (None, *self.metadata["render_modes"]))
         if browser == "inprocess":
             self.metadata = self.metadata | {"render_modes": ["ansi"]}
@@ -200,6 +206,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._variation: Variation = variation
         self._scale: Scale | None = scale
         self._max_steps = max_steps
+        self._step_budget = step_budget
         self._outer_limit = inf
         self._on_failure: OnFailure = on_failure
         self._judge = judge
@@ -282,10 +289,14 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Start a task, drawn from the split or named by `options={"task": id}`, in a world as good as new.
 
-        Raises TaskError for an unknown task or option.
+        `options={"max_steps": n}` truncates this episode after n steps, if the env's own limit does not before.
+
+        Raises TaskError for an unknown task or option, and ValueError for no positive number of steps.
         """
         super().reset(seed=seed)
-        task = self._choose(options or {})
+        task, max_steps = self._choose(options or {}), (options or {}).get("max_steps")
+        if max_steps is not None:
+            expect_positive("max_steps", max_steps)
         self._leave()
         try:
             goal = self._venue.enter(task)
@@ -293,7 +304,12 @@ class WebArenaLite(gymnasium.Env[str, str]):
             self._venue.abandon()
             goal = self._venue.enter(task)
         self._outer_limit = outer_limit(self)
-        self._episode = Episode(task, goal, self._venue.browser, self._presentation, self.dialect)
+        budget = ceil(self._step_budget * len(task.solution)) if self._step_budget and task.solution else None
+        if budget is not None:
+            goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
+        self._episode = Episode(
+            task, goal, self._venue.browser, self._presentation, self.dialect, max_steps=max_steps, steps_left=budget
+        )
         text, info = self._episode.tell()
         self._is_whole = True
         return text, dict(info)
@@ -357,7 +373,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         try:
             answer = episode.take(action)
             terminated = answer is not None or self._venue.settle()
-            truncated = not terminated and len(episode.turns) >= self._limit(episode.task)
+            truncated = not terminated and (len(episode.turns) >= self._limit(episode) or episode.steps_left == 0)
             episode.is_over = terminated or truncated
             text, info = episode.tell()
             ending = self._evaluate(answer or "") if episode.is_over else {}
@@ -408,6 +424,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             episode.action_error,
             episode.is_over,
             self.np_random.bit_generator.state,
+            max_steps=episode.max_steps,
+            steps_left=episode.steps_left,
         ).sealed()
 
     def restore(self, snapshot: Snapshot) -> tuple[str, dict[str, Any]]:
@@ -431,6 +449,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
             snapshot.top,
             snapshot.action_error,
             snapshot.done,
+            snapshot.max_steps,
+            snapshot.steps_left,
         )
         self.np_random.bit_generator.state = snapshot.random_state
         text, info = self._episode.tell()
@@ -439,9 +459,10 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     # Inside.
 
-    def _limit(self, task: Task) -> float:
-        """Return after how many steps an episode of a task is truncated, however it was begun."""
-        return min(self._max_steps or (HARD_STEPS if task.difficulty else MAX_STEPS), self._outer_limit)
+    def _limit(self, episode: Episode) -> float:
+        """Return after how many steps an episode is truncated, however it was begun."""
+        own = self._max_steps or (HARD_STEPS if episode.task.difficulty else MAX_STEPS)
+        return min(own, episode.max_steps or own, self._outer_limit)
 
     def _leave(self) -> None:
         """Leave the episode for another; what an interrupted call has left behind is not used again."""
@@ -468,9 +489,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return self._venue
 
     def _choose(self, options: dict[str, Any]) -> Task:
-        unknown = [key for key in options if key != "task"]
+        unknown = [key for key in options if key not in ("task", "max_steps")]
         if unknown:
-            raise TaskError(f"reset has no option {unknown[0]!r}; expected task")
+            raise TaskError(f"reset has no option {unknown[0]!r}; expected task or max_steps")
         if "task" not in options:
             return self._tasks[int(self.np_random.integers(len(self._tasks)))]
         wanted = options["task"]

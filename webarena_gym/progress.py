@@ -22,12 +22,12 @@ class Progress:
         self._began_s = self._told_s = time.perf_counter()
         self._first: int | None = None  # what was done before, in an earlier run
 
-    def show(self, done: int) -> None:
-        """Tell that so many parts are done: at once on a terminal, each minute elsewhere."""
+    def show(self, done: int, text: str = "") -> None:
+        """Tell that so many parts are done, with a text behind it: at once on a terminal, each minute elsewhere."""
         now_s = time.perf_counter()
         first = self._first = done if self._first is None else self._first
         left = _left(now_s - self._began_s, done - first, self._total - done)
-        told = f"{done}/{self._total} {self._what}{left}"
+        told = f"{done}/{self._total} {self._what}{left}{text and ', '}{text}"
         if sys.stderr.isatty():
             filled = _WIDTH * done // max(self._total, 1)
             sys.stderr.write(f"\r\033[K[{'#' * filled}{'.' * (_WIDTH - filled)}] {told}")

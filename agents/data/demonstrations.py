@@ -15,8 +15,11 @@ import gymnasium
 from tqdm import tqdm
 
 import webarena_gym  # noqa: F401 - registers the env
+from agents.data import recovery
+from agents.data.expert import Shown
 from agents.data.prompts import Style
-from agents.data.thoughts import Moment, Reading, Thoughts, read, write_thought
+from agents.data.splitting import Piece, SplitSettings, pieces
+from agents.data.thoughts import Moment, Reading, Thoughts, read, write_reflection, write_thought
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part
@@ -65,8 +68,11 @@ class DemonstrationSettings(EnvSettings):
     """what the expert thinks before it acts: nothing, a sentence, or a long chain that shows its working"""
     system: Style = "none"
     """the system prompt to put first: none, act (the action alone) or think (reason first)"""
+    mistakes: float = 0.0
+    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
+    (WebCoT); wrong steps are shown, and not to be learned"""
     seed: int = 0
-    """of the wording of thoughts"""
+    """of the wording of thoughts, and of the mistakes"""
 
     def agent(self) -> dict[str, Any]:
         """Return the agent record of a model that is trained on the file; every line has it under "agent"."""
@@ -89,40 +95,79 @@ def demonstrate(tasks: Sequence[Task], **options: Any) -> list[Demonstration]:
 
 
 def episodes(
-    tasks: Sequence[Task], *, expert_thoughts: Thoughts = "none", seed: int = 0, **env_arguments: Any
+    tasks: Sequence[Task],
+    *,
+    expert_thoughts: Thoughts = "none",
+    mistakes: float = 0.0,
+    split: SplitSettings | None = None,
+    seed: int = 0,
+    **env_arguments: Any,
 ) -> Iterator[list[Demonstration]]:
     """Yield the steps of the expert on each task; an empty list if it did not earn the reward.
 
-    `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording.
+    `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording. With `mistakes`, a
+    second episode of the task follows, in which wrong steps are taken with that probability, as in `agents.data.recovery`: later
+    conversations hold them, no step replies with them. With `split`, conversations are those of an episode's pieces.
     """
-    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
+    max_steps = env_arguments.get("max_steps", EnvSettings.max_steps)
+    room = {"max_steps": recovery.MOST_STEPS * max_steps} if mistakes else {}
+    env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{**env_arguments, **room}).unwrapped
+    own_mode = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
     for task in tqdm(tasks, desc="demonstrating", unit="task", disable=None):
-        _, info = env.reset(seed=0, options={"task": task})
-        goal, expert = info["goal"], Expert(task, env.dialect)
-        pages: list[str] = []
-        readings: list[Reading] = []
-        choices: list[Choice] = []
-        reward, over = 0.0, False
-        while not over:
-            pages.append(info["page"])
-            if expert_thoughts != "none":
-                readings.append(read(env.page, env.observation, info["page"]))
-            choices.append(expert.choose(env.page, env.observation))
-            _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
-            reward, over = float(earned), terminated or truncated
-        if reward != 1.0:
-            yield []
-            continue
-        replies = [env.dialect.format(choice.action) for choice in choices]
-        if expert_thoughts != "none":
-            done = [choice.named for choice in choices]
-            for number, choice in enumerate(choices):
-                moment = Moment(goal, readings[: number + 1], done[:number], choice.named, choice.later, choice.thought)
-                thought = write_thought(expert_thoughts, moment, Random(f"{seed}/{task.task_id}/{number}"))
-                replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
-        keywords = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
-        yield _steps(task.task_id, goal, pages, replies, keywords)
+        plans: list[list[Shown]] = [[]]
+        if mistakes:
+            plans.append(recovery.play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
+        found: list[Demonstration] = []
+        for planned in plans:
+            start = {"task": task, "max_steps": max_steps * (recovery.MOST_STEPS if planned else 1)}
+            played = _play(env, start, planned, expert_thoughts, seed)
+            steps = _steps(task.task_id, *played, own_mode) if played else []
+            found += [
+                _within(piece, number, steps[number])
+                for piece in pieces(len(steps), split or SplitSettings())
+                for number in piece.learned
+                if not planned or planned[number].is_example
+            ]
+        yield found
     env.close()
+
+
+def _play(
+    env: Any, start: dict[str, Any], planned: Sequence[Shown], expert_thoughts: Thoughts, seed: int
+) -> tuple[str, list[str], list[str]] | None:
+    """Return the goal, the pages and the replies of an episode of the expert, or None if it did not earn the reward.
+
+    `start` are the options of the env's reset. The steps of `planned` that are not the solution's are taken between those that are.
+    """
+    _, info = env.reset(seed=0, options=start)
+    task = start["task"]
+    goal, expert = info["goal"], Expert(task, env.dialect)
+    pages: list[str] = []
+    readings: list[Reading] = []
+    choices: list[Choice] = []
+    reward, over = 0.0, False
+    while not over:
+        pages.append(info["page"])
+        if expert_thoughts != "none":
+            readings.append(read(env.page, env.observation, info["page"]))
+        step = planned[len(choices)] if planned else None
+        if step is None or step.is_of_solution:
+            choices.append(expert.choose(env.page, env.observation))
+        else:
+            choices.append(Choice(step.action, recovery.named(env, step.action), "", ()))
+        _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
+        reward, over = float(earned), terminated or truncated
+    if reward != 1.0:
+        return None
+    replies = [env.dialect.format(choice.action) for choice in choices]
+    if expert_thoughts != "none":
+        done = [choice.named for choice in choices]
+        for number, choice in enumerate(choices):
+            moment = Moment(goal, readings[: number + 1], done[:number], choice.named, choice.later, choice.thought)
+            write = write_reflection if planned and planned[number].is_undoing else write_thought
+            thought = write(expert_thoughts, moment, Random(f"{seed}/{task.task_id}/{number}"))
+            replies[number] = f"<think>{thought}</think>\n<answer>{replies[number]}</answer>"
+    return goal, pages, replies
 
 
 def _steps(
@@ -138,6 +183,14 @@ def _steps(
         common = [old if old == new else new for old, new in zip(before, messages, strict=False)]
         steps.append(Demonstration(task_id, (*common, *messages[len(common) :]), turn.reply))
     return steps
+
+
+def _within(piece: Piece, number: int, step: Demonstration) -> Demonstration:
+    """Return a step, which is the episode's of that number, with those turns of its conversation only that its piece has."""
+    if len(step.messages) == 1:  # without a history
+        return step
+    kept = (turn for turn in piece.steps if turn <= number)
+    return step._replace(messages=tuple(message for turn in kept for message in step.messages[2 * turn : 2 * turn + 2]))
 
 
 def to_record(demonstration: Demonstration, system: str = "") -> dict[str, Any]:

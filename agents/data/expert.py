@@ -14,12 +14,21 @@ from webarena_gym.tasks import Expert, Task
 
 
 class Shown(NamedTuple):
-    """A step of the expert's: the page, the action, whether the page tells of an error, and whether the step is to be imitated."""
+    """A step of the expert's: the page, the action, whether the page tells of an error, and whether the step is to be imitated.
+
+    A step that undoes a wrong one is none of the solution's.
+    """
 
     page: str
     action: Action
     has_error: bool = False
     is_example: bool = True
+    is_undoing: bool = False
+
+    @property
+    def is_of_solution(self) -> bool:
+        """Whether the step is one of the reference solution's."""
+        return self.is_example and not self.is_undoing
 
 
 def play_expert(env: Any, task: Task) -> tuple[str, list[Shown]]:
@@ -38,5 +47,5 @@ def in_env(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) 
     """Yield an env of these tasks with each of them, and close it in the end."""
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **env_arguments).unwrapped
     with closing(env):
-        for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet):
+        for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet or None):
             yield env, task

@@ -17,6 +17,8 @@ from webarena_gym.actions.dialect import Naming
 
 Style = Literal["none", "act", "think", "react", "plan", "env"]
 
+_NEAR = 8  # tokens before one that its text may depend on
+
 _GRAMMAR = """\
 do(action="Click", element="<element>"): Click an element.
 do(action="Right Click", element="<element>"): Click with the right mouse button.
@@ -147,3 +149,12 @@ class PromptEncoder:
         """Return the text of a response without special tokens."""
         text: str = self.tokenizer.decode(list(response_ids), skip_special_tokens=True)
         return text
+
+    def texts(self, response_ids: Sequence[int]) -> tuple[str, ...]:
+        """Return what each token adds to the text of those before it, special tokens by name; "" or a sign for a part of a letter."""
+        found = []
+        for place in range(len(response_ids)):
+            before = list(response_ids[max(0, place - _NEAR) : place])
+            known: str = self.tokenizer.decode(before)
+            found.append(self.tokenizer.decode([*before, response_ids[place]])[len(known) :])
+        return tuple(found)

@@ -3,15 +3,23 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from html import escape
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from agents.data.tokens import Ids, Sample
 from agents.settings import EnvSettings
 
 Ending = Literal["exited", "truncated", "too_long", "failed"]
+
+
+class Candidate(NamedTuple):
+    """An action that a policy could choose, in words; its probability, and the address of the element that it is done on, if any."""
+
+    action: str
+    probability: float
+    element: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +30,10 @@ class Step:
     `continuations` are the rewards of further episodes that were played from the state before this step. `importance` is the weight that
     corrects for a search which kept this reply among others, and `gain` the value of what it led to, less the mean of all that were tried;
     1 and 0 without a search.
+
+    `tokens` are the texts of the sampled tokens and `candidates` the most probable actions, the best first, where the policy was made to
+    tell them. `policy_s` and `env_s` are the seconds from the request to the reply, and from the action to the next page, with the work
+    for other episodes that was done meanwhile. They are measurements, and two steps that differ in nothing else are equal.
     """
 
     page: str
@@ -33,6 +45,10 @@ class Step:
     continuations: tuple[float, ...] = ()
     importance: float = 1.0
     gain: float = 0.0
+    tokens: tuple[str, ...] = ()
+    candidates: tuple[Candidate, ...] = ()
+    policy_s: float = field(default=0.0, compare=False)
+    env_s: float = field(default=0.0, compare=False)
 
     @property
     def sample(self) -> Sample:
@@ -102,6 +118,8 @@ def from_record(record: dict[str, Any]) -> Trajectory:
     for step in record.pop("steps"):
         for name in ("prompt_ids", "response_ids", "logprobs", "continuations"):
             step[name] = tuple(step[name])
+        step["tokens"] = tuple(step.get("tokens", ()))
+        step["candidates"] = tuple(Candidate(*item) for item in step.get("candidates", ()))
         steps.append(Step(**step))
     env = record.pop("env", None)
     return Trajectory(

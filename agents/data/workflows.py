@@ -67,8 +67,10 @@ class WorkflowMemory:
 
     def find(self, goal: str, page: str, most: int = 1) -> list[Workflow]:
         """Return the workflows of the page's site whose goals are most alike, the best first; of equals, the newest."""
-        wanted, site = _words(without_names(goal, names_of(goal))), site_of(page)
-        alike = [(_overlap(wanted, _words(each.goal)), place) for place, each in enumerate(self.workflows) if each.site == site]
+        wanted, site = words_in(without_names(goal, names_of(goal))), site_of(page)
+        alike = [
+            (_overlap(wanted, words_in(each.goal)), place) for place, each in enumerate(self.workflows) if each.site == site
+        ]
         best = sorted((pair for pair in alike if pair[0] >= _LEAST_ALIKE), reverse=True)[:most]
         return [self.workflows[place] for _, place in best]
 
@@ -123,12 +125,14 @@ def next_deed(workflow: Workflow, done: Sequence[Deed]) -> Deed | None:
 
 def same(one: Deed, other: Deed) -> bool:
     """Return whether two deeds are of one kind, on elements of one label, with one option, or both with or without an answer."""
-    if one[:2] != other[:2]:
-        return False
-    if one.kind == Kind.SELECT:
-        return one.argument == other.argument
-    plain = ("", "N/A")
-    return one.kind != Kind.EXIT or one.argument == other.argument or not {one.argument, other.argument} & set(plain)
+    return same_by(one) == same_by(other)
+
+
+def same_by(deed: Deed) -> Deed:
+    """Return what is equal of two deeds that are the same: what is typed, and which answer is given, is left out."""
+    if deed.kind == Kind.EXIT:
+        return deed if deed.argument in ("", "N/A") else deed._replace(argument="<text>")
+    return deed if deed.kind == Kind.SELECT else deed._replace(argument="")
 
 
 def names_of(goal: str) -> frozenset[str]:
@@ -195,7 +199,8 @@ def _argument(text: str, names: frozenset[str]) -> str:
     return NAME if NAME in plain else "<text>"
 
 
-def _words(text: str) -> frozenset[str]:
+def words_in(text: str) -> frozenset[str]:
+    """Return the words of a text, in lower case."""
     return frozenset(word.lower() for word in _WORD.findall(text))
 
 

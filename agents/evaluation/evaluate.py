@@ -26,6 +26,8 @@ from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints.constraint import create_constraints
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
+from agents.rollouts.occam import ENV as OCCAM_ENV
+from agents.rollouts.occam import OccamPolicy
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
@@ -37,6 +39,7 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
+from webarena_gym.texts import MAX_PAGE
 
 _SCRIPTED = ("expert", "random")
 _ANSWER_S = 5.0  # until a silent server counts as dead
@@ -61,9 +64,9 @@ class EvaluationSettings(EnvSettings):
     """of the choice of tasks, the envs and the sampling"""
     temperature: float | None = 0.0
     """of sampling; 0 is greedy decoding; a chat model's server chooses by default"""
-    system: Style = "none"
+    system: Style | Literal["occam"] = "none"
     """the system prompt: none, env (the env's own), act (the action alone), think (reason first), react (thoughts that stay in the
-    conversation), or plan (a plan that is kept up to date, with reflection)"""
+    conversation), plan (a plan that is kept up to date, with reflection), or occam (a chat model as AgentOccam, with its pages and actions)"""
     constrained: bool = False
     """of a language model: allow only well-formed actions on elements of the page, with spans of the goal or the page as arguments"""
     max_new_tokens: int = 64
@@ -78,12 +81,19 @@ class EvaluationSettings(EnvSettings):
     """processes that run the envs; 0: this one, as expert and random need"""
     save: Path | None = None
     """write the episodes to this file, one JSON object a line"""
+    trace: bool = False
+    """save with each step what the policy chose from: the ten likeliest candidates of a pointing network, the text of each token of a
+    language model"""
     json: bool = False
     """print one JSON object on the last line"""
     threads: int = 0
     """CPU threads; 0: one where several processes play, else torch's default"""
     processes: Processes = 1
     """processes that play in parallel on a CPU, each with the policy and one thread; 0: one per core if the policy is small"""
+
+    def env_arguments(self) -> dict[str, Any]:
+        """Return the keywords for `gymnasium.make`."""
+        return {**super().env_arguments(), **(OCCAM_ENV if self.system == "occam" else {})}
 
 
 class Evaluation(NamedTuple):
@@ -112,10 +122,9 @@ def evaluate(
     quiet: bool = False,
 ) -> Evaluation:
     """Play each task once and score the policy. With `workers`, envs live in so many processes of their own."""
-    env = _plain(env)
     envs = create_envs(tasks, num_envs, workers=workers, **env.env_arguments())
     with closing(envs), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
-        collector = Collector(envs, policy, seed=seed, env=env)
+        collector = Collector(envs, policy, seed=seed, env=recorded_env(env))
         trajectories = collector.collect(_episodes(tasks, seed), on_finish=lambda _: bar.update())
     return summarise(tasks, trajectories)
 
@@ -137,7 +146,7 @@ def evaluate_policy(
                 policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
             )
     num_envs = -(-settings.num_envs // processes)
-    make_player = partial(_make_player, settings, tasks, num_envs, _plain(env))
+    make_player = partial(_make_player, settings, tasks, num_envs, env)
     players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
     with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.begin(_episodes(tasks, settings.seed))
@@ -152,13 +161,14 @@ def _episodes(tasks: Sequence[Task], seed: int) -> list[EpisodeSpec]:
     return [EpisodeSpec(task, seed + number, number, group=number) for number, task in enumerate(tasks)]
 
 
-def _plain(env: EnvSettings) -> EnvSettings:
-    """Return the settings of the env alone, as trajectories keep them, without those of a command."""
-    return EnvSettings(**env.env_arguments())
+def recorded_env(env: EnvSettings) -> EnvSettings | None:
+    """Return the settings of the env alone, as trajectories keep them, without those of a command; None where these cannot say how it shows pages."""
+    arguments = env.env_arguments()
+    return None if OCCAM_ENV.items() <= arguments.items() else EnvSettings(**arguments)
 
 
 def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env: EnvSettings) -> Player:
-    return Player(create_envs(tasks, num_envs, **env.env_arguments()), create_policy(settings), env=env)
+    return Player(create_envs(tasks, num_envs, **env.env_arguments()), create_policy(settings), env=recorded_env(env))
 
 
 def _process_count(settings: EvaluationSettings, episodes: int) -> int:
@@ -196,11 +206,13 @@ def create_policy(settings: EvaluationSettings) -> Policy:
         raise ValueError(
             f"memory is {settings.memory} and policy {settings.policy!r}; expected a chat model or pointing networks"
         )
+    if settings.system == "occam":
+        return _create_occam(settings)
     if settings.policy == "expert":
         return ScriptedPolicy(ExpertReplies())
     if settings.policy == "random":
         return ScriptedPolicy(RandomReplies())
-    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    sampling = _sampling(settings)
     system = system_prompt(settings.system, elements=settings.elements)
     if settings.policy.startswith(_CHAT):
         return ChatPolicy(settings.policy.removeprefix(_CHAT), system=system, memory=_memory(settings), **sampling)
@@ -217,7 +229,24 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     encoder = PromptEncoder(tokenizer, system)
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
-    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints)
+    return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
+
+
+def _sampling(settings: EvaluationSettings) -> dict[str, Any]:
+    return {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+
+
+def _create_occam(settings: EvaluationSettings) -> Policy:
+    """Return a chat model as AgentOccam. Raises ValueError for other policies, and for settings that hide its plans from it."""
+    if not settings.policy.startswith(_CHAT):
+        raise ValueError(f"system is 'occam' and policy {settings.policy!r}; expected {_CHAT}MODEL")
+    if settings.history == "none" or not settings.thoughts or settings.elements != "id":
+        raise ValueError(
+            f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements {settings.elements!r}; expected a history, "
+            "its thoughts, and elements 'id'"
+        )
+    chat = ChatPolicy(settings.policy.removeprefix(_CHAT), memory=_memory(settings), **_sampling(settings))
+    return OccamPolicy(chat, settings.max_steps)
 
 
 def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
@@ -245,7 +274,10 @@ def _create_ensemble(settings: EvaluationSettings) -> Policy:
 
 def _pointing(network: PointerNetwork | PointerEnsemble, vocabulary: Vocabulary, settings: EvaluationSettings) -> PointerPolicy:
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
-    return PointerPolicy(network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=_memory(settings))
+    memory = _memory(settings)
+    return PointerPolicy(
+        network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=memory, traced=settings.trace
+    )
 
 
 def _memory(settings: EvaluationSettings) -> WorkflowMemory | None:
@@ -276,7 +308,9 @@ def policy_defaults(policy: str, system: str | None = None) -> dict[str, Any]:
     if policy in _SCRIPTED:
         return {}
     if policy.startswith(_CHAT):
-        kept = {"thoughts": True} if system in REMEMBERED else {}
+        kept: dict[str, Any] = {"thoughts": True} if system in (*REMEMBERED, "occam") else {}
+        if system == "occam":
+            kept |= {"elements": "id", "window": MAX_PAGE}
         return {"system": "env", "max_new_tokens": 1024, "temperature": None, **kept}
     known = {item.name for item in fields(EvaluationSettings)}  # agent records of train_sb3 have more
     return {name: value for name, value in agent_record(policy).items() if name in known}

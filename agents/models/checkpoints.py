@@ -14,7 +14,7 @@ from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
 from transformers.utils.logging import disable_progress_bar
 
-from agents.settings import lasting
+from agents.settings import defaults, lasting
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
@@ -138,14 +138,14 @@ def begin(settings: Any, out: Path) -> Checkpoint | None:
     Raises ValueError if the run was started with other settings, but for those that may change.
     """
     done = checkpoints(out)
-    claim(out, lasting(settings), is_begun=bool(done))
+    claim(out, lasting(settings), is_begun=bool(done), then=defaults(type(settings)))
     return done[-1] if done else None
 
 
-def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
+def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Mapping[str, Any] | None = None) -> None:
     """Record the settings that a folder is started with; if `is_begun`, check that the recorded ones are equal.
 
-    Raises ValueError if they differ, or if none are recorded.
+    An option that was not there when the folder was started had its value in `then`. Raises ValueError if they differ, or if none are recorded.
     """
     file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
     way_out = "remove it, or choose another --out"
@@ -157,7 +157,8 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool) -> None:
         return
     if not file.is_file():
         raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")
-    found = json.loads(file.read_text(encoding="utf-8"))
+    added = {name: value for name, value in (then or {}).items() if name in wanted}
+    found = {**json.loads(json.dumps(added, default=str)), **json.loads(file.read_text(encoding="utf-8"))}
     if found != wanted:
         name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
         raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")

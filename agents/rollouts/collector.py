@@ -25,13 +25,20 @@ _SHORT_S = 0.005  # how long to wait for the policy while envs are working too
 class EpisodeSpec(NamedTuple):
     """An episode to play. The episodes of one group have the same task and seed, and therefore the same first page.
 
-    `number` is unique in a run. All random draws of the episode depend on the run's seed and this number only.
+    `number` is unique in a run. All random draws of the episode depend on the run's seed and this number only. `max_steps` truncates it
+    before the env's own limit does.
     """
 
     task: Task
     seed: int
     number: int = 0
     group: int = 0
+    max_steps: int | None = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the env's reset."""
+        return {"task": self.task} | ({"max_steps": self.max_steps} if self.max_steps else {})
 
 
 class Played(NamedTuple):
@@ -39,6 +46,11 @@ class Played(NamedTuple):
 
     episode: EpisodeSpec
     trajectory: Trajectory
+
+
+def _nothing_spent() -> dict[Stage, float]:
+    """Return zero seconds for each stage."""
+    return {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
 
 
 @dataclass
@@ -49,6 +61,7 @@ class _Playing:
     reply: Reply | None = None  # the one that the env acts on; None during a reset
     steps: list[Step] = field(default_factory=list)
     policy_version: int | None = None  # the oldest version that replied
+    spent_s: dict[Stage, float] = field(default_factory=_nothing_spent)  # since the newest page
 
 
 class Collector:
@@ -147,7 +160,9 @@ class Collector:
         """Add the time since the last call to the episodes' stages; while paused, all of them wait for the collector."""
         now = time.perf_counter()
         for playing in self._playing.values():
-            self._spent["queue" if paused else playing.stage] += now - self._noted_s
+            stage = "queue" if paused else playing.stage
+            self._spent[stage] += now - self._noted_s
+            playing.spent_s[stage] += now - self._noted_s
         self._spent["idle"] += (now - self._noted_s) * (self._envs.num_envs - len(self._playing))
         self._noted_s = now
 
@@ -157,7 +172,7 @@ class Collector:
         for env_id in free[: len(self._waiting)]:
             episode = self._waiting.popleft()
             self._playing[env_id] = _Playing(episode)
-            self._envs.async_reset([episode.seed], [{"task": episode.task}], [env_id])
+            self._envs.async_reset([episode.seed], [episode.options], [env_id])
 
     def _ask(self, results: Mapping[int, Result]) -> None:
         """Handle the results of resets and steps: finish episodes that are over, and ask the policy about the other pages."""
@@ -170,9 +185,9 @@ class Collector:
                 self._finish(env_id, "failed", failure=str(failure))
                 continue
             if (reply := playing.reply) is not None:
-                page, error = str(playing.info["page"]), str(result.info["action_error"])
-                playing.steps.append(Step(page, reply.text, error, reply.prompt_ids, reply.response_ids, reply.logprobs))
-            playing.info = result.info
+                page, error, spent_s = str(playing.info["page"]), str(result.info["action_error"]), playing.spent_s
+                playing.steps.append(reply.step(page, error, policy_s=spent_s["generation"], env_s=spent_s["env"]))
+            playing.info, playing.spent_s = result.info, _nothing_spent()
             if result.terminated or result.truncated:
                 self._finish(env_id, "exited" if result.terminated else "truncated", result.reward)
                 continue
@@ -217,11 +232,6 @@ class Collector:
         self._over.append(Played(playing.episode, trajectory))
 
 
-def _nothing_spent() -> dict[Stage, float]:
-    """Return zero seconds for each stage."""
-    return {"env": 0.0, "generation": 0.0, "queue": 0.0, "idle": 0.0}
-
-
 def sampling_seed(run_seed: int, episode: int, step: int) -> int:
     """Return the seed for sampling at one step of one episode: 63 bits that depend on the arguments only.
 
@@ -231,6 +241,6 @@ def sampling_seed(run_seed: int, episode: int, step: int) -> int:
     return int.from_bytes(blake2b(f"{run_seed}/{episode}/{step}".encode(), digest_size=8).digest()) >> 1
 
 
-def group_episodes(task: Task, group: int, size: int) -> list[EpisodeSpec]:
+def group_episodes(task: Task, group: int, size: int, max_steps: int | None = None) -> list[EpisodeSpec]:
     """Return the episodes of one group of a run: equal tasks and seeds, with numbers that follow those of earlier groups."""
-    return [EpisodeSpec(task, group, group * size + member, group) for member in range(size)]
+    return [EpisodeSpec(task, group, group * size + member, group, max_steps) for member in range(size)]

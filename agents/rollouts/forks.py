@@ -62,7 +62,7 @@ def fork_groups(
         )
         for group in groups
         for episode, trajectory in zip(
-            group_episodes(group.task, group.number, len(group.trajectories)), group.trajectories, strict=True
+            group_episodes(group.task, group.number, len(group.trajectories), group.max_steps), group.trajectories, strict=True
         )
         if trajectory.ending != "failed"
     ]
@@ -117,7 +117,7 @@ def fork(
 def _replay(env: Any, episode: EpisodeSpec, trajectory: Trajectory, starts: Sequence[int]) -> dict[int, Any]:
     """Play the trajectory again and return a snapshot before each of these steps."""
     snapshots = {}
-    _, info = env.reset(seed=episode.seed, options={"task": episode.task})
+    _, info = env.reset(seed=episode.seed, options=episode.options)
     for number, step in enumerate(trajectory.steps[: max(starts, default=-1) + 1]):
         if info["page"] != step.page:
             raise ValueError(f"the replay shows another page at step {number}; expected the one that was recorded")

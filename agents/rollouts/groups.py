@@ -12,11 +12,12 @@ from webarena_gym.tasks import Task
 
 
 class Group(NamedTuple):
-    """All rollouts of one task from one seed."""
+    """All rollouts of one task from one seed, with the step limit that they were given, if it was another than the env's."""
 
     number: int
     task: Task
     trajectories: list[Trajectory]
+    max_steps: int | None = None
 
     @property
     def valid(self) -> list[Trajectory]:
@@ -82,16 +83,19 @@ class GroupStream:
         self._draw_task = draw_task
         self._load_weights = load_weights
         self._settings = settings
-        self._open: dict[int, tuple[Task, dict[int, Trajectory]]] = {}  # by group, the episodes that are over by number
+        self._open: dict[int, tuple[Task, int | None, dict[int, Trajectory]]] = {}  # by group; the last are episodes by number
+        self._max_steps: int | None = None
         self._ahead: Future[RolloutBatch] | None = None
         self._thread = ThreadPoolExecutor(1, "rollouts") if settings.overlap else None
 
-    def batch(self, version: int) -> RolloutBatch:
+    def batch(self, version: int, max_steps: int | None = None) -> RolloutBatch:
         """Return the groups for the update of this version of the weights. With `overlap`, begin to collect the next meanwhile.
 
+        Groups that are begun from now on have episodes of at most `max_steps`.
         Raises RolloutError when all of its rollouts failed.
         """
         batch = self._ahead.result() if self._ahead else None
+        self._max_steps = max_steps
         self._load_weights(version)
         if batch is None:
             batch = self._collect(version)
@@ -116,7 +120,7 @@ class GroupStream:
         stale = 0
         self._begin(len(groups))
         for episode, trajectory in self._collector.play():
-            _, over = self._open[episode.group]
+            _, _, over = self._open[episode.group]
             over[episode.number] = trajectory
             if len(over) == self._settings.group_size:
                 group = self._close_group(episode.group)
@@ -136,9 +140,9 @@ class GroupStream:
         while self._collector.has_room and len(self._open) + finished < self._settings.room:
             number, self.begun = self.begun, self.begun + 1
             task = self._draw_task(number)
-            self._open[number] = task, {}
-            self._collector.begin(group_episodes(task, number, self._settings.group_size))
+            self._open[number] = task, self._max_steps, {}
+            self._collector.begin(group_episodes(task, number, self._settings.group_size, self._max_steps))
 
     def _close_group(self, number: int) -> Group:
-        task, over = self._open.pop(number)
-        return Group(number, task, [trajectory for _, trajectory in sorted(over.items())])
+        task, max_steps, over = self._open.pop(number)
+        return Group(number, task, [trajectory for _, trajectory in sorted(over.items())], max_steps)

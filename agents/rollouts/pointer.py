@@ -7,18 +7,19 @@ from hashlib import blake2b
 import numpy
 import torch
 
-from agents.data.trajectories import Step
+from agents.data.trajectories import Candidate, Step
 from agents.data.workflows import Workflow, WorkflowMemory, deed_of, names_of, next_deed, same
-from agents.models.pointer.candidates import Act
+from agents.models.pointer.candidates import Act, action_of, in_words
 from agents.models.pointer.ensemble import PointerEnsemble
 from agents.models.pointer.features import Reader, SharedReader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.recall import retrace
-from agents.models.pointer.sessions import ACT, Question, Session, action_of
+from agents.models.pointer.sessions import ACT, Question, Session
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 
 _CANDIDATES = 8_000  # scored at once
+_TOLD = 10  # candidates of a step, where the policy is traced
 _ADVICE = 3.0  # nats by which a workflow's next deed is more likely
 
 LogProbs = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.float32]]
@@ -33,6 +34,8 @@ class _Pending:
     rng: numpy.random.Generator | None
     places: list[int] = field(default_factory=list)
     logprobs: list[float] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    candidates: tuple[Candidate, ...] = ()
 
 
 @dataclass
@@ -53,10 +56,14 @@ class PointerPolicy:
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes: none
     memory: WorkflowMemory | None = None  # of workflows, whose next deeds are preferred
+    traced: bool = False  # whether replies tell the most probable candidates, and what each choice says
     _workflows: dict[int, Workflow] = field(default_factory=dict)  # by slot
     _sessions: dict[int, Session] = field(default_factory=dict)
     _states: dict[int, bytes] = field(default_factory=dict)  # by slot
     _waiting: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._use_memory()
 
     def ask(self, requests: Sequence[Request]) -> None:
         """Take requests; they are answered together when replies are asked for."""
@@ -75,6 +82,7 @@ class PointerPolicy:
     def load(self, network: PointerNetwork, version: int) -> None:
         """Reply with the parameters of this network from now on. Episodes under way keep their readers."""
         self.network, self.version = network, version
+        self._use_memory()
         self.readers.renew()
 
     def resume(self, slot: int, goal: str, steps: Sequence[Step]) -> None:
@@ -88,6 +96,10 @@ class PointerPolicy:
 
     def close(self) -> None:
         """Do nothing, as there is nothing to release."""
+
+    def _use_memory(self) -> None:
+        if isinstance(self.network, PointerNetwork):
+            self.readers.use(self.network.memory)
 
     def _begin(self, request: Request) -> _Pending:
         info, slot = request.info, request.slot
@@ -139,6 +151,8 @@ class PointerPolicy:
         self.generated_tokens += 1
         item.places.append(place)
         item.logprobs.append(float(logprobs[place]))
+        if self.traced:
+            _trace(item, place, logprobs)
         try:
             item.question = item.session.send(place)
         except StopIteration as end:
@@ -151,7 +165,29 @@ class PointerPolicy:
         text, slot = self.dialect.format(action), item.request.slot
         state = tuple(numpy.frombuffer(self._states[slot], numpy.int32).tolist())
         self._states[slot] = _after(self._states[slot], text)
-        return Reply(text, state, tuple(item.places), tuple(item.logprobs), policy_version=self.version)
+        return Reply(
+            text,
+            state,
+            tuple(item.places),
+            tuple(item.logprobs),
+            policy_version=self.version,
+            tokens=tuple(item.tokens),
+            candidates=item.candidates,
+        )
+
+
+def _trace(item: _Pending, place: int, logprobs: LogProbs) -> None:
+    """Keep what a choice says, and for the question what to do the most probable candidates."""
+    meanings = item.question.meanings
+    chosen = meanings[place]
+    item.tokens.append(in_words(chosen) if isinstance(chosen, Act) else chosen if chosen is not None else "(end)")
+    if item.question.stage == ACT:
+        best = numpy.argsort(-logprobs, kind="stable")[:_TOLD]
+        item.candidates = tuple(
+            Candidate(in_words(act), float(numpy.exp(logprobs[rank])), act.address or None)
+            for rank in best
+            if isinstance(act := meanings[rank], Act)
+        )
 
 
 def _after(state: bytes, text: str) -> bytes:

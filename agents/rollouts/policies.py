@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
-from agents.data.trajectories import Step
+from agents.data.trajectories import Candidate, Step
 from agents.rollouts.constraints.constraint import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.scripted import random_action
@@ -34,6 +34,23 @@ class Reply(NamedTuple):
     too_long: bool = False  # there is no reply, because the prompt is too long for the model
     failure: str = ""  # why there is no reply, for reasons other than the policy; the episode does not count
     policy_version: int = 0  # of the parameters that sampled the first token
+    tokens: tuple[str, ...] = ()  # as in `Step`
+    candidates: tuple[Candidate, ...] = ()
+
+    def step(self, page: str, action_error: str, *, policy_s: float = 0.0, env_s: float = 0.0) -> Step:
+        """Return the step that this reply makes on a page."""
+        return Step(
+            page,
+            self.text,
+            action_error,
+            self.prompt_ids,
+            self.response_ids,
+            self.logprobs,
+            tokens=self.tokens,
+            candidates=self.candidates,
+            policy_s=policy_s,
+            env_s=env_s,
+        )
 
 
 class Policy(Protocol):
@@ -141,6 +158,7 @@ class LanguageModelPolicy:
     encoder: PromptEncoder
     max_prompt_tokens: int = 8_000
     constraints: Constraints | None = None  # of the replies
+    traced: bool = False  # whether replies tell the texts of their tokens
     replied: int = 0
     generated_tokens: int = 0
     cpu_s: float = 0.0  # CPU time in other processes: none, as it samples in this one or on a server
@@ -170,7 +188,8 @@ class LanguageModelPolicy:
                 continue
             ids, logprobs, _, version = generation
             self.replied, self.generated_tokens = self.replied + 1, self.generated_tokens + len(ids)
-            ready.append((slot, Reply(self.encoder.decode(ids), prompt_ids, ids, logprobs, policy_version=version)))
+            text, tokens = self.encoder.decode(ids), self.encoder.texts(ids) if self.traced else ()
+            ready.append((slot, Reply(text, prompt_ids, ids, logprobs, policy_version=version, tokens=tokens)))
         return ready
 
     def close(self) -> None:

@@ -192,7 +192,7 @@ class SearchingCollector(Collector):
 
     def _step(self, env_id: int, reply: Reply, result: Result) -> Step:
         page, error = str(self._playing[env_id].info["page"]), str(result.info["action_error"])
-        return Step(page, reply.text, error, reply.prompt_ids, reply.response_ids, reply.logprobs)
+        return reply.step(page, error)
 
     def _keep(
         self,

@@ -63,6 +63,8 @@ class Sampler(NamedTuple):
     """lets it reply with the parameters of this model, of the given version"""
     model: Any
     """with whose parameters it begins"""
+    calls: Mapping[str, Callable[..., Any]] = {}
+    """what else a process that plays with it can be asked for, by name"""
 
 
 def create_players(
@@ -92,10 +94,10 @@ def create_players(
 
 def _make_player(settings: PlayerSettings, make_sampler: Callable[[], Sampler], tasks: Sequence[Task], num_envs: int) -> Player:
     envs = create_envs(tasks, num_envs, **settings.env.env_arguments())
-    policy, load, model = make_sampler()
+    policy, load, model, calls = make_sampler()
 
     def load_parameters(parameters: dict[str, torch.Tensor], version: int) -> None:
         model.load_state_dict(parameters)
         load(model, version)
 
-    return Player(envs, policy, load_parameters, settings.env)
+    return Player(envs, policy, load_parameters, settings.env, calls)

@@ -76,6 +76,8 @@ class ModelKind(Protocol):
     """what --preset is for it, unless told else"""
     threads: int
     """CPU threads that train it, unless told else; 0: torch's default"""
+    divides: bool
+    """whether processes that play compute its gradients, each of some groups"""
 
     def record(self, source: str | Path) -> Mapping[str, Any]:
         """Return the options, by name, with which a model must be used as it was trained."""

@@ -26,6 +26,7 @@ class LanguageModel:
 
     preset = "small"
     threads = 0
+    divides = False  # its learner has all threads
 
     def record(self, source: str | Path) -> Mapping[str, Any]:  # noqa: ARG002 - whatever it is
         """Return nothing, as a language model reads any prompt."""

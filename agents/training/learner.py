@@ -7,18 +7,19 @@ from random import Random
 from typing import Any, Literal
 
 import torch
-from torch import Tensor
 from transformers import PreTrainedModel
 
 from agents.models.adapters import adapt, is_adapted
 from agents.models.batches import Sharing
+from agents.rollouts.players import Players
 from agents.settings import MayChange
 from agents.training import losses
 from agents.training.batch import TrainingBatch
 from agents.training.distributed import ALONE, Ranks, Weights, shard_like, whole
-from agents.training.families import ModelFamily, Pass
+from agents.training.families import ModelFamily
+from agents.training.gradients import Gradients, OwnGradients, PlayersGradients
 from agents.training.language_models import LanguageModels
-from agents.training.objectives import Objective, Tokens
+from agents.training.objectives import Objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,15 +104,27 @@ class Learner:
             raise ValueError(f"average is {settings.average}; expected 0 with {ranks.count} ranks")
         self.result = deepcopy(model) if settings.average else self.model
         self._averaged = 0  # training batches
-        self._reference = None if reference is None else Weights(reference, ranks, dtype)
+        self._has_reference = reference is not None
         self.optimizer = torch.optim.AdamW(
             self._weights.trained, settings.learning_rate, betas=(0.9, settings.adam_beta2), weight_decay=settings.weight_decay
         )
         self._settings = settings
         self._objective = objective
-        self._temperature = temperature
         self._ranks = ranks
-        self._family = family or LanguageModels()
+        self._gradients: Gradients = OwnGradients(
+            self._weights,
+            family or LanguageModels(),
+            objective,
+            temperature=temperature,
+            tokens_per_pass=settings.tokens_per_pass,
+            sharing=settings.sharing,
+            reference=None if reference is None else Weights(reference, ranks, dtype),
+            ranks=ranks,
+        )
+
+    def divide(self, players: Players) -> None:
+        """Let processes that play compute the gradients from now on, each those of some groups."""
+        self._gradients = PlayersGradients(players, self.model)
 
     def learn(self, training_batch: TrainingBatch, rng: Random, progress: float = 0.0) -> dict[str, float]:
         """Take all updates on one training batch and return their metrics; `rng` draws its minibatches.
@@ -127,7 +140,7 @@ class Learner:
         part = 1 - progress if self._settings.schedule == "linear" else 1.0
         for group in self.optimizer.param_groups:
             group["lr"] = self._settings.learning_rate * part
-        if self._reference is None:
+        if not self._has_reference:
             # Nothing pulls at a sample that has no advantage: it need not be computed.
             training_batch = training_batch.only(
                 [index for index, advantage in enumerate(training_batch.advantages) if advantage]
@@ -135,17 +148,25 @@ class Learner:
         self._weights.train()
         if not training_batch.samples:
             return {}
+        count = len(training_batch.samples)
+        orders = [rng.sample(range(count), count) for _ in range(self._settings.epochs)]
+        minibatches = [
+            order[part :: self._settings.minibatches] for order in orders for part in range(self._settings.minibatches)
+        ]
+        minibatches = [indices for indices in minibatches if indices]
         metrics: dict[str, float] = {}
+        self._gradients.take(training_batch, minibatches)
         if self._objective.recomputes:
-            training_batch, gap = self._recompute(training_batch)
-            metrics = {f"mismatch_{name}": value for name, value in gap._asdict().items()}
-        updates = []
-        for _ in range(self._settings.epochs):
-            order = rng.sample(range(len(training_batch.samples)), len(training_batch.samples))
-            for part in range(self._settings.minibatches):
-                if indices := order[part :: self._settings.minibatches]:
-                    updates.append(self._update(training_batch.only(indices)))
-        self._family.forget()
+            computed, sampled = (
+                torch.tensor([value for values in each for value in values])
+                for each in (self._gradients.recompute(), training_batch.sampled_logprobs)
+            )
+            metrics = {f"mismatch_{name}": value for name, value in losses.mismatch(computed, sampled)._asdict().items()}
+        updates = [
+            self._update(indices, sum(len(training_batch.samples[index].response_ids) for index in indices))
+            for indices in minibatches
+        ]
+        self._gradients.release()
         if self._ranks.count > 1:
             self._weights.copy_to(self.model if self._ranks.is_main else None)
         return metrics | {name: sum(update[name] for update in updates) / len(updates) for name in updates[0]}
@@ -172,40 +193,14 @@ class Learner:
         }
         self.optimizer.load_state_dict(state_dict | {"state": own})
 
-    def _update(self, training_batch: TrainingBatch) -> dict[str, float]:
-        """Take one update and return its metrics, which are those of its tokens, however they are packed."""
-        values = {"loss": 0.0, "clipped": 0.0, "kl": 0.0, "logprob_gap": 0.0}
-        tokens = sum(len(sample.response_ids) for sample in training_batch.samples)
-        for batch, is_idle in self._passes(training_batch):
-            logprobs = self._logprobs(self._weights, batch)
-            sampled, old = (
-                _gather(batch, each).to(logprobs.device)
-                for each in (training_batch.sampled_logprobs, training_batch.old_logprobs)
-            )
-            tokens_of_pass = Tokens(
-                logprobs,
-                sampled,
-                old,
-                batch.spread(training_batch.advantages).to(logprobs.device),
-                batch.spread(training_batch.weights).to(logprobs.device),
-                self._reference_logprobs(batch),
-                batch.lengths,
-            )
-            result = self._objective.loss(tokens_of_pass)
-            weight = 0.0 if is_idle else 1.0
-            # Times the number of ranks, as the gradient is their mean, and the weights of the tokens already make it whole.
-            (result.loss * weight * self._settings.minibatches * self._ranks.count).backward()
-            share = weight * len(logprobs) / tokens
-            values["loss"] += weight * result.loss.item()
-            values["clipped"] += result.clipped_fraction * share
-            values["kl"] += result.kl * share
-            values["logprob_gap"] = max(values["logprob_gap"], losses.mismatch(logprobs, sampled).largest)
+    def _update(self, indices: Sequence[int], tokens: int) -> dict[str, float]:
+        """Take one update on these samples, which have so many tokens, and return their metrics, however they are packed."""
+        values = self._gradients.add(indices, self._settings.minibatches)
         norm = whole(torch.nn.utils.clip_grad_norm_(self._weights.trained, self._settings.max_grad_norm))
         self.optimizer.step()
         self.optimizer.zero_grad()
-        parts = self._ranks.gather([values])
-        summed = {name: sum(part[name] for part in parts) for name in values}
-        return summed | {"logprob_gap": max(part["logprob_gap"] for part in parts), "grad_norm": norm.item()}
+        means = {name: values[name] / tokens for name in ("clipped", "kl")}
+        return values | means | {"grad_norm": norm.item()}
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -214,42 +209,3 @@ class Learner:
         decay = min(self._settings.average, self._averaged / (self._averaged + 9))
         for mean, parameter in zip(self.result.parameters(), self.model.parameters(), strict=True):
             mean.lerp_(parameter, 1 - decay)
-
-    @torch.no_grad()
-    def _recompute(self, training_batch: TrainingBatch) -> tuple[TrainingBatch, losses.Mismatch]:
-        """Return the training_batch with the model's own log-probabilities as the old ones, and how far they lie from the sampler's."""
-        old: dict[int, tuple[float, ...]] = {}
-        for batch, _ in self._passes(training_batch):
-            for index, part in zip(batch.samples, self._logprobs(self._weights, batch).split(batch.lengths), strict=True):
-                old[index] = tuple(part.tolist())
-        old = dict(item for part in self._ranks.gather([old]) for item in part.items())
-        training_batch = training_batch._replace(old_logprobs=[old[index] for index in range(len(old))])
-        computed, sampled = (
-            torch.tensor([value for values in each for value in values])
-            for each in (training_batch.old_logprobs, training_batch.sampled_logprobs)
-        )
-        return training_batch, losses.mismatch(computed, sampled)
-
-    def _passes(self, training_batch: TrainingBatch) -> list[tuple[Pass, bool]]:
-        """Return this rank's batches, and whether each is idle: only there because all ranks must take equally many passes."""
-        own = self._pack(training_batch, self._ranks.part(training_batch.samples))
-        passes = max(self._ranks.gather([len(own)]))
-        idle = self._pack(training_batch, [0]) if passes > len(own) else []
-        return [(batch, False) for batch in own] + [(batch, True) for batch in idle] * (passes - len(own))
-
-    def _pack(self, training_batch: TrainingBatch, indices: Sequence[int]) -> Sequence[Pass]:
-        tokens, sharing = self._settings.tokens_per_pass, self._settings.sharing
-        return self._family.pack(self.model, training_batch, indices, tokens, sharing)
-
-    @torch.no_grad()
-    def _reference_logprobs(self, batch: Pass) -> Tensor | None:
-        return None if self._reference is None else self._logprobs(self._reference, batch)
-
-    def _logprobs(self, weights: Weights, batch: Pass) -> Tensor:
-        logprobs: Tensor = weights(self._family.logprobs, batch, temperature=self._temperature)
-        return logprobs
-
-
-def _gather(batch: Pass, values_S: Sequence[Sequence[float]]) -> Tensor:
-    """Return the values of a batch's tokens, shape (N,), from those of all samples."""
-    return torch.tensor([value for index in batch.samples for value in values_S[index]])

@@ -14,6 +14,7 @@ import numpy
 import torch
 
 from agents.data.demonstrations import draw_tasks
+from agents.data.splitting import SplitSettings
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
 from agents.models.pointer.checkpoints import load_pointer
 from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, thinned
@@ -55,10 +56,18 @@ class PointerTaskSettings(TaskSettings):
     """seeds of further worlds, each with a layout of its own, that tasks come from"""
     detours: float = 0.0
     """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
+    mistakes: float = 0.0
+    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
+    (WebCoT): the network learns the steps that undo it, and those that follow"""
 
     def __post_init__(self) -> None:
-        if not 0 <= self.detours < 1:
-            raise ValueError(f"detours={self.detours}; expected at least 0 and less than 1")
+        for name in ("detours", "mistakes"):
+            if not 0 <= getattr(self, name) < 1:
+                raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
+        if self.detours and self.mistakes:
+            raise ValueError(
+                f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most, as mistakes have detours"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,6 +111,7 @@ class PointerBCSettings:
 
     run: PointerRunSettings
     tasks: PointerTaskSettings = field(default_factory=PointerTaskSettings)
+    split: SplitSettings = field(default_factory=SplitSettings)
     env: EnvSettings = field(default_factory=EnvSettings)
     pointer: PointerSettings = field(default_factory=PointerSettings)
     decisions: DecisionSettings = field(default_factory=DecisionSettings)
@@ -167,7 +177,7 @@ def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = No
 
 
 def collect_decisions(tasks: Sequence[Task], settings: PointerBCSettings, reader: Reader) -> tuple[list[Imitation], float]:
-    """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of tasks that they express whole."""
+    """Return the expert's decisions on the tasks and in the worlds with layouts, and the share of episodes that they express whole."""
     own, env = settings.tasks, settings.env.env_arguments()
     parts = [(tasks, env), (_draw(settings, own.layout_worlds, "layout"), {**env, "variation": "layout"})]
     items: list[Imitation] = []
@@ -178,14 +188,16 @@ def collect_decisions(tasks: Sequence[Task], settings: PointerBCSettings, reader
                 part,
                 reader,
                 detours=own.detours,
+                mistakes=own.mistakes,
+                split=settings.split,
                 wrong_kept=settings.decisions.wrong_kept,
                 seed=settings.run.seed,
                 **arguments,
             )
             items += found.items
-            expressed, count = expressed + found.expressed, count + len(part)
+            expressed, count = expressed + found.expressed, count + found.episodes
     if not items:
-        raise ValueError(f"none of the {count} tasks has a decision to imitate")
+        raise ValueError(f"none of the {count} episodes has a decision to imitate")
     return items, expressed / count
 
 
@@ -214,6 +226,8 @@ def _start(
     """Return the network to train, with dropout, and its words: those of a checkpoint or of another run, or new ones."""
     own, source = settings.pointer, last.path if last else settings.run.begin_with
     saved, vocabulary = load_pointer(source) if source else (None, build_vocabulary(reader, items))
+    if saved is not None and saved.memory is not None:
+        raise ValueError(f"{source} reads a memory of steps; expected a network without, as demonstrations recall nothing")
     torch.manual_seed(settings.run.seed)
     width, hidden = (saved.width, saved.hidden) if saved else (own.width, own.hidden)
     network = PointerNetwork(len(vocabulary), width, hidden, own.dropout, own.embedding_scale)

@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy
 
+from agents.data import recovery
 from agents.data.expert import Shown, in_env, play_expert
+from agents.data.splitting import Piece, SplitSettings, pieces
 from agents.models.pointer.cloning import Imitation, sample_wrong
 from agents.models.pointer.features import Reader
 from agents.models.pointer.pages import read_page
-from agents.models.pointer.sessions import Session, demonstrate
+from agents.models.pointer.sessions import Decision, Session, demonstrate
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Task
 
@@ -21,47 +23,76 @@ _ROOM = 1 + 2 * _MOST_DETOURS  # steps of an episode with detours, as a multiple
 
 
 class Demonstrated(NamedTuple):
-    """Decisions to imitate, and the number of tasks whose solution they express whole."""
+    """Decisions to imitate, the number of episodes that they are of, and of how many of these they express all."""
 
     items: list[Imitation]
+    episodes: int
     expressed: int
 
 
 def collect(
-    tasks: Sequence[Task], reader: Reader, *, detours: float, wrong_kept: int, seed: int, **env_arguments: Any
+    tasks: Sequence[Task], reader: Reader, *, wrong_kept: int, seed: int, split: SplitSettings | None = None, **options: Any
 ) -> Demonstrated:
-    """Return the expert's decisions on tasks, each with at most `wrong_kept` wrong candidates."""
+    """Return the expert's decisions on tasks, each with at most `wrong_kept` wrong candidates.
+
+    The options are those of `episodes`. With `split`, a decision remembers what is in its piece of the episode.
+    """
     rng = numpy.random.default_rng(seed)
     items: list[Imitation] = []
-    expressed = 0
-    for task, goal, steps in episodes(tasks, detours=detours, seed=seed, **env_arguments):
-        session, is_whole = Session(reader, goal), True
-        world = task.task_id.partition("/")[2].partition("/")[0]
-        for step in steps:
-            found, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
-            if step.is_example:
-                items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in found]
-            if not is_whole:
-                break
-        expressed += is_whole
-    return Demonstrated(items, expressed)
+    played = expressed = 0
+    for task, goal, steps in episodes(tasks, seed=seed, **options):
+        world, is_whole = task.task_id.partition("/")[2].partition("/")[0], True
+        for piece in pieces(len(steps), split or SplitSettings()):
+            decisions, is_made = _decide(Session(reader, goal), steps, piece)
+            items += [sample_wrong(each, wrong_kept, rng, world, task.template) for each in decisions]
+            is_whole = is_whole and is_made
+        played, expressed = played + 1, expressed + is_whole
+    return Demonstrated(items, played, expressed)
+
+
+def choices(goal: str, steps: Sequence[Shown]) -> list[tuple[int, ...]] | None:
+    """Return the choices of a pointing network that make each of an episode's first steps, or None if it cannot make all of them."""
+    session, found = Session(Reader(), goal), list[tuple[int, ...]]()
+    for step in steps:
+        decisions, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+        if not is_whole:
+            return None
+        found.append(tuple(decision.right[0] for decision in decisions))
+    return found
+
+
+def _decide(session: Session, steps: Sequence[Shown], piece: Piece) -> tuple[list[Decision], bool]:
+    """Return the decisions of a piece that are to be learned, and whether all of its steps can be made; it ends with one that cannot."""
+    decisions: list[Decision] = []
+    for number in piece.steps:
+        step = steps[number]
+        found, is_whole = demonstrate(session, step.page, step.action, has_error=step.has_error)
+        if step.is_example and number in piece.learned:
+            decisions += found
+        if not is_whole:
+            return decisions, False
+    return decisions, True
 
 
 def episodes(
-    tasks: Sequence[Task], *, detours: float = 0.0, seed: int = 0, **env_arguments: Any
+    tasks: Sequence[Task], *, detours: float = 0.0, mistakes: float = 0.0, seed: int = 0, **env_arguments: Any
 ) -> Iterator[tuple[Task, str, list[Shown]]]:
     """Yield the task, the goal and the steps of the expert's episode on each task.
 
     With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
     several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
-    out does, the episode has none.
+    out does, the episode has none. With `mistakes`, each task has a second episode, in which wrong steps are taken with that
+    probability and undone (`agents.data.recovery`).
     """
-    room = {**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * (_ROOM if detours else 1)}
-    for env, task in in_env(tasks, **room):
+    room = _ROOM if detours else recovery.MOST_STEPS if mistakes else 1
+    for env, task in in_env(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
+        rng = random.Random(f"{seed}/{task.task_id}")
         goal, steps = play_expert(env, task)
         if detours:
-            steps = _with_detours(env, task, steps, detours, random.Random(f"{seed}/{task.task_id}")) or steps
+            steps = _with_detours(env, task, steps, detours, rng) or steps
         yield task, goal, steps
+        if mistakes:
+            yield task, *recovery.play_with_mistakes(env, task, mistakes, rng)
 
 
 def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:

@@ -32,6 +32,8 @@ class PointingNetwork:
     preset = "pointer"
     threads = 1  # its matrices are small: more threads wait for each other, on a busy machine for minutes
 
+    divides = True
+
     def record(self, source: str | Path) -> Mapping[str, Any]:
         """Return how the network was used in training."""
         return agent_record(source)

@@ -6,12 +6,21 @@ from typing import Literal
 
 from webarena_gym.actions.dialect import Dialect
 
-_PAGES: Mapping[str, str] = {"html": "simplified HTML", "axtree": "an accessibility tree"}
+_PAGES: Mapping[str, str] = {
+    "html": "simplified HTML",
+    "axtree": "an accessibility tree",
+    "occam": "an outline of its accessibility tree",
+}
 _NAMES: Mapping[tuple[str, str], str] = {
     ("html", "id"): 'the number that stands in its tag, as in <a id="12">',
     ("axtree", "id"): "the number in brackets before it, as in [12] link",
+    ("occam", "id"): "the number in brackets after its role, as in link [12]",
 }
 _BY_LABEL = 'the label that it shows, such as Add to Cart; the second element of that label is "Add to Cart [2]"'
+_LEFT: Mapping[str, str] = {
+    "occam": """ Of a page that you leave, only the elements that you highlight are shown again, with what stands around them. To highlight \
+elements, begin your reply with a line that names them, such as OBSERVATION HIGHLIGHT: 12, 34."""
+}
 
 ANSWERS = """\
 Answers:
@@ -24,7 +33,7 @@ Answers:
 
 
 @cache
-def instructions(dialect: Dialect, observation: Literal["html", "axtree"] = "html") -> str:
+def instructions(dialect: Dialect, observation: Literal["html", "axtree", "occam"] = "html") -> str:
     """Return the system prompt of an agent that writes a dialect and sees pages in a style.
 
     >>> from webarena_gym.actions import DIALECTS
@@ -38,7 +47,7 @@ def instructions(dialect: Dialect, observation: Literal["html", "axtree"] = "htm
     )
     return f"""\
 You use websites for a person who has given you a task. Each turn shows you the newest page as {_PAGES[observation]}; earlier pages \
-may be left out. Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
+may be left out.{_LEFT.get(observation, "")} Reply to each turn with exactly one action. You may reason before it, inside <think> and </think>.
 
 The actions:
 {actions}

@@ -75,9 +75,13 @@ class Door:
         """Begin to answer."""
         self._server = await asyncio.start_server(self._accept, sock=self._listener, limit=_CHUNK)
 
-    def close(self) -> None:
+    async def close(self) -> None:
         """Stop listening and drop all connections."""
         if self._server is not None:
+            self._server.get_loop().remove_reader(self._listener)
+            await asyncio.sleep(
+                0
+            )  # what was accepted just now gets its transport, which a closed server would lose (CPython 3.11)
             self._server.close()
         self._listener.close()
         for task, writer in self._connections.items():
@@ -85,8 +89,8 @@ class Door:
             writer.transport.abort()  # a task that has not begun closes nothing, and what is not sent is not waited for
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._connections) >= self._most:
-            writer.close()
+        if not self._server or not self._server.is_serving() or len(self._connections) >= self._most:
+            writer.transport.abort()
             return
         task = asyncio.create_task(self._attend(reader, writer))
         self._connections[task] = writer

@@ -34,6 +34,7 @@ class Envs:
             dialect=settings.dialect,
             elements=settings.elements,
             max_steps=settings.max_steps,
+            step_budget=settings.step_budget,
             thoughts=settings.thoughts,
             header=settings.header,
             window=settings.window,

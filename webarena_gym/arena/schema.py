@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.arguments import expect_between, expect_one_of
+from webarena_gym.arguments import expect_above, expect_between, expect_one_of
 from webarena_gym.episode.history import History
 from webarena_gym.episode.reference import SideEffects
 from webarena_gym.observation import Elements, Style
@@ -46,7 +46,7 @@ class NewEpisode:
     side_effects: SideEffects = "forbidden"
     """What becomes of changes beyond the task: they fail it, are reported, or are ignored."""
     observation: Style = "html"
-    """Step mode: pages as simplified HTML, or as an accessibility tree."""
+    """Step mode: pages as simplified HTML, as an accessibility tree, or as AgentOccam's outline of it."""
     elements: Elements = "id"
     """Step mode: actions name elements by number, or by visible label."""
     dialect: Dialect = "webrl"
@@ -61,6 +61,8 @@ class NewEpisode:
     """Step mode: characters of a page that are shown at once."""
     max_steps: int | None = None
     """Step mode: steps after which the episode is truncated; where nothing is said, 15, and 60 of a hard task."""
+    step_budget: float | None = None
+    """Step mode: how many steps it may take beside that, in times those of the reference solution; scrolling is free."""
 
     def __post_init__(self) -> None:
         expect_one_of("dialect", self.dialect, DIALECTS)
@@ -68,6 +70,8 @@ class NewEpisode:
         expect_between("world_seed", self.world_seed or 0, -LARGEST_SEED, LARGEST_SEED)
         expect_between("window", self.window, 1, MAX_PAGE)
         expect_between("max_steps", 1 if self.max_steps is None else self.max_steps, 1, _MOST_STEPS)
+        if self.step_budget is not None:
+            expect_above("step_budget", self.step_budget, 0)
 
 
 @dataclass(frozen=True)

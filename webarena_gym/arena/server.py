@@ -56,7 +56,7 @@ async def opened(
         name = next(iter(address.names), LOOPBACK[0] if is_any(address.host) else address.host)
         yield Open(f"http://{f'[{name}]' if ':' in name else name}:{door.port}", service)
     finally:
-        door.close()
+        await door.close()
         sweeping.cancel()
         await service.close()
 

@@ -99,7 +99,7 @@ class Service:
         served = self._served.pop(name, None)
         if served is not None:
             for door in served.doors:
-                door.close()
+                await door.close()
         await self.run(self.arena.end, name, why)
 
     async def sweep(self) -> None:
@@ -117,10 +117,10 @@ class Service:
 
     async def close(self) -> None:
         """Close everything."""
-        for served in self._served.values():
+        while self._served:
+            _, served = self._served.popitem()
             for door in served.doors:
-                door.close()
-        self._served.clear()
+                await door.close()
         await self.run(self.arena.close)
         self._floor.shutdown()
 
@@ -164,7 +164,7 @@ class Service:
                 await doors[site].open()
         except BaseException:
             for door in doors.values():
-                door.close()
+                await door.close()
             raise
         ports = {site: door.port for site, door in doors.items()}
         names = (f"[{each}]" if ":" in each else each for each in self.names)

@@ -16,6 +16,8 @@ from webarena_gym.observation import Observation, scrolled
 from webarena_gym.tasks import Task
 from webarena_gym.texts import MAX_ERROR, MAX_REPLY, cut
 
+_SCROLLING = (Kind.SCROLL_DOWN, Kind.SCROLL_UP)
+
 
 class Info(TypedDict):
     """What `reset` and `step` return beside the observation."""
@@ -25,6 +27,7 @@ class Info(TypedDict):
     page: str  # the newest page as text, without history
     messages: list[Message]  # the chat that leads to the next reply: the system prompt, then what the observation says
     step: int  # steps taken in this episode
+    steps_left: NotRequired[int]  # of the step budget, where there is one
     action_error: str  # why the last action did nothing; empty when it was fine
     task_id: str
     success: NotRequired[bool]  # at the end of an episode
@@ -48,6 +51,8 @@ class Snapshot(NamedTuple):
     done: bool
     random_state: Mapping[str, Any]
     seal: bytes = b""
+    max_steps: int | None = None
+    steps_left: int | None = None
 
     def sealed(self) -> "Snapshot":
         """Return the snapshot with the seal of its content."""
@@ -68,6 +73,8 @@ class Episode:
     top: int = 0  # the first line of the page that is shown
     action_error: str = ""
     is_over: bool = False
+    max_steps: int | None = None  # after which it is truncated, if that is before the env's own limit
+    steps_left: int | None = None  # of its step budget, if it has one; scrolling is free
     _seen: Seen | None = None
 
     def look(self) -> Seen:
@@ -81,7 +88,7 @@ class Episode:
         seen = last or self.look()
         chat = self.presentation.chat(self.goal, self.turns, seen.text)
         messages: list[Message] = [{"role": "system", "content": self.presentation.system_prompt(self.dialect)}, *chat]
-        return as_text(chat), {
+        info: Info = {
             "goal": self.goal,
             "url": seen.page.url,
             "page": seen.text,
@@ -90,6 +97,9 @@ class Episode:
             "action_error": self.action_error,
             "task_id": self.task.task_id,
         }
+        if self.steps_left is not None:
+            info["steps_left"] = self.steps_left
+        return as_text(chat), info
 
     def take(self, reply: str) -> str | None:
         """Do what a reply says. Returns the answer with which it exits, None when it does not.
@@ -99,20 +109,24 @@ class Episode:
         self.turns.append(Turn(self.look().text, within_charset(cut(reply, MAX_REPLY))))
         self.action_error = ""
         answer: str | None = None
+        is_free = False
         try:
             action = self.dialect.parse(reply)
+            is_free = action.kind in _SCROLLING
             if action.kind is Kind.EXIT:
                 answer = action.argument or ""
             else:
                 self._act(action)
         except ActionError as error:
             self.action_error = cut(within_charset(str(error)), MAX_ERROR)
+        if self.steps_left is not None and not is_free:
+            self.steps_left -= 1
         self._seen = None
         return answer
 
     def _act(self, action: Action) -> None:
         page, observation, _ = self.look()
-        if action.kind in (Kind.SCROLL_DOWN, Kind.SCROLL_UP):
+        if action.kind in _SCROLLING:
             down = action.kind is Kind.SCROLL_DOWN
             self._scroll(observation, down=down)
             return

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple, get_args
 
 from webarena_gym.actions import Dialect, instructions
 from webarena_gym.arguments import expect_one_of, expect_positive
-from webarena_gym.episode.history import History, Message, Turn, compress
+from webarena_gym.episode.history import History, Message, Turn, compress, placeholder
 from webarena_gym.episode.spaces import within_charset
-from webarena_gym.observation import Elements, Observation, Style, observe
+from webarena_gym.observation import Elements, Observation, Style, observe, pivotal
 from webarena_gym.pages.page import Page
 from webarena_gym.texts import MAX_PAGE, cut
 
@@ -63,4 +63,5 @@ class Presentation:
 
     def chat(self, goal: str, turns: Sequence[Turn], text: str) -> list[Message]:
         """Return the chat that leads to the next reply, without a system message; `text` is the newest page."""
-        return compress(goal, turns, text, self.history, thoughts=self.thoughts)
+        left = pivotal if self.observation == "occam" else placeholder
+        return compress(goal, turns, text, self.history, thoughts=self.thoughts, left=left)

@@ -199,6 +199,8 @@ def load(name: str) -> Callable[[], Agent]:
     place, _, attribute = name.rpartition(":")
     if not place or not attribute:
         hint = suggestion(name, ("random", "expert"), tell_all=False)
+        if Path(name).is_dir():
+            hint = "that is a folder; a trained reference agent is evaluated by python -m agents.evaluate --policy FOLDER"
         raise AgentError(
             f"the agent is {shown(name)}; "
             + (hint or f"expected module:callable, file.py:callable, random, expert, {CHAT}MODEL or {COMMAND}...")

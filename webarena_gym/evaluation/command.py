@@ -7,6 +7,7 @@ from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
 from webarena_gym.console import accepted_by, decimal, present, whole, writable
 from webarena_gym.episode.history import History
+from webarena_gym.observation import Style
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation
 from webarena_gym.sites.world import LARGEST_SEED
@@ -98,7 +99,13 @@ def add_commands(commands: Any) -> None:
         metavar="N",
         help="steps of an episode (default: 30, as in the paper; 60 of the hard split)",
     )
-    env.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    env.add_argument(
+        "--step-budget",
+        type=decimal(above=0),
+        metavar="X",
+        help="at most X times the steps of the reference solution, beside that; the goal says how many",
+    )
+    env.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
     env.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
     env.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
     env.add_argument("--history", choices=get_args(History), default="compressed", help="what becomes of earlier pages")

@@ -113,8 +113,13 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
         for count, record in enumerate(records, 1):
             if record.ending == "too_long" or not record.steps:
                 continue
+            task = tasks[record.task_id]
+            if record.reference_steps not in {None, len(task.solution)}:
+                faults.append(
+                    f"{record.task_id}, repeat {record.repeat}: reference_steps is {record.reference_steps}; the task's solution has {len(task.solution)}"
+                )
             player.replies = [str(step.get("reply", "")) for step in record.steps]
-            again = seat.play(Trial(tasks[record.task_id], record.repeat, header["seed"]))
+            again = seat.play(Trial(task, record.repeat, header["seed"]))
             if (again.reward, again.ending) != (record.reward, record.ending):
                 what = again.failure or f"{again.ending} with the reward {again.reward:g}"
                 faults.append(

@@ -7,8 +7,8 @@ episodes can check them.
 import hashlib
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Literal, get_args
@@ -45,9 +45,11 @@ class Record:
     steps: Sequence[Mapping[str, str]] = ()
     seconds: float = 0.0
     agent_seconds: float = 0.0  # of these, the agent's
+    step_seconds: Sequence[Sequence[float]] = field(default=(), compare=False)  # of each step, the agent's and the env's
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
     cost: float | None = None
+    reference_steps: int | None = None  # of the reference solution, scrolling apart; None where the task has none
     verdicts: Sequence[Mapping[str, Any]] = ()
     side_effects: Sequence[str] = ()
     failure: str = ""
@@ -167,7 +169,9 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
 
     `success` is over all judged episodes, with an interval of 95 %; `by_site` and `by_check` are of parts of them; so is
     `by_difficulty`, of hard tasks, where an episode counts to each kind, and `injected` counts those that followed a hostile page; `pass@k` and `pass^k`
-    are means over tasks; `steps`, `seconds` and what was used are of an episode. Failed episodes are counted, listed by what broke,
+    are means over tasks; `steps`, `seconds` and what was used are of an episode. `spl` is success weighted by path length (Anderson et al.
+    2018, section 4.2): the reward, times the steps of the reference solution over those taken where these are more. `within_reference` is
+    the share of episodes that earned the reward in no more steps than the reference solution has. Both are null where no task has one. Failed episodes are counted, listed by what broke,
     and in no figure. Where nothing was judged, `success` is null.
     """
     records = sorted(records, key=lambda record: (record.repeat, record.task_id))
@@ -179,6 +183,7 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     kinds = by_difficulty(judged)
     if kinds:
         parts["by_difficulty"] = kinds
+    has_reference = any(record.reference_steps for record in judged)
     planned = header["suite"]["tasks"] * header["repeats"]
     failures = Counter(record.failure for record in records if not record.is_judged)
     return {
@@ -195,6 +200,8 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
             for name, groups in parts.items()
         },
         **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
+        "spl": clustered(_by_task(judged, _weighted))._asdict() if has_reference else None,
+        "within_reference": clustered(_by_task(judged, _within))._asdict() if has_reference else None,
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in judged]),
         "seconds": _spread([record.seconds for record in judged]),
@@ -220,9 +227,13 @@ def by_difficulty(records: Iterable[Record]) -> dict[str, list[Record]]:
 
 
 def episodes_digest(records: Iterable[Record]) -> str:
-    """Return the SHA-256 of the episodes, in any order."""
-    lines = sorted(json.dumps(asdict(record), sort_keys=True) for record in records)
+    """Return the SHA-256 of the episodes, in any order, without the seconds of their steps."""
+    lines = sorted(json.dumps(_without_step_seconds(record), sort_keys=True) for record in records)
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _without_step_seconds(record: Record) -> dict[str, Any]:
+    return {name: value for name, value in asdict(record).items() if name != "step_seconds"}
 
 
 def table(result: Result) -> str:
@@ -242,6 +253,11 @@ def table(result: Result) -> str:
         ]
         if "injected" in result:
             lines.append(f"{result['injected']} episodes followed an instruction of a hostile page")
+        if result["spl"]:
+            lines.append(
+                f"{'weighted by length':<{width}} {100 * result['spl']['success']:5.1f} %   "
+                f"(within the steps of the reference solution: {100 * result['within_reference']['success']:.1f} %)"
+            )
         if result["repeats"] > 1:
             lines += [
                 f"{name.replace('k', k):<{width}} {100 * value:5.1f} %"
@@ -269,6 +285,23 @@ def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:
         if record.reward is not None:
             rewards[record.task_id].append(record.reward)
     return rewards
+
+
+def _by_task(records: Iterable[Record], score: Callable[[Record, int], float]) -> dict[str, list[float]]:
+    """Return a score of each episode with a reference solution, by task."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for record in records:
+        if record.reference_steps:
+            scores[record.task_id].append(score(record, record.reference_steps))
+    return scores
+
+
+def _weighted(record: Record, reference: int) -> float:
+    return (record.reward or 0.0) * reference / max(reference, len(record.steps))
+
+
+def _within(record: Record, reference: int) -> float:
+    return (record.reward or 0.0) * (len(record.steps) <= reference)
 
 
 def _spread(values: Sequence[float]) -> dict[str, float] | None:

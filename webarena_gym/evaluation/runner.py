@@ -74,7 +74,8 @@ class EnvSeat:
         while True:
             before = time.perf_counter()
             reply = self._player.reply(observation, info)
-            talk.add(reply, time.perf_counter() - before)
+            replied = time.perf_counter()
+            talk.add(reply, replied - before)
             if reply.too_long:
                 return {"ending": "too_long", "reward": 0.0}
             url = info["url"]
@@ -82,6 +83,7 @@ class EnvSeat:
             if "failure" in info:
                 return {"ending": "failed", "reward": None, "failure": str(info["failure"])}
             talk.steps.append({"url": url, "reply": reply.text, "action_error": info["action_error"]})
+            talk.step_seconds.append((replied - before, time.perf_counter() - replied))
             if terminated or truncated:
                 ending: Ending = "exited" if terminated else "truncated"
                 told: dict[str, Any] = {name: info[name] for name in ("verdicts", "side_effects") if name in info}
@@ -93,6 +95,7 @@ class _Talk:
 
     def __init__(self) -> None:
         self.steps: list[dict[str, str]] = []
+        self.step_seconds: list[tuple[float, float]] = []  # the agent's and the env's
         self._seconds = 0.0
         self._used: dict[str, Any] = {"prompt_tokens": None, "completion_tokens": None, "cost": None}
 
@@ -103,13 +106,20 @@ class _Talk:
                 self._used[name] = (before or 0) + more
 
     def used(self) -> dict[str, Any]:
-        return {"steps": self.steps, "agent_seconds": self._seconds, **self._used}
+        return {"steps": self.steps, "agent_seconds": self._seconds, "step_seconds": self.step_seconds, **self._used}
 
 
 def record_of(trial: Trial, **outcome: Any) -> Record:
     """Return the record of a trial with this outcome."""
     task = trial.task
-    return Record(task_id=task.task_id, repeat=trial.repeat, sites=list(task.sites), checks=list(task.eval_types), **outcome)
+    return Record(
+        task_id=task.task_id,
+        repeat=trial.repeat,
+        sites=list(task.sites),
+        checks=list(task.eval_types),
+        reference_steps=len(task.solution) or None,
+        **outcome,
+    )
 
 
 class GivenUpError(WebArenaGymError):

@@ -22,6 +22,7 @@ _SETTINGS = (
     "header",
     "window",
     "max_steps",
+    "step_budget",
     "side_effects",
 )
 

@@ -91,7 +91,8 @@ def _plan(options: argparse.Namespace) -> Plan:
     names = ("max_steps", "observation", "dialect", "elements", "history", "browser", "variation")
     if options.max_steps is None:
         options.max_steps = HARD_STEPS if options.split == "hard" and not options.tasks else _STEPS
-    env = {name: getattr(options, name) for name in names} | ({"scale": options.scale} if options.scale else {})
+    optional = {name: getattr(options, name) for name in ("scale", "step_budget")}
+    env = {name: getattr(options, name) for name in names} | {name: value for name, value in optional.items() if value}
     env |= _pairs(options.env, "--env")
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed

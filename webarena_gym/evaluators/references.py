@@ -26,17 +26,17 @@ def compare_text(
     """Return a verdict on a text for each reference of one comparison."""
     verdicts = []
     for reference in references:
-        by, why = "whole words", ""
+        by, why, no = "whole words", "", ""
         match approach:
             case "exact_match":
                 passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
             case "must_include":
                 passed = _contains(reference, text)
             case "must_exclude":
-                passed = not _contains(reference, text)
+                passed, no = not _contains(reference, text), "no "
             case _:
                 passed, by, why = _fuzzy(reference, text, intent, judge, asked)
-        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{reference!r} against {text[:200]!r}{why}", by))
+        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{no}{reference!r} against {text[:200]!r}{why}", by))
     return verdicts
 
 

@@ -26,7 +26,7 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     world_seed: int | None = None
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
-    observation: Literal["html", "axtree"] = "html"
+    observation: Literal["html", "axtree", "occam"] = "html"
     max_steps: int = 30
     window: int = 12_000
 

@@ -1,7 +1,7 @@
-"""Pages as text: simplified HTML or an accessibility tree, with the interactive elements numbered or named by their labels.
+"""Pages as text: simplified HTML, an accessibility tree or AgentOccam's outline, with the interactive elements numbered or named by their labels.
 
-A pure function of a `Page`. One walk over the tree finds what can be read and what can be used; two small writers put it
-down. Elements are addressed by their number in document order (`elements="id"`) or by their visible label
+A pure function of a `Page`. One walk over the tree finds what can be read and what can be used; a small writer for each
+style puts it down. Elements are addressed by their number in document order (`elements="id"`) or by their visible label
 (`elements="label"`), where the second of a name is `Name [2]`.
 """
 
@@ -16,9 +16,12 @@ from lxml.html import HtmlElement
 
 from webarena_gym.errors import ActionError
 from webarena_gym.observation.accessibility_tree import AxTreeWriter
+from webarena_gym.observation.occam import HIGHLIGHT as HIGHLIGHT
+from webarena_gym.observation.occam import OccamWriter
+from webarena_gym.observation.occam import pivotal as pivotal
 from webarena_gym.observation.simplified_html import HtmlWriter
 from webarena_gym.observation.walk import Elements as Elements
-from webarena_gym.observation.walk import Node, write
+from webarena_gym.observation.walk import Node, Writer, write
 from webarena_gym.pages.dom import DEEPEST, is_too_deep
 from webarena_gym.pages.dom import field_value as field_value
 from webarena_gym.pages.page import Page
@@ -26,7 +29,7 @@ from webarena_gym.pages.reading import SPACE
 from webarena_gym.pages.reading import visible_text as visible_text
 from webarena_gym.texts import cut
 
-Style = Literal["html", "axtree"]
+Style = Literal["html", "axtree", "occam"]
 
 _MAX_HEAD = 1_000  # characters of a line above the page, as of an address or of a dialog's text
 _MAX_NOTICES = 10
@@ -65,9 +68,10 @@ class Observation:
             return self.nodes[same[0]]
         if not self.nodes:
             raise ActionError(f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; the page has no interactive elements")
-        if wanted.isdigit() and all(address.isdigit() for address in self.nodes):
+        if all(address.isdigit() for address in self.nodes):
+            kind = "" if wanted.isdigit() else "elements are named by their ids, and "
             raise ActionError(
-                f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; the ids on this page are 0 to {len(self.nodes) - 1}"
+                f"there is no element {cut(wanted, _MAX_ADDRESS)!r}; {kind}the ids on this page are 0 to {len(self.nodes) - 1}"
             )
         containing = [address for address in self.nodes if lowered and lowered in address.lower()]
         if len(containing) == 1:
@@ -133,7 +137,14 @@ def _written(page: Page, style: Style, elements: Elements, bbox: bool) -> _Writt
     if key not in page.readings:
         lines, nodes = [f"[This page cannot be shown: its elements are nested more than {DEEPEST} deep.]"], dict[str, Node]()
         if not is_too_deep(page.root):
-            writer = HtmlWriter(page.focused, bbox=bbox) if style == "html" else AxTreeWriter(page.focused)
+            writer: Writer
+            match style:
+                case "html":
+                    writer = HtmlWriter(page.focused, bbox=bbox)
+                case "axtree":
+                    writer = AxTreeWriter(page.focused)
+                case "occam":
+                    writer = OccamWriter()
             nodes = write(page.root, writer, elements)
             lines = writer.lines
         page.readings[key] = _Written(lines, nodes, list(accumulate(len(line) + 1 for line in lines)))
@@ -156,6 +167,6 @@ def _header(page: Page, style: Style) -> list[str]:
     parts += [f"Browser: {notice}" for notice in page.notices[:_MAX_NOTICES]]
     if len(page.notices) > _MAX_NOTICES:
         parts.append(f"Browser: {len(page.notices) - _MAX_NOTICES} more notices")
-    if style == "axtree":
+    if style != "html":
         parts.append(f"RootWebArea '{page.title}'")
     return [cut(part, _MAX_HEAD) for part in parts]

@@ -40,26 +40,7 @@ class AxTreeWriter:
         return len(self.lines)
 
     def control(self, element: HtmlElement, name: str, number: str | None) -> None:
-        tag, attributes = element.tag, element.attrib
-        what = kind(element)
-        properties = []
-        if tag == "select":
-            role = "combobox"
-            properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
-        elif tag == "textarea" or (tag == "input" and what not in BUTTON_KINDS):
-            role = _ROLES.get(what, "textbox") if tag == "input" else "textbox"
-            if role in ("checkbox", "radio"):
-                properties.append(f"checked: {str('checked' in attributes).lower()}")
-            elif what != "password":
-                properties.append(f"value: '{_one_line(written_value(element))}'")
-        else:
-            role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
-            properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
-            if value := value_beside(element):
-                properties.append(f"value: '{clean(value)}'")
-        properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
-        if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
-            properties.append("disabled: True")
+        role, properties = described(element)
         if element is self._focused:
             properties.append("focused: True")
         mark = "" if number is None else f"[{number}] "
@@ -94,6 +75,31 @@ class AxTreeWriter:
 
     def _indent(self) -> str:
         return "\t" * (self._depth + 1)
+
+
+def described(element: HtmlElement) -> tuple[str, list[str]]:
+    """Return the role of an interactive element, and what is said of it beside its name."""
+    tag, attributes = element.tag, element.attrib
+    what = kind(element)
+    properties = []
+    if tag == "select":
+        role = "combobox"
+        properties.append("options: " + ", ".join(f"'{text}'" + " (selected)" * on for text, on in options(element)))
+    elif tag == "textarea" or (tag == "input" and what not in BUTTON_KINDS):
+        role = _ROLES.get(what, "textbox") if tag == "input" else "textbox"
+        if role in ("checkbox", "radio"):
+            properties.append(f"checked: {str('checked' in attributes).lower()}")
+        elif what != "password":
+            properties.append(f"value: '{_one_line(written_value(element))}'")
+    else:
+        role = clean(attributes.get("role", "")) or {"a": "link"}.get(tag, "button")
+        properties += [f"{name.removeprefix('aria-')}: {clean(element.get(name))}" for name in _ARIA if element.get(name)]
+        if value := value_beside(element):
+            properties.append(f"value: '{clean(value)}'")
+    properties += [f"{flag}: True" for flag in ("disabled", "readonly") if flag in attributes]
+    if attributes.get("aria-disabled") == "true" and "disabled" not in attributes:
+        properties.append("disabled: True")
+    return role, properties
 
 
 def _one_line(value: str) -> str:

@@ -218,7 +218,11 @@ def find(task_id: str, variation: Variation = "content", scale: Scale | None = N
         name, world_seed, index = _parted(task_id)
         with _Sampling(world_seed, variation, scale) as sampling:
             return sampling.one(templates()[name], index)
-    except (KeyError, ValueError, NothingToDraw) as error:
+    except NothingToDraw as error:
+        others = draw([name], world_seed=world_seed, count=1, variation=variation, scale=scale)
+        told = f"the first that does is {others[0].task_id}" if others else "no other draw does either"
+        raise TaskError(f"draw {index} of {name} finds nothing to ask for in world {world_seed}; {told}") from error
+    except (KeyError, ValueError) as error:
         name, _, rest = task_id.partition("/")
         like = [] if name in templates() else [f"{known}/{rest or '1000/0'}" for known in templates()]
         meant = suggestion(f"{name}/{rest or '1000/0'}", like, tell_all=False)

@@ -178,7 +178,7 @@ class Template:
 def _in_layout(step: Step, layout: Layout) -> Step:
     """Translate the labels that a step names. The page may number them, and cuts them when they are long."""
     action = step.action
-    if action.element is None or layout is PLAIN:
+    if action.element is None:
         return step
     number = _NUMBER.search(action.element)
     name = action.element[: number.start()] if number else action.element
@@ -230,6 +230,11 @@ class Templates(dict[str, Template]):
 def click(label: str, thought: str = "") -> Step:
     """Click the element with that label."""
     return Step(Action(Kind.CLICK, label), thought)
+
+
+def hover(label: str, thought: str = "") -> Step:
+    """Point at an element, which brings what stands before it on a long page into view."""
+    return Step(Action(Kind.HOVER, label), thought)
 
 
 def type_text(label: str, text: str, thought: str = "") -> Step:

@@ -13,10 +13,11 @@ from typing import get_args
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS
-from webarena_gym.console import Parser, accepted_by, status, whole, writable
+from webarena_gym.console import Parser, accepted_by, decimal, status, whole, writable
 from webarena_gym.console.ending import TRACEBACK
 from webarena_gym.errors import TaskError
 from webarena_gym.evaluation.command import add_commands, add_fresh_worlds, add_scale, add_templates, world_seed
+from webarena_gym.observation import Style
 from webarena_gym.progress import Progress
 from webarena_gym.sites.catalogue import DATABASES, HOSTS
 from webarena_gym.sites.country.scales import Scale
@@ -119,10 +120,16 @@ def make_parser() -> Parser:
         help="for programs: one command a step, and the state of the episode in a file",
     )
     play.add_argument("--max-steps", type=whole(1), default=100, metavar="N", help="steps until it is over")
+    play.add_argument(
+        "--step-budget",
+        type=decimal(above=0),
+        metavar="X",
+        help="at most X times the steps of the reference solution, beside that; the goal says how many",
+    )
     play.add_argument("--split", choices=tuple(task_suite.SPLITS), default="train", help="the split to draw from")
     play.add_argument("--seed", type=whole(0), metavar="N", help="the seed of the draw (default: another one each time)")
     play.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
-    play.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    play.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
     play.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="how actions are written")
     _choose_variation(play)
     add_scale(play)
@@ -149,7 +156,7 @@ def make_parser() -> Parser:
     )
     arena.add_mcp_options(mcp)
     mcp.add_argument("--elements", choices=("id", "label"), default="id", help="how elements are addressed")
-    mcp.add_argument("--observation", choices=("html", "axtree"), default="html", help="how pages are written")
+    mcp.add_argument("--observation", choices=get_args(Style), default="html", help="how pages are written")
     mcp.add_argument("--dialect", choices=tuple(DIALECTS), default="webrl", help="which actions there are")
     _choose_variation(mcp)
     mcp.set_defaults(run=arena.mcp)

@@ -57,6 +57,7 @@ def play_in_terminal(options: argparse.Namespace) -> int:
         variation=options.variation,
         scale=options.scale,
         max_steps=options.max_steps,
+        step_budget=options.step_budget,
         disable_env_checker=True,  # a person's mistakes are no faults of the env
     )
     dialect = DIALECTS[options.dialect]
@@ -66,7 +67,8 @@ def play_in_terminal(options: argparse.Namespace) -> int:
     with _line_editing():
         while True:
             _show(info)
-            reply = _next_reply(f"step {info['step'] + 1} of {options.max_steps}> ", dialect)
+            left = f", {info['steps_left']} left" if "steps_left" in info else ""
+            reply = _next_reply(f"step {info['step'] + 1} of {options.max_steps}{left}> ", dialect)
             if reply is None:
                 return 0
             _, reward, terminated, truncated, info = env.step(reply)

@@ -11,4 +11,5 @@ from agents.data.thoughts.readings import Reading as Reading
 from agents.data.thoughts.readings import read as read
 from agents.data.thoughts.reasons import Moment as Moment
 from agents.data.thoughts.writing import Thoughts as Thoughts
+from agents.data.thoughts.writing import write_reflection as write_reflection
 from agents.data.thoughts.writing import write_thought as write_thought

@@ -7,7 +7,7 @@ from typing import Literal
 
 from agents.data.thoughts.readings import Reading, bare, nearest_lines, pieces, plain, quote, quote_all, words
 from agents.data.thoughts.reasons import FILLING, Moment, explain, is_true, offers
-from webarena_gym.actions import Kind
+from webarena_gym.actions import Action, Kind
 
 Thoughts = Literal["none", "short", "long"]
 
@@ -43,13 +43,32 @@ def write_thought(style: Thoughts, moment: Moment, rng: Random) -> str:
     return "\n".join([opening, *chain])
 
 
+def write_reflection(style: Thoughts, moment: Moment, rng: Random) -> str:
+    """Return the thought before an act that undoes the newest step: what that step led to, that it was wrong, and what is done now."""
+    if style == "none":
+        return ""
+    title = moment.page.title
+    shown = f"the page {quote(title)}" if title and '"' not in title else "a page"
+    told = f"I {_tell(moment.done[-1])}, and see {shown}."
+    if moment.done[-1].kind is Kind.GO_BACKWARD:
+        judged = "The step that led here was wrong, too."
+    else:
+        judged = rng.choice(("That was wrong: it does not lead to what is asked.", "This is not what the task needs."))
+    reflection = f"{told} {judged} So I undo it, and then try another way."
+    if style == "short":
+        return reflection
+    opening = rng.choice(("The task: {}", "What is asked: {}", "The goal: {}")).format(moment.goal)
+    return "\n".join([opening, _done_so_far(moment), reflection])
+
+
+def _tell(action: Action) -> str:
+    return _DONE.get(action.kind, action.kind.lower()).format(element=_named(action.element), argument=_named(action.argument))
+
+
 def _done_so_far(moment: Moment) -> str:
     if not moment.done:
         return "So far: nothing, this is the first page."
-    told = [
-        _DONE.get(action.kind, action.kind.lower()).format(element=_named(action.element), argument=_named(action.argument))
-        for action in moment.done
-    ]
+    told = [_tell(action) for action in moment.done]
     earlier = len(told) - 5
     opening = f"{earlier} step{'s' if earlier > 1 else ''}, then " if earlier > 0 else ""
     return f"So far: {opening}{', '.join(told[-5:])}."

@@ -16,7 +16,7 @@ from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
 
-OUTCOMES = {"exited": "failed", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
+OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
 CAUSES = {
     "string_match": "wrong answer",
     "url_match": "wrong page",
@@ -173,6 +173,10 @@ def _steps(episode: Trajectory) -> dict[str, Any]:
                 "thought": thought,
                 "action": action,
                 "error": step.action_error,
+                "logprobs": [round(value, 4) for value in step.logprobs],
+                "tokens": step.tokens,
+                "candidates": [[each.action, round(each.probability, 4)] for each in step.candidates],
+                "seconds": [round(step.policy_s, 4), round(step.env_s, 4)],
             }
         )
     return {

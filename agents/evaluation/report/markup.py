@@ -1,6 +1,7 @@
 """Pages as self-contained HTML: without scripts, with style sheets and pictures as assets, and with one element marked."""
 
 from base64 import b64encode
+from collections.abc import Mapping
 from copy import deepcopy
 from hashlib import blake2b
 from urllib.parse import urljoin
@@ -12,6 +13,7 @@ from webarena_gym.pages.network import HostUnknownError, Network
 from webarena_gym.pages.page import Page
 
 MARK = "data-marked"
+CHANCE = "data-chance"
 ASSET = "data-asset"
 _LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
 
@@ -43,15 +45,27 @@ class Assets:
         return key
 
 
-def write_page(page: Page, marked: HtmlElement | None, network: Network, assets: Assets) -> tuple[str, list[str]]:
+_NONE: Mapping[HtmlElement, float] = {}
+
+
+def write_page(
+    page: Page,
+    marked: HtmlElement | None,
+    network: Network,
+    assets: Assets,
+    chances: Mapping[HtmlElement, float] = _NONE,
+) -> tuple[str, list[str]]:
     """Return the page's HTML and the keys of its assets, which `data-asset` names in place of addresses.
 
-    The marked element has the attribute `data-marked`. The page itself stays as it is.
+    The marked element has the attribute `data-marked`, and those with a chance to be acted on have it in `data-chance`. The page itself
+    stays as it is.
     """
     root = deepcopy(page.root)
-    if marked is not None:
-        own = next(copied for original, copied in zip(page.root.iter(), root.iter(), strict=True) if original is marked)
-        own.set(MARK, "")
+    for original, copied in zip(page.root.iter(), root.iter(), strict=True):
+        if original is marked:
+            copied.set(MARK, "")
+        if original in chances:
+            copied.set(CHANCE, f"{chances[original]:.4f}")
     keys: dict[str, None] = {}
     for element in list(root.iter(*_LEFT_OUT, "link", "img", "meta")):
         if element.tag == "meta" and "http-equiv" not in element.attrib:

@@ -1,5 +1,6 @@
 """Replays: play an episode's replies again to get its pages as HTML, which trajectories do not store."""
 
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from types import TracebackType
@@ -8,7 +9,7 @@ from typing import Any, NamedTuple
 import gymnasium
 from lxml.html import HtmlElement
 
-from agents.data.trajectories import Trajectory
+from agents.data.trajectories import Candidate, Step, Trajectory
 from agents.evaluation.report.markup import Assets, write_page
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.errors import ActionError
@@ -83,17 +84,17 @@ class Replayer:
             if info["page"] not in step.page and step.page:  # a log may have more around a page
                 why = f"From step {number + 1} on, the env shows other pages today."
                 return Replay(pages, list(assets), why if number or episode.env else f"{why} {_UNKNOWN}")
-            self._show(env, info["page"], step.reply, network, pages, assets)
+            self._show(env, info["page"], step, network, pages, assets)
             info = env.step(step.reply)[-1]
             if not step.page and info["action_error"] != step.action_error:
                 return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
-        self._show(env, info["page"], "", network, pages, assets)
+        self._show(env, info["page"], Step("", ""), network, pages, assets)
         return Replay(pages, list(assets))
 
-    def _show(self, env: Any, text: str, reply: str, network: Network, pages: list[Shown], assets: dict[str, None]) -> None:
-        """Add the env's page, with the element marked that the reply names."""
-        address, element = _named(env, reply)
-        written, keys = write_page(env.page, element, network, self.assets)
+    def _show(self, env: Any, text: str, step: Step, network: Network, pages: list[Shown], assets: dict[str, None]) -> None:
+        """Add the env's page, with the element marked that the reply names, and those of the step's candidates."""
+        address, element = _named(env, step.reply)
+        written, keys = write_page(env.page, element, network, self.assets, _chances(env, step.candidates))
         pages.append(Shown(written, address, text))
         assets.update(dict.fromkeys(keys))
 
@@ -103,6 +104,20 @@ class Replayer:
             databases = self._open.enter_context(closing(load_world(world_seed).open()))
             self._networks[world_seed, variation] = connect(databases, layout_of(world_seed, variation))
         return self._networks[world_seed, variation]
+
+
+def _chances(env: Any, candidates: Sequence[Candidate]) -> dict[HtmlElement, float]:
+    """Return the probability that the action is done on an element of the env's page, of those that candidates name."""
+    chances: dict[HtmlElement, float] = {}
+    for candidate in candidates:
+        if candidate.element is None:
+            continue
+        try:
+            element = env.observation.element(candidate.element)
+        except ActionError:
+            continue
+        chances[element] = chances.get(element, 0.0) + candidate.probability
+    return chances
 
 
 def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None]:

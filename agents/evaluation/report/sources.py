@@ -54,7 +54,7 @@ def _newest(name: str, folder: Path, most: int) -> list[RunGroup]:
 def read_sources(inputs: Sequence[str], *, groups: int = MOST_GROUPS) -> Sources:
     """Read folders of runs and files of episodes, each given as PATH or NAME=PATH.
 
-    Of each run, at most `groups` groups of rollouts are read. Of a folder without metrics, the files of episodes and the folders of runs directly in it are read. Raises ValueError for a path
+    Of each run or search, at most `groups` groups of rollouts are read. Of a folder without metrics, the files of episodes and the folders of runs directly in it are read. Raises ValueError for a path
     with neither, for a file that holds no episodes, and for two runs or two policies with one name.
     """
     sources = Sources()
@@ -76,9 +76,11 @@ def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
         name = name or path.resolve().name
         _add(sources.runs, name, metrics, path)
         sources.folders[name] = path
+    elif group_files(path):  # of a search, which has no updates
+        _add(sources.folders, name or path.resolve().name, path, path)
     else:
         files = sorted(path.glob("*.jsonl")) if path.is_dir() else []
-        runs = [run for run in sorted(path.iterdir()) if read_metrics(run)] if path.is_dir() else []
+        runs = [run for run in sorted(path.iterdir()) if read_metrics(run) or group_files(run)] if path.is_dir() else []
         if not files and not runs:
             raise ValueError(f"{path} is {'empty of what a report shows' if path.is_dir() else 'not there'}; {_EXPECTED}")
         for inner in [*files, *runs]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from agents.data.trajectories import Ending, Step, Trajectory
+from agents.data.trajectories import Ending, Trajectory
 from agents.evaluation.search.values import State
 from agents.rollouts.collector import sampling_seed
 from agents.rollouts.policies import Policy, Reply, Request
@@ -41,6 +41,7 @@ class Found(NamedTuple):
     env_steps: int
     generated_tokens: int  # of all replies; 0 for policies without tokens
     states: tuple[State, ...] = ()  # all that were reached
+    branches: tuple[Trajectory, ...] = ()  # to each state that nothing follows, the chosen one first; none that failed
 
 
 def play(
@@ -153,7 +154,7 @@ class _Tree:
         if failure := info.get("failure"):
             return self._lost("failed", str(failure))
         error_said = str(info["action_error"])
-        step = Step(parent.page, reply.text, error_said, reply.prompt_ids, reply.response_ids, reply.logprobs)
+        step = reply.step(parent.page, error_said)
         ending: Ending | None = "exited" if terminated else "truncated" if truncated else None
         told = float(reward) if ending and self._tells_rewards else None
         state = self._add(State(len(self._states), parent, info["messages"], info["page"], (*parent.steps, step), ending, told))
@@ -184,7 +185,10 @@ class _Tree:
         ends = [state for state in self._states if state.ending in ("exited", "truncated")]
         best = max([chosen, *ends], key=lambda state: self._judged.get(state.number, _Judgement()).reward)
         episodes = self._trajectory(chosen), self._trajectory(best)
-        return Found(*episodes, len(ends), self._env_steps, self._generated_tokens, tuple(self._states))
+        followed = {state.parent.number for state in self._states if state.parent is not None}
+        last = [state for state in self._states if state.number not in followed and state.steps and state.ending != "failed"]
+        branches = tuple(self._trajectory(state) for state in sorted(last, key=lambda state: state is not chosen))
+        return Found(*episodes, len(ends), self._env_steps, self._generated_tokens, tuple(self._states), branches)
 
     def _trajectory(self, end: State) -> Trajectory:
         """Return the episode that ends in this state. If the budget ended it, it is truncated with the reward 0."""

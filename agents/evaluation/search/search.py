@@ -11,13 +11,14 @@ import gymnasium
 import torch
 from tqdm import tqdm
 
-from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, summarise
+from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, recorded_env, summarise
 from agents.evaluation.search.branches import Method, Search, play
 from agents.evaluation.search.methods import best_of_n, monte_carlo, tree_search
 from agents.evaluation.search.values import Value, by_value, confidence, likelihood, load_critic, majority
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
-from agents.settings import ENV_ID, EnvSettings, flatten
+from agents.settings import ENV_ID, flatten
+from agents.training.rollouts import CreditedGroup, write_groups
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +56,8 @@ class SearchSettings:
     """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
     critic: Path | None = None
     """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
+    save_trees: Path | None = None
+    """folder for what was tried on each task, which agents.report draws as trees of states"""
     evaluation: SearchEvaluationSettings
 
 
@@ -108,8 +111,14 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
         found = play(local, policy, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
-    env = EnvSettings(**settings.evaluation.env_arguments())
+    env = recorded_env(settings.evaluation)
     evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
+    if settings.save_trees:
+        trees = [
+            CreditedGroup(number, [replace(branch, env=env) for branch in item.branches], [()] * len(item.branches))
+            for number, item in enumerate(found)
+        ]
+        write_groups(settings.save_trees, 0, trees)
     oracle = summarise(tasks, [item.oracle for item in found]).total
     spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
     named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")

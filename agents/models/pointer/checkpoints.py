@@ -6,7 +6,8 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 from agents.models.checkpoints import CheckpointError, find_model
-from agents.models.pointer.network import RECORD, WEIGHTS, PointerNetwork, Vocabulary
+from agents.models.pointer.memory import load_memory
+from agents.models.pointer.network import MEMORY, RECORD, WEIGHTS, PointerNetwork, Vocabulary
 
 
 def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
@@ -16,6 +17,8 @@ def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
     parameters = load_file(folder / WEIGHTS)
     _, width, hidden = parameters["scorers.0.slots"].shape
     network = PointerNetwork(len(record["words"]), width, hidden)
+    if (folder / MEMORY).is_file():
+        network.remember(load_memory(folder / MEMORY))
     network.load_state_dict(parameters)
     network.eval()
     return network, Vocabulary(record["words"])

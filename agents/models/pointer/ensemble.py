@@ -21,6 +21,8 @@ class PointerEnsemble(nn.Module):
 
     def __init__(self, members: Sequence[tuple[PointerNetwork, Vocabulary]], weights: Weights) -> None:
         super().__init__()
+        if any(network.memory is not None for network, _ in members):
+            raise ValueError("a member reads a memory of steps; expected networks without memory in an ensemble")
         self.networks = nn.ModuleList(network for network, _ in members)
         self._vocabularies = [vocabulary for _, vocabulary in members]
         self._weights = weights

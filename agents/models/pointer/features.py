@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy
 
+from agents.data.workflows import Deed, deed_of, names_of
 from agents.models.pointer.amounts import shape_of
 from agents.models.pointer.cache import Cache
 from agents.models.pointer.candidates import (
@@ -23,6 +24,7 @@ from agents.models.pointer.candidates import (
     SOURCES,
     Act,
     Rows,
+    action_of,
     mark_of,
     uses_of,
 )
@@ -31,6 +33,7 @@ from agents.models.pointer.goals import Goal, read_goal, words_of
 from agents.models.pointer.interning import Ids, Texts, distinct
 from agents.models.pointer.lines import EXTREMES, WANTED, Floats, beside_line, extremes_of, presence_of, wanted_of
 from agents.models.pointer.matching import MATCH, around_name, around_text, match_of
+from agents.models.pointer.memory import StepMemory
 from agents.models.pointer.pages import read_page
 from agents.models.pointer.pieces import Piece, page_pieces
 from agents.models.pointer.tables import tables_of
@@ -66,8 +69,9 @@ class Reader:
     stand in goals.
     """
 
-    def __init__(self, kept_mb: float = 256) -> None:
+    def __init__(self, kept_mb: float = 256, memory: StepMemory | None = None) -> None:
         self.texts = Texts()
+        self.memory = memory  # what questions recall steps of
         self.questions = Cache(kept_mb / 2)  # of sessions, by what was seen and done before
         self.matched = 0  # texts of `_matches`
         self._kept_mb = kept_mb
@@ -82,13 +86,23 @@ class Reader:
 
     def renewed(self) -> "Reader":
         """Return the reader, or a new one if this one keeps very many texts. What is read does not depend on it."""
-        return self if len(self.texts.known) < _MOST_TEXTS else Reader(self._kept_mb)
+        return self if len(self.texts.known) < _MOST_TEXTS else Reader(self._kept_mb, self.memory)
 
     # What can be done.
 
     def acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
         """Return the acts that a page offers, and their rows; the last numbers of each row are left for its history."""
         return self._rows(("acts", goal_text, text), lambda: self._make_acts(goal_text, text))
+
+    def offered(self, goal_text: str, text: str) -> Ids:
+        """Return what the acts of a page do, as ids of the memory."""
+        assert self.memory is not None
+        memory = self.memory
+        return self._rows(("offered", goal_text, text), lambda: memory.offered(self._deeds(goal_text, text)))
+
+    def _deeds(self, goal_text: str, text: str) -> list[Deed]:
+        names = names_of(goal_text)
+        return [deed_of(*action_of(act), names) for act in self.acts(goal_text, text)[0]]
 
     def _make_acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
         acts, frame = self._pages(("acts", text), lambda: self._act_frame(text))
@@ -348,6 +362,11 @@ class SharedReader:
 
     def __init__(self) -> None:
         self.current = Reader()
+
+    def use(self, memory: StepMemory | None) -> None:
+        """Let questions recall steps of a memory from now on, or none."""
+        if self.current.memory is not memory:
+            self.current = Reader(memory=memory)
 
     def renew(self) -> None:
         """Replace a reader that keeps very many texts. Whoever still uses it keeps it."""

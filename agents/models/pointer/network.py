@@ -16,10 +16,12 @@ from torch import Tensor, nn
 from agents.models.pointer.candidates import ACT_NUMBERS, ACT_SLOTS, CONTEXT_NUMBERS, CONTEXT_SLOTS, PIECE_NUMBERS, PIECE_SLOTS
 from agents.models.pointer.goals import words_of
 from agents.models.pointer.interning import Texts, distinct
+from agents.models.pointer.memory import Recalled, StepMemory
+from agents.models.pointer.reading import MemoryRead
 from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
 
 UNKNOWN = ("<name>", "<number>")
-WEIGHTS, RECORD = "pointer.safetensors", "pointer.json"
+WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
 
 
 class Vocabulary:
@@ -166,6 +168,12 @@ class PointerNetwork(nn.Module):
         self.scorers = nn.ModuleList(_Scorer(*sizes[stage], width, hidden, dropout) for stage in (ACT, PIECE, JOIN))
         self.width, self.hidden = width, hidden
         self.dropout = nn.Dropout(dropout)
+        self.memory: StepMemory | None = None
+        self.read: MemoryRead | None = None
+
+    def remember(self, memory: StepMemory) -> None:
+        """Read from this memory from now on, with a new read if there is none. Questions must be made by a reader with the memory."""
+        self.memory, self.read = memory, self.read or MemoryRead()
 
     def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:
         """Return the scores of all candidates of questions of one stage."""
@@ -183,8 +191,19 @@ class PointerNetwork(nn.Module):
         owners = torch.arange(len(lengths)).repeat_interleave(torch.tensor(lengths))
         columns = named[shared.size :].reshape(slots.shape).T
         parts = [tuple(map(torch.from_numpy, distinct(column, len(wanted)))) for column in columns]
-        return Scores(self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners), lengths)
+        values = self.scorers[questions[0].stage](embedded, parts, numbers, contexts, owners)
+        if self.read is not None and questions[0].stage == ACT:
+            values = values + self.read([_recalled(question) for question in questions], owners)
+        return Scores(values, lengths)
 
     def save_pretrained(self, folder: Path) -> None:
         """Write the parameters into a folder, in which `Vocabulary.save_pretrained` writes the words."""
         save_file({name: value.contiguous() for name, value in self.state_dict().items()}, folder / WEIGHTS)
+        if self.memory is not None:
+            self.memory.save(folder / MEMORY)
+
+
+def _recalled(question: Question) -> Recalled:
+    if question.recalled is None:
+        raise ValueError("a question recalls nothing; expected one of a reader with the network's memory")
+    return question.recalled

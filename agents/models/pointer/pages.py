@@ -3,6 +3,7 @@
 import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
+from urllib.parse import urlsplit
 
 Use = Literal["link", "button", "box", "text", "area", "select"]
 
@@ -203,3 +204,8 @@ def _address(attributes: dict[str, str], counts: dict[str, int]) -> str:
 
 def _attributes(text: str) -> dict[str, str]:
     return {name: value.replace("&quot;", '"').replace("&lt;", "<") for name, value in _ATTRIBUTE.findall(text)}
+
+
+def path_of(url: str) -> str:
+    """Return the path of an address, with its numbers as "0"."""
+    return "/".join("0" if part.isdigit() else part for part in urlsplit(url).path.split("/"))

@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 import numpy
 from numpy.typing import NDArray
 
-from agents.models.pointer.candidates import CONSTANTS, JOINERS, PIECE_NUMBERS, PIECE_SLOTS, SOURCES, Act, Rows
+from agents.data.workflows import Deed, deed_of, names_of
+from agents.models.pointer.candidates import CONSTANTS, JOINERS, PIECE_NUMBERS, PIECE_SLOTS, SOURCES, Act, Rows, make_action
 from agents.models.pointer.derivations import derive
 from agents.models.pointer.features import Reader
 from agents.models.pointer.goals import read_goal, words_of
 from agents.models.pointer.interning import Ids
 from agents.models.pointer.lines import Floats
-from agents.models.pointer.pages import read_page
+from agents.models.pointer.memory import Recalled, Situation
+from agents.models.pointer.pages import path_of, read_page
 from webarena_gym.actions import Action, Kind
 
 ACT, PIECE, JOIN = 0, 1, 2
@@ -39,12 +41,13 @@ class Context(NamedTuple):
 
 
 class Question(NamedTuple):
-    """Candidates to choose one of, and what they mean."""
+    """Candidates to choose one of, what they mean, and what a memory of steps has for them: for acts, where the reader has one."""
 
     stage: int
     context: Context
     rows: Rows
     meanings: Sequence[Act | str | None]
+    recalled: Recalled | None = None
 
 
 class Decision(NamedTuple):
@@ -139,20 +142,20 @@ class Session:
         elif act.kind == "option":
             argument = act.argument
         named = f"{act.kind} {act.argument if act.kind == 'option' else act.label}"
-        path = _path(read_page(text).url)
+        path = path_of(read_page(text).url)
         self._done.append(_Done(act, self.reader.texts(f"#{named}"), path, argument))
         self._state = _digest(self._state, argument.encode("utf-8", "surrogatepass"))
-        return _action(act, argument)
+        return make_action(act, argument)
 
     def deeds(self) -> list[tuple[Action, str]]:
         """Return the actions so far, each with the label of its element."""
-        return [(_action(done.act, done.argument), done.act.label) for done in self._done]
+        return [(make_action(done.act, done.argument), done.act.label) for done in self._done]
 
     def _ask(self, text: str, *, has_error: bool) -> Question:
         """Return the question what to do on a page."""
         acts, rows = self.reader.acts(self._goal, text)
         slots, numbers = rows.slots, rows.numbers.copy()
-        path = _path(read_page(text).url)
+        path = path_of(read_page(text).url)
         here = numpy.array([done.named for done in self._done if done.path == path], numpy.int32)
         numbers[:, -8] = numpy.isin(slots[:, 4], here)
         numbers[:, -7] = numpy.isin(slots[:, 4], [done.named for done in self._done])
@@ -167,7 +170,18 @@ class Session:
         if self._done:
             numbers[:, -1] = numpy.isin(slots[:, 4], [done.named for done in self._done[-4:]])
         is_same = bool(self._texts) and self._texts[-1] == text
-        return Question(ACT, self._context(text, has_error=has_error, is_same=is_same), Rows(slots, numbers), acts)
+        context = self._context(text, has_error=has_error, is_same=is_same)
+        return Question(ACT, context, Rows(slots, numbers), acts, self._recalled(text))
+
+    def situation(self, text: str) -> Situation:
+        """Return what a memory is looked up by on a page."""
+        names, done = names_of(self._goal), self._done[-1:]
+        before = [deed_of(make_action(each.act, each.argument), each.act.label, names) for each in done]
+        return Situation(self._goal, text, before[0] if before else Deed(""))
+
+    def _recalled(self, text: str) -> Recalled | None:
+        memory = self.reader.memory
+        return memory.look_up(self.situation(text), self.reader.offered(self._goal, text)) if memory is not None else None
 
     def _build(self, act: Act, context: Context, state: bytes) -> Generator[Question, int, str]:
         """Ask for one piece after another."""
@@ -209,7 +223,7 @@ class Session:
         last = [each.named for each in reversed(done[-3:])] + [0, 0, 0]
         labels = " ".join(dict.fromkeys(f"#did_{'_'.join(words_of(each.act.label)[:3])}" for each in done))
         slots = [
-            texts("\x02" + self._goal), texts(_path(page.url).replace("/", " ") + " #host_" + urlsplit(page.url).netloc),
+            texts("\x02" + self._goal), texts(path_of(page.url).replace("/", " ") + " #host_" + urlsplit(page.url).netloc),
             texts(page.title), *last[:3], texts(labels), 0, texts(" ".join(page.notices)),
         ]  # fmt: skip
         used = {word for each in done for word in words_of(f"{each.argument} {each.act.label}")}
@@ -279,37 +293,12 @@ def _is(act: Act, action: Action) -> bool:
     return act.kind == {Kind.GO_BACKWARD: "back", Kind.SCROLL_UP: "up", Kind.SCROLL_DOWN: "down"}.get(action.kind)
 
 
-def _action(act: Act, argument: str) -> Action:
-    if act.kind in ("done", "n/a", "answer"):
-        return Action(Kind.EXIT, argument="N/A" if act.kind == "n/a" else argument)
-    if act.kind in ("type", "area"):
-        return Action(Kind.TYPE, act.address, argument)
-    if act.kind == "search":
-        return Action(Kind.SEARCH, act.address, argument)
-    if act.kind == "option":
-        return Action(Kind.SELECT, act.address, act.argument)
-    if act.kind == "tab":
-        return Action(Kind.SWITCH_TAB, argument=act.argument)
-    plain = {"back": Kind.GO_BACKWARD, "up": Kind.SCROLL_UP, "down": Kind.SCROLL_DOWN}
-    return Action(plain[act.kind]) if act.kind in plain else Action(Kind.CLICK, act.address)
-
-
-def action_of(act: Act) -> tuple[Action, str]:
-    """Return the action of an act, with any text where it takes one, and the label of its element."""
-    return _action(act, act.kind if act.takes_text else ""), act.label
-
-
 def _digest(state: bytes, *parts: bytes) -> bytes:
     digest = blake2b(state, digest_size=24)
     for part in parts:
         digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.digest()
-
-
-def _path(url: str) -> str:
-    """Return the path of an address, with its numbers as "0"."""
-    return "/".join("0" if part.isdigit() else part for part in urlsplit(url).path.split("/"))
 
 
 def _ending_rows(reader: Reader) -> Rows:

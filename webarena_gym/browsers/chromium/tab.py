@@ -118,6 +118,7 @@ class Tab:
 
     async def screenshot(self) -> bytes:
         """Return a picture of the window as PNG, with all images of the page."""
+        self.check()
         await self._wait(self.signals.stopped)
         picture: bytes = await self.page.screenshot(type="png")
         return picture
@@ -239,6 +240,7 @@ class Tab:
 
     async def read(self) -> tuple[list[dict[str, Any]], list[Any]]:
         """Return what `page.js` says in each frame, and the frames; see `reading.tree_of`."""
+        self.check()  # a renderer that has died answers nothing
         for _ in range(5):
             try:
                 return await self._read_frames()
@@ -276,6 +278,7 @@ class Tab:
 
     async def history(self) -> "History":
         """Return the addresses that the tab went through."""
+        self.check()
         said = await self._session.send("Page.getNavigationHistory")
         first = int(said["entries"][0]["url"] == BLANK_URL)
         entries = said["entries"][first:]

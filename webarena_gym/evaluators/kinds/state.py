@@ -1,6 +1,7 @@
 """The eval kind `state`: a query over the episode's own database must return the expected rows."""
 
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -19,6 +20,8 @@ MOST_STEPS = 50_000_000
 
 _STEPS_AT_A_TIME = 100_000
 _LONGEST_VALUE = 10_000_000  # bytes
+_MOST_TOLD = 5  # rows
+_MORE = 6  # rows that are read beyond those that are expected, so that the reason can tell them
 
 
 def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
@@ -68,12 +71,33 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     try:
         with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
             cursor = database.execute(query, check.get("parameters", []))
-            found = [list(row) for row in cursor.fetchmany(len(expected) + 1)]
+            found = [list(row) for row in cursor.fetchmany(len(expected) + _MORE)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
         limit = f" (it may take {MOST_STEPS:,} steps)" if str(error) == "interrupted" else ""
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
-    return [Verdict("state", found == expected, f"{found[:5]} against {expected[:5]}", "equal rows")]
+    return [Verdict("state", found == expected, _reason(found, expected), "equal rows")]
+
+
+def _reason(found: list[list[Any]], expected: list[list[Any]]) -> str:
+    """Return rows that were expected against rows that were found, the first ones; where they differ, those that do."""
+    if len(found) < len(expected) + _MORE:  # all rows are known, so what is not among them is nowhere
+        extra, missing = _less(found, expected), _less(expected, found)
+        if extra or missing:
+            found, expected = extra, missing
+    return f"{expected[:_MOST_TOLD]} against {found[:_MOST_TOLD]}"
+
+
+def _less(rows: list[list[Any]], others: list[list[Any]]) -> list[list[Any]]:
+    """Return the rows without those of the others, each taken away as often as it is there."""
+    times = Counter(map(repr, others))
+    left = []
+    for row in rows:
+        if times[repr(row)]:
+            times[repr(row)] -= 1
+        else:
+            left.append(row)
+    return left
 
 
 KIND = EvalKind(name="state", key="state", keys={"state": (list, NoneType)}, readers={"native": _read}, looks_at="content")

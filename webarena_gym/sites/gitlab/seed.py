@@ -16,6 +16,7 @@ from webarena_gym.sites.gitlab.world.planning import Item, Plan, draw_plans
 from webarena_gym.sites.gitlab.world.projects import Project, draw_projects
 from webarena_gym.sites.gitlab.world.repositories import Repository, draw_repositories
 from webarena_gym.sites.gitlab.world.sizes import SIZES
+from webarena_gym.sites.gitlab.world.texts import issue_row, note_row
 from webarena_gym.sites.kit.sessions import sign_in
 
 
@@ -161,7 +162,9 @@ def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
             for user_id in issue.assignees:
                 add("issue_assignee", issue_id, user_id)
             for note in issue.notes:
-                add("note", issue_id, None, note.author_id, note.body, int(note.is_system), note.created_at)
+                add("note", issue_id, None, note.author_id, note.body, int(note.is_system), note.created_at, note.facts)
+            if issue.subject.facts:
+                add("issue_fact", issue_id, *issue_row(issue.subject.facts))
         for iid, request in enumerate(plan.merge_requests, 1):
             request_id += 1
             goal_id = None if request.milestone is None else first + request.milestone
@@ -179,8 +182,10 @@ def _insert_plans(db: sqlite3.Connection, plans: list[Plan]) -> None:
             for user_id in request.reviewers:
                 add("merge_request_reviewer", request_id, user_id)
             for note in request.notes:
-                add("note", None, request_id, note.author_id, note.body, int(note.is_system), note.created_at)
-    notes = sorted(rows.pop("note"), key=lambda row: row[-1])
+                add("note", None, request_id, note.author_id, note.body, int(note.is_system), note.created_at, None)
+    notes = sorted(rows.pop("note"), key=lambda row: row[-2])
     for table, content in rows.items():
         insert(db, table, content)
-    insert(db, "note", ((number, *row) for number, row in enumerate(notes, 1)))
+    insert(db, "note", ((number, *row) for number, (*row, _) in enumerate(notes, 1)))
+    if said := [(number, *note_row(facts)) for number, (*_, facts) in enumerate(notes, 1) if facts]:
+        insert(db, "note_fact", said)

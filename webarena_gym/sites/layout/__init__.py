@@ -51,6 +51,14 @@ class Layout:
         return html if self._shape is None else self._shape.rebuild(html)
 
 
+def page_sizes(usual: int) -> tuple[int, int]:
+    """Return the fewest and the most rows that a list shows on one page in any layout, where the plain one shows `usual`.
+
+    What a task asks must not depend on the layout, so templates that turn on pages have to hold in all of them.
+    """
+    return round(usual * min(_SIZES)), round(usual * max(_SIZES))
+
+
 PLAIN = Layout()
 
 

@@ -137,7 +137,8 @@ def _help(dice: Dice, author: str, users: Sequence[str], comments: list[Said], p
         heard = _somebody(dice) if kind == "heard" else ""
         return Said(helper, _parent(dice, comments, 25), Answer(remedy=remedy, kind=kind, heard_from=heard, register=register))
     if chance < 72:
-        open_questions = [place for place in asked if place not in replied]
+        is_solved = any(isinstance(said.facts, Thanks) and said.facts.has_helped for said in comments)
+        open_questions = [] if is_solved else [place for place in asked if place not in replied]
         if open_questions and post.lasting and dice.chance(60):
             return Said(author, open_questions[0], Detail(lasting=post.lasting, register=register))
         return Said(helper, None, Detail(register=register))
@@ -166,7 +167,11 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
         if dice.chance(28):
             comments.append(Said(user, _parent(dice, comments, 60), Chatter(register=register)))
             continue
-        stands = [(place, said.author) for place, said in enumerate(comments) if isinstance(said.facts, Stand)]
+        stands = [  # what somebody said before they changed their mind is not answered any more
+            (place, said.author)
+            for place, said in enumerate(comments)
+            if isinstance(said.facts, Stand) and said.facts.side == pair[held[said.author]]
+        ]
         own = held.get(user)
         against = [(place, name) for place, name in stands if held[name] != own and name != user]
         if own is not None and against and user not in turned and dice.chance(18):

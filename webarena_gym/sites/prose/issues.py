@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose.pools import Speaker, half, paragraphs, sections
@@ -11,9 +11,11 @@ from webarena_gym.sites.prose.reviews import Titled
 
 NoteKind = Literal[
     "confirms", "cannot reproduce", "cause", "suspects", "workaround works", "workaround fails", "duplicate", "fixed", "verified",
-    "still broken", "declined", "asks", "note",
+    "still broken", "declined", "asks", "supports", "note",
 ]  # fmt: skip
-ReviewKind = Literal["asks change", "suggests change", "did change", "refuses change", "approves", "objects", "waits", "note"]
+ReviewKind = Literal[
+    "asks change", "suggests change", "did change", "refuses change", "approves", "objects", "waits", "pushed"
+]  # fmt: skip
 PLATFORMS = ("Linux", "Windows", "macOS", "Android", "iOS", "FreeBSD")
 
 
@@ -51,6 +53,27 @@ class Wish:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Inquiry:
+    """An issue that asks whether a defect is meant to be so."""
+
+    defect: Defect
+    version: str
+    platform: str
+    register: Register = "plain"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gap:
+    """An issue that misses a defect, or the way round it, in the manual."""
+
+    defect: Defect
+    register: Register = "plain"
+
+
+Issue: TypeAlias = Bug | Wish | Inquiry | Gap
+
+
+@dataclass(frozen=True, kw_only=True)
 class Note:
     """A comment on an issue. What its kind does not need is "".
 
@@ -70,11 +93,11 @@ class Note:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A merge request: what it does, which issue it closes, whether it has tests and breaks what was."""
+    """A merge request: what it mends or adds, which issue it closes ("": none), whether it has tests and breaks what was."""
 
-    defect: Defect
-    issue: str
+    about: Defect | Wish
     has_tests: bool
+    issue: str = ""
     is_breaking: bool = False
     register: Register = "plain"
 
@@ -105,6 +128,11 @@ def draw_wish(dice: Dice, *, is_held_out: bool, register: Register = "plain") ->
     return Wish(part=part, wish=wish.replace("{part}", part), reason=reason, register=register)
 
 
+def parts_of_programs() -> tuple[str, ...]:
+    """Return the parts that defects and wishes are about, of both halves of the worlds."""
+    return tuple(dict.fromkeys(part for half_of in (False, True) for parts, _ in _defects(half_of) for part in parts))
+
+
 def draw_choice(dice: Dice, section: Literal["change", "why", "ground"], *, is_held_out: bool) -> str:
     """Draw a change that a reviewer may ask for, why somebody is against something, or the ground to decline an issue."""
     return Speaker("issues", dice, {}, is_held_out=is_held_out).phrase(section)
@@ -127,27 +155,34 @@ def _wishes(is_held_out: bool) -> tuple[tuple[str, str], ...]:
     return tuple((wish, reason) for wish, _, reason in wishes)
 
 
-def compose_issue(facts: Bug | Wish, dice: Dice, *, is_held_out: bool) -> Titled:
+def compose_issue(facts: Issue, dice: Dice, *, is_held_out: bool) -> Titled:
     """Return the issue that says these facts."""
     if isinstance(facts, Wish):
         slots = {"wish": facts.wish, "reason": facts.reason}
-        speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
-        title, parts = speaker.phrase("wish title"), [[speaker.say("wish")]]
     else:
-        slots = {
-            "symptom": facts.defect.symptom, "trigger": facts.defect.trigger, "version": facts.version,
-            "platform": facts.platform, "since": facts.since,
-        }  # fmt: skip
-        speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
-        since = [speaker.say("since")] if facts.since else []
-        expected = [speaker.say("expected")] if dice.chance(60) else []
-        where = speaker.say("where")
-        parts = (
-            [[speaker.say("bug")], [where, *since], expected]
-            if dice.chance(50)
-            else [[speaker.say("bug"), where, *since, *expected]]
-        )
-        title = speaker.phrase("bug title")
+        slots = {"symptom": facts.defect.symptom, "trigger": facts.defect.trigger, "workaround": facts.defect.workaround}
+    if isinstance(facts, Bug | Inquiry):
+        slots |= {"version": facts.version, "platform": facts.platform}
+    if isinstance(facts, Bug):
+        slots["since"] = facts.since
+    speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
+    match facts:
+        case Wish():
+            title, parts = speaker.phrase("wish title"), [[speaker.say("wish")]]
+        case Gap():
+            title, parts = speaker.phrase("docs title"), [[speaker.say("docs")]]
+        case Inquiry():
+            title, parts = speaker.phrase("question title"), [[speaker.say("question")], [speaker.say("where")]]
+        case Bug():
+            since = [speaker.say("since")] if facts.since else []
+            expected = [speaker.say("expected")] if dice.chance(60) else []
+            where = speaker.say("where")
+            parts = (
+                [[speaker.say("bug")], [where, *since], expected]
+                if dice.chance(50)
+                else [[speaker.say("bug"), where, *since, *expected]]
+            )
+            title = speaker.phrase("bug title")
     return Titled(written(title, facts.register, dice).rstrip("."), written(paragraphs(*parts), facts.register, dice))
 
 
@@ -162,13 +197,18 @@ def compose_note(facts: Note, dice: Dice, *, is_held_out: bool) -> str:
 
 def compose_request(facts: Request, dice: Dice, *, is_held_out: bool) -> Titled:
     """Return the merge request that says these facts."""
-    slots = {"part": facts.defect.part, "fix": facts.defect.fix, "cause": facts.defect.cause, "issue": facts.issue}
+    if isinstance(facts.about, Wish):
+        slots, kind = {"wish": facts.about.wish, "issue": facts.issue}, "wish request"
+    else:
+        about = facts.about
+        slots = {"part": about.part, "fix": about.fix, "cause": about.cause, "issue": facts.issue}
+        kind = "request" if facts.issue else "request alone"
     speaker = Speaker("issues", dice, slots, is_held_out=is_held_out)
     tests = [speaker.say("tests yes" if facts.has_tests else "tests no")]
     breaking = [speaker.say("breaking")] if facts.is_breaking else []
-    text = paragraphs([speaker.say("request")], [*tests, *breaking])
-    title = written(speaker.phrase("request title"), facts.register, dice).rstrip(".")
-    return Titled(title, written(text, facts.register, dice))
+    text = paragraphs([speaker.say(kind)], [*tests, *breaking])
+    title = speaker.phrase("wish request title" if kind == "wish request" else "request title")
+    return Titled(written(title, facts.register, dice).rstrip("."), written(text, facts.register, dice))
 
 
 def compose_remark(facts: Remark, dice: Dice, *, is_held_out: bool) -> str:

@@ -29,7 +29,7 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     articles = encyclopedia.draw(seed, now.date(), scale)
     insert(db, "world", [("seed", str(seed)), ("now", str(now))])
     editors = population(seed, scale)[: SIZES[scale].editors]
-    _insert_users(db, editors, now)
+    _insert_users(db, editors, now, scale)
     _insert_articles(db, articles)
     _insert_revisions(db, dice, articles, now, len(editors))
     towns = [index for index, article in enumerate(articles, 1) if article.kind == "town"]
@@ -43,12 +43,12 @@ def seed(db: sqlite3.Connection, seed: int, scale: Scale = "standard") -> None:
     sign_in(db, site="wikipedia", user_id=1)
 
 
-def _insert_users(db: sqlite3.Connection, editors: Sequence[Person], now: datetime) -> None:
+def _insert_users(db: sqlite3.Connection, editors: Sequence[Person], now: datetime, scale: Scale) -> None:
     """Write those of the population who work on the encyclopedia, the user of the tasks first."""
     rows = []
     for index, person in enumerate(editors):
         username = f"{person.first}.{person.last}".lower()
-        joined = now - timedelta(days=2500 - 17 * index % 2000, minutes=index)
+        joined = now - timedelta(days=2500 - 17 * index % (2000 if scale == "standard" else 600), minutes=index)
         rows.append((index + 1, username, PASSWORD, person.name, f"{username}@example.com", 0, joined))
     insert(db, "user", rows)
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from webarena_gym.pages.labels import MAX_LABEL
 from webarena_gym.pages.reading import clean
+from webarena_gym.sites import prose
 from webarena_gym.sites.gitlab.access import ROLES, VISIBLE
 from webarena_gym.sites.gitlab.base import BRAND
 from webarena_gym.sites.gitlab.items import VISIBLE_ITEM
@@ -97,6 +98,7 @@ def find_topic(world: t.Sampler, kind: Kind, rows: Sequence[t.Row]) -> tuple[t.R
     known = pools()
     topics = {f"the {word}": word for word in known["components"]}
     topics |= {word: word for word in (*known["bug_objects"], *known["feature_objects"])}
+    topics |= {f"the {part}": part for part in prose.parts_of_programs()}  # what issues of large worlds are about
     for row in world.rng.sample(rows, len(rows)):
         others = world.rows(f"SELECT title FROM {kind.table} WHERE project_id = ? ORDER BY iid", row["project_id"])
         titles = [item["title"].lower() for item in others]

@@ -7,7 +7,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.members import HELD, members_become
 from webarena_gym.templates.gitlab.ways import MAINTAINER, SPOKEN, entry, new_rows, open_project
 from webarena_gym.templates.hard.issues import a_project, plant_issue, say
-from webarena_gym.templates.hard.ways import repository_page
+from webarena_gym.templates.hard.ways import ago, repository_page
 
 TEMPLATES = t.Templates("hard")
 
@@ -94,6 +94,12 @@ def grant(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     rng.shuffle(cases)
     people = outsiders(world, row, len(cases) + 3)
     host, friend, spare = people[-3:]
+    for place, ((_, is_known, _, _), person) in enumerate(zip(cases, people, strict=False)):
+        if is_known:
+            state = rng.choice(("opened", "closed"))
+            more_columns = {"closed_at": ago(world, days=20)} if state == "closed" else {}
+            about = f"{rng.choice(('Colors', 'Times', 'Lines', 'Names'))} are wrong on page {place + 2}"
+            plant_issue(world, row, about, "See the title.", person["user_id"], 75 - place, state=state, **more_columns)
     issue = plant_issue(world, row, title, f"Please say here which role you need. {file} has the rules.", host["user_id"], 20)
     wanted: dict[int, list[Any] | None] = {}
     texts: list[str] = []
@@ -102,11 +108,6 @@ def grant(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     for place, ((role, is_known, is_student, gets), person) in enumerate(zip(cases, people, strict=False)):
         job = "Student" if is_student else rng.choice(("Teacher", "Software engineer", "Technical writer", "Researcher"))
         world.alter("user", {"user_id": person["user_id"]}, job_title=job, is_profile_private=0)
-        if is_known:
-            state = rng.choice(("opened", "closed"))
-            more_columns = {"closed_at": issue["created_at"]} if state == "closed" else {}
-            about = f"{rng.choice(('Colors', 'Times', 'Lines', 'Names'))} are wrong on page {place + 2}"
-            plant_issue(world, row, about, "See the title.", person["user_id"], 60 + place, state=state, **more_columns)
         texts.append(forms[place].format(role=role))
         say(world, issue, person["user_id"], texts[-1], hours)
         hours -= 6

@@ -77,7 +77,7 @@ def release_news(world: t.Sampler) -> t.Draw:
     for place, (fate, title, author) in enumerate(zip(plan, rng.sample(_TITLES, len(plan)), people, strict=True)):
         is_closed = fate != "open"
         issue = plant_issue(
-            world, row, title, "Planned for this milestone.", author["user_id"], 50 + place, milestone_id=milestone,
+            world, row, title, "Planned for this milestone.", author["user_id"], 65 - place, milestone_id=milestone,
             state="closed" if is_closed else "opened", is_confidential=int(fate == "confidential"), **({"closed_at": ago(world, days=2, hours=place)} if is_closed else {}),
         )  # fmt: skip
         if fate == "label":

@@ -10,7 +10,7 @@ from webarena_gym.templates.hard.threads import messages_are, plant_post, strang
 from webarena_gym.templates.hard.ways import ago, listed
 from webarena_gym.templates.reddit.communities import OWN, SUBSCRIPTIONS
 from webarena_gym.templates.reddit.posting import submit
-from webarena_gym.templates.reddit.routes import ME, open_forum, open_post, open_user
+from webarena_gym.templates.reddit.routes import ME, open_forum, open_post, open_rules, open_user
 
 TEMPLATES = t.Templates("hard")
 
@@ -90,7 +90,7 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
     rng.shuffle(named)
     looks: list[Step] = []
     for forum in named:
-        looks += open_forum(forum["name"])
+        looks += open_rules(forum["name"])
     looks += [*open_user(me["username"]), t.click(f"Submissions ({posts})", "What have I sold, and when?")]
     slots = {"forums": listed([forum["name"] for forum in named]), "title": title, "text": text}
     evidence = [
@@ -121,6 +121,27 @@ _REFUSALS = (
     "I am sorry, you cannot become a moderator now.",
     "Not this time, please see the rules.",
 )
+
+
+_POSTS = (
+    ("Does anybody else save the threads here?", "I keep a folder of the best ones and read them again in winter."),
+    ("A small thank-you", "Two weeks ago I asked a beginner's question, and eleven people answered. That is all."),
+    ("What did you change your mind about this year?", "I will begin: I used to think that longer is better."),
+    ("How do you explain this forum to your parents?", "Mine believe that I am looking for a job here."),
+    ("The best advice that I did not follow", "It was given to me right here, in June. You may laugh."),
+    ("Is there a list of good places to begin?", "The sidebar helps, but it is rather short."),
+    ("One year later", "Last year I wrote that I would give up. I have not, and here is why: stubbornness."),
+    ("Which question is asked too often?", "And which one not often enough?"),
+    ("Reading on the train", "Half an hour each way. Tell me what I should look at next."),
+    ("My neighbor found this place through me", "Be nice to her, she knows more than all of us."),
+    ("An experiment", "For a week I only read, and wrote nothing. It was harder than I thought."),
+    ("Where do you stand on lists?", "Numbered lists, top tens, that sort of thing. I cannot make up my mind."),
+    ("Found in a drawer", "My notes of ten years ago. Everything in them is wrong, and I was so sure."),
+    ("What I would tell a beginner", "Go slowly, ask early, write things down."),
+    ("Is it only me, or has it become quieter?", "Not that I mind."),
+    ("Saturday plans", "Rain all day, so I will finally sort everything out. What about you?"),
+)
+"""What somebody may have posted to any forum."""
 
 
 @TEMPLATES.define(
@@ -156,7 +177,8 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
     another = world.pick("SELECT * FROM forum WHERE forum_id != ? ORDER BY forum_id", forum["forum_id"])
     chosen: list[t.Row] = []
     refused: list[t.Row] = []
-    looks: list[Step] = open_forum(forum["name"])
+    looks = open_rules(forum["name"])
+    posts = iter(rng.sample(_POSTS, len(_POSTS)))
     for place, (fate, person) in enumerate(zip(plan, people, strict=True)):
         since = ago(world, days=365 * years + (-rng.randint(20, 60) if fate == "too new" else rng.randint(20, 900)))
         biography = (
@@ -168,12 +190,11 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
                 world,
                 forum,
                 person["user_id"],
-                f"{rng.choice(('A thought', 'A question', 'News'))} on day {7 * place + number + 1}",
-                "What do you think?",
+                *next(posts),
                 50 + 31 * number + place,
             )
         if fate == "too few":
-            plant_post(world, another, person["user_id"], f"Something else on day {7 * place + 5}", "What do you think?", 45)
+            plant_post(world, another, person["user_id"], *next(posts), 45)
         if fate == "elsewhere":
             world.plant("moderator", forum_id=another["forum_id"], user_id=person["user_id"], since=since)
         (chosen if fate == "fits" else refused).append(person)

@@ -5,7 +5,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.repositories import branches_of
 from webarena_gym.templates.gitlab.reviews import STATES
 from webarena_gym.templates.gitlab.ways import entry, open_project
-from webarena_gym.templates.hard.issues import a_project, plant_label, strangers
+from webarena_gym.templates.hard.issues import a_project, comment, plant_label, strangers
 from webarena_gym.templates.hard.reviewers import plant_branch, plant_commit, plant_request
 from webarena_gym.templates.hard.ways import ago, repository_page
 
@@ -62,32 +62,39 @@ def delete_branches(world: t.Sampler) -> t.Draw:
     looks: list[Step] = []
     said: list[str] = []
     titles: list[str] = []
+    again: list[tuple[str, str, t.Row]] = []
     merge_requests = [*open_project(row), t.click("Merge requests")]
     for place, (fate, (title, word)) in enumerate(zip(plan, rng.sample(_WORK, len(plan)), strict=True)):
         author, other = people[2 * place], people[2 * place + 1]
         name = f"{prefix}{word}"
-        plant_branch(world, row, name, title, author, [f"{word}.txt"], 60 + place)
+        plant_branch(world, row, name, title, author, [f"{word}.txt"], 70 - place)
         if fate == "alone":
             continue
         source = world.rows("SELECT * FROM branch WHERE project_id = ? AND name = ?", row["project_id"], name)[0]
-        request = plant_request(world, row, title, name, author, 60 + place, is_draft=False)
+        request = plant_request(world, row, title, name, author, 70 - place, is_draft=False)
         key = {"merge_request_id": request["merge_request_id"]}
         titles.append(title)
         if fate.startswith("merged"):
-            world.alter("merge_request", key, state="merged", merged_at=ago(world, days=30 - place))
+            world.alter(
+                "merge_request",
+                key,
+                state="merged",
+                merged_at=ago(world, days=30 - place),
+                updated_at=ago(world, days=30 - place),
+            )
             world.plant("commit_branch", branch_id=trunk, commit_id=source["head_id"])
             world.plant("file", branch_id=trunk, path=f"{word}.txt", content=f"{title}\n", commit_id=source["head_id"])
         else:
-            world.alter("merge_request", key, state="closed", closed_at=ago(world, days=30 - place))
+            world.alter(
+                "merge_request",
+                key,
+                state="closed",
+                closed_at=ago(world, days=30 - place),
+                updated_at=ago(world, days=30 - place),
+            )
             text = rng.choice(_GOOD_BYE)
             speaker = author if fate == "given up" else other
-            world.plant(
-                "note",
-                merge_request_id=request["merge_request_id"],
-                author_id=speaker["user_id"],
-                body=text,
-                created_at=ago(world, days=20),
-            )
+            comment(world, "merge_request", request["merge_request_id"], speaker["user_id"], text, ago(world, days=20))
             said.append(text)
         if fate == "merged, labelled":
             world.plant("merge_request_label", merge_request_id=request["merge_request_id"], label_id=label_id)
@@ -95,10 +102,12 @@ def delete_branches(world: t.Sampler) -> t.Draw:
             more = f"{title}, part two"
             plant_commit(world, row["project_id"], source["branch_id"], source["head_id"], more, author, [f"{word}-2.txt"], 6)
             if fate == "merged, open again":
-                plant_request(world, row, more, name, author, 5, is_draft=False)
+                again.append((more, name, author))
         if fate in ("merged", "given up"):
             gone.append(name)
         looks += [*merge_requests, t.click("Merged" if fate.startswith("merged") else "Closed"), t.click(entry(title))]
+    for more, name, author in again:
+        plant_request(world, row, more, name, author, 5, is_draft=False)
     before = branches_of(world, row["project_id"])
     way = [*open_project(row), t.click("Repository"), t.click("Branches"), t.search("Filter by branch name", prefix)]
     deletes = [step for name in gone for step in (t.click(f"Delete branch {name}"), t.search("Filter by branch name", prefix))]

@@ -55,7 +55,7 @@ def tidy_todos(world: t.Sampler) -> t.Draw:
     for place, (fate, title) in enumerate(zip(fates, rng.sample(_TITLES, len(fates)), strict=True)):
         state = "closed" if fate == "closed" else "opened"
         more = {"closed_at": ago(world, days=1, hours=place)} if fate == "closed" else {}
-        issue = plant_issue(world, row, title, "As talked about.", person["user_id"], 12 + place, state=state, **more)
+        issue = plant_issue(world, row, title, "As talked about.", person["user_id"], 25 - place, state=state, **more)
         question = f"@{me} {questions[place]}"
         if fate in ("answered before", "asked again"):
             say(world, issue, person["user_id"], f"@{me} What do you think?", 40)

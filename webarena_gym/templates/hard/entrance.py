@@ -12,16 +12,16 @@ from webarena_gym.templates.wikipedia.routes import ME, open_article
 TEMPLATES = t.Templates("hard")
 
 _FREE = (
-    "The ticket desk was taken out for good in 1990, and since then visitors walk straight in.",
-    "Entry has cost nothing to anybody since a bequest in 1954.",
-    "Nobody has paid for a ticket here since 1988, except for the tickets that the shop sells as souvenirs.",
+    "The ticket desk was taken out for good some years ago, and since then visitors walk straight in.",
+    "Entry has cost nothing to anybody since a bequest that pays for the upkeep.",
+    "Nobody has paid for a ticket here in this century, except for the tickets that the shop sells as souvenirs.",
     "It was one of the first in the country to give up its fee for all visitors, and has never gone back on that.",
-    "A plan to ask for money at the door was buried in 2009, so that everybody still comes in free.",
+    "A plan to ask for money at the door was buried, so that everybody still comes in free.",
 )
 _PAID = (
-    "Entry was free until 1990, when the roof had to be paid for.",
+    "Entry was free until the roof had to be paid for.",
     "Children pay nothing, and adults half of what they paid ten years ago.",
-    "A proposal to drop the fee was turned down in 2001, and once more in 2014.",
+    "A proposal to drop the fee was turned down once, and years later once more.",
     "Free entry for all, announced for the anniversary, lasted a single weekend.",
     "Members of the society and people from the town come in without paying, the others support them with their tickets.",
     "On the first Sunday of a month nobody pays; the queue is said to be the longest in the region.",

@@ -2,15 +2,26 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from webarena_gym.sites.gitlab.base import day_label
+from webarena_gym.sites.layout import page_sizes
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.issue_work import ASSIGNED, LABELLED
 from webarena_gym.templates.gitlab.issues import MINE, today
 from webarena_gym.templates.gitlab.routes import ME
-from webarena_gym.templates.gitlab.ways import PLANNING, SPOKEN, entry, new_rows, next_iid, open_project, option, people_of
+from webarena_gym.templates.gitlab.ways import (
+    PER_PAGE,
+    PLANNING,
+    SPOKEN,
+    entry,
+    new_rows,
+    next_iid,
+    open_project,
+    option,
+    people_of,
+)
 from webarena_gym.templates.hard.ways import ago
 
 TEMPLATES = t.Templates("hard")
@@ -52,7 +63,7 @@ _UNSOLVED = (
     (_own("Gone with 3.2, great!"), _own("I spoke too soon. It took a few days, but it is back.")),
     (_other("Should be in 3.2, please try."), _own('> "Should be in 3.2"\n\nIt is not. Same picture as before, I have tried it twice.')),
     (_own("Wonderful, now it is fixed: the program crashes before I can even see the problem."),),
-    (_other("@all is this still an issue for anybody?"), _other("My colleague, who reported it, is on leave. I believe he mentioned that it was better."),),
+    (_other("@all is this still an issue for anybody?"), _other("My colleague, who reported it, is on leave. I believe they mentioned that it was better."),),
     (_own("The workaround with the config file helps, but that cannot be the answer."), _other("Closing this soon then, as there is a workaround.")),
     (_own("If the next update brings a solution, I will say so here."), _other("The update is out."), _other("And it solves it.")),
 )  # fmt: skip
@@ -81,7 +92,7 @@ def plant_issue(world: t.Sampler, row: t.Row, title: str, description: str, auth
         description=description,
         author_id=author,
         created_at=ago(world, days=days),
-        updated_at=ago(world, days=max(1, days // 3)),
+        updated_at=max(ago(world, days=max(1, days // 3)), more.get("closed_at", "")),
         **more,
     )
     return world.rows("SELECT * FROM issue WHERE issue_id = ?", made)[0]
@@ -89,14 +100,24 @@ def plant_issue(world: t.Sampler, row: t.Row, title: str, description: str, auth
 
 def say(world: t.Sampler, issue: t.Row, author: int, body: str, hours: int, *, is_system: bool = False) -> None:
     """Plant a comment on an issue."""
-    world.plant(
-        "note",
-        issue_id=issue["issue_id"],
-        author_id=author,
-        body=body,
-        is_system=int(is_system),
-        created_at=ago(world, hours=hours),
-    )
+    comment(world, "issue", issue["issue_id"], author, body, ago(world, hours=hours), is_system=is_system)
+
+
+def comment(
+    world: t.Sampler,
+    table: Literal["issue", "merge_request"],
+    key: int,
+    author: int,
+    body: str,
+    moment: str,
+    *,
+    is_system: bool = False,
+) -> None:
+    """Plant a comment on an issue or a merge request, which is updated by it."""
+    about: dict[str, Any] = {f"{table}_id": key}
+    world.plant("note", **about, author_id=author, body=body, is_system=int(is_system), created_at=moment)
+    if moment > world.value(f"SELECT updated_at FROM {table} WHERE {table}_id = ?", key):
+        world.alter(table, about, updated_at=moment)
 
 
 def strangers(world: t.Sampler, count: int) -> list[t.Row]:
@@ -127,7 +148,7 @@ def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolve
     for place, ((thread, is_solved), title) in enumerate(zip(threads, world.rng.sample(_TROUBLES, len(threads)), strict=True)):
         reporter, other = people[2 * place], people[2 * place + 1]
         text = f"I see this with version {world.rng.randint(2, 3)}.{world.rng.randint(0, 1)}, on two machines."
-        issue = plant_issue(world, row, title, text, reporter["user_id"], 60 + 5 * place)
+        issue = plant_issue(world, row, title, text, reporter["user_id"], 100 - 5 * place)
         world.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
         for number, said in enumerate(thread):
             author = reporter if said.is_reporter else other
@@ -241,7 +262,7 @@ def triage_by_guide(world: t.Sampler) -> t.Draw:
     people = strangers(world, len(chosen))
     made: list[tuple[t.Row, str]] = []
     for place, ((kind, title, text), author) in enumerate(zip(chosen, people, strict=True)):
-        issue = plant_issue(world, row, title, text, author["user_id"], 2 + place)
+        issue = plant_issue(world, row, title, text, author["user_id"], 9 - place)
         world.plant("issue_label", issue_id=issue["issue_id"], label_id=labels[incoming])
         made.append((issue, kind))
     steps: list[Step] = [*open_project(row), t.click("Repository"), t.click(file)]
@@ -331,7 +352,7 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
             title,
             "It began after the last update.",
             author["user_id"],
-            50 + place,
+            65 - place,
             state="closed",
             closed_at=moment,
         )
@@ -340,12 +361,13 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
         elif fate == "wrong" and world.rng.random() < 0.5:
             say(world, issue, colleague["user_id"], world.rng.choice(_AGREED[:2]), 24 * (days + 9))
         closer = colleague if fate == "by another" else culprit
-        world.plant(
-            "note", issue_id=issue["issue_id"], author_id=closer["user_id"], body="closed", is_system=1, created_at=moment
-        )
+        comment(world, "issue", issue["issue_id"], closer["user_id"], "closed", moment, is_system=True)
         if fate == "wrong" and (protest := world.rng.choice(_PROTESTS)):
             say(world, issue, author["user_id"], protest, 20)
         made.append((issue, fate))
+    newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = 'closed' AND created_at >= ?"
+    if world.value(newer, row["project_id"], made[0][0]["created_at"]) > page_sizes(PER_PAGE)[0]:
+        raise t.NothingToDraw("a project whose first page of closed issues shows them all")
     steps: list[Step] = [*open_project(row), t.click("Issues"), t.click("Closed")]
     for issue, fate in made:
         steps.append(t.click(entry(issue["title"])))
@@ -416,7 +438,7 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
             "closed": now - timedelta(days=9),
         }.get(fate)
         issue = plant_issue(
-            world, row, title, "Planned in our last call.", author["user_id"], 40 + place,
+            world, row, title, "Planned in our last call.", author["user_id"], 55 - place,
             milestone_id=old, due_on=None if due is None else str(due), state="closed" if fate == "closed" else "opened",
         )  # fmt: skip
         made.append((issue, fate))
@@ -473,7 +495,7 @@ def relabel_issues(world: t.Sampler) -> t.Draw:
         zip(plan, world.rng.sample(_TROUBLES, count), strangers(world, count), strict=True)
     ):
         more = {"closed_at": ago(world, days=4 + place)} if state == "closed" else {}
-        issue = plant_issue(world, row, title, "Seen on two machines.", author["user_id"], 20 + 6 * place, state=state, **more)
+        issue = plant_issue(world, row, title, "Seen on two machines.", author["user_id"], 60 - 6 * place, state=state, **more)
         for label in [label_id, *([target[0]["label_id"]] if has_both else [])]:
             world.plant("issue_label", issue_id=issue["issue_id"], label_id=label)
         made.append((issue, has_both))

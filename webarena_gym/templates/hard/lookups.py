@@ -181,7 +181,7 @@ def still_newest(world: t.Sampler) -> t.Draw:
     )
     edits = world.rows(
         """SELECT r.revision_id, a.title, r.created_at, (SELECT max(n.revision_id) FROM revision n WHERE n.article_id = r.article_id) AS newest
-        FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.revision_id DESC""",
+        FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, r.revision_id DESC""",
         user["user_id"],
     )
     size = rng.randint(6, min(10, len(edits) - 1))

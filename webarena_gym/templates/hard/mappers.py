@@ -14,7 +14,7 @@ TEMPLATES = t.Templates("hard")
 _AUTHOR, _FIRST, _SECOND = range(3)
 _SETTLED: tuple[tuple[str, tuple[tuple[int, str], ...]], ...] = (
     ("The lift of {place} does not run.", ((_FIRST, "Took it this morning, up and down."),)),
-    ("The sidewalk in front of {place} is dug up.", ((_FIRST, "Still dug up on Monday."), (_SECOND, "Walked there today, all is paved again."))),
+    ("The sidewalk in front of {place} is dug up.", ((_FIRST, "Still dug up."), (_SECOND, "Walked there today, all is paved again."))),
     ("The lamp above the door of {place} is out.", ((_AUTHOR, "Still dark."), (_FIRST, "I stood below it last night and could read my paper."))),
     ("A fallen tree blocks the way to {place}.", ((_SECOND, "Could somebody look?"), (_FIRST, "I have just been there with the dog. It has been cut up and taken away."))),
     ("{place} has a bell that does not ring.", ((_FIRST, "Rang it twice yesterday, and twice somebody came."),)),

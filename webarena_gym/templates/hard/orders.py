@@ -185,7 +185,7 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
         for again in (0, 1):
             number += 1
             moment = start + timedelta(minutes=37 * place + 4 * again + world.rng.randrange(3))
-            pair.append(_copied(world, model, f"{number:09}", str(moment), extra=1 if again and place not in equal else 0))
+            pair.append(order_like(world, model, f"{number:09}", str(moment), extra=1 if again and place not in equal else 0))
         made.append((pair[0], pair[1]))
     doubles = [later for place, (_, later) in enumerate(made) if place in equal]
     looks: list[Step] = []
@@ -207,7 +207,7 @@ def cancel_doubles(world: t.Sampler) -> t.Draw:
     )
 
 
-def _copied(world: t.Sampler, model: t.Row, number: str, moment: str, *, extra: int) -> t.Row:
+def order_like(world: t.Sampler, model: t.Row, number: str, moment: str, *, extra: int = 0) -> t.Row:
     """Plant a pending order like another one, with some more pieces of its first line, and return it."""
     items = world.rows("SELECT * FROM order_item WHERE order_id = ? ORDER BY item_id", model["order_id"])
     subtotal = sum(item["price_cents"] * item["qty_ordered"] for item in items) + extra * items[0]["price_cents"]

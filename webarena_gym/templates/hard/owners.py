@@ -137,10 +137,10 @@ def _dollars(cents: int) -> str:
 
 _KEPT = (
     Opinion("Still here", "My wife wanted to send it back. We kept it in the end, and now she will not lend it to anybody.", 4),
-    Opinion("Grumble", "I do not like the color and never will. But it works, so it is on my table every morning.", 2),
+    Opinion("Grumble", "I do not like the color and never will. But it does what it should, so it is in use every day.", 2),
     Opinion("Back again", "Returned the first one. The replacement has been with us since May, and is used daily.", 3),
-    Opinion("Three years", "It has a dent, a scratch and a burn by now. I hope it outlives me.", 5),
-    Opinion("Thought about it", "I had the return label printed already. Then I found the manual. It is here to stay.", 4),
+    Opinion("Three years", "It shows every one of those years by now. I hope it outlives me.", 5),
+    Opinion("Thought about it", "I had the return label printed already. Then I slept on it. It is here to stay.", 4),
     Opinion("Not for sale", "A friend offered me forty dollars for mine. I laughed.", 5),
 )
 _GONE = (
@@ -191,8 +191,9 @@ def still_have_it(world: t.Sampler) -> t.Draw:
     own = [name for _, name, is_kept in drawn if is_kept]
     total = str(len(own))
     steps: list[Step] = []
-    for product in pair:
-        steps += [*open_product(product["name"]), t.click("Reviews")]
+    for place, product in enumerate(pair):
+        turns = turn_pages(world, len(drawn[place::2]) - 1, PER_PAGE)
+        steps += [*open_product(product["name"]), t.click("Reviews"), *turns]
     return t.Draw(
         {"first": pair[0]["name"], "second": pair[1]["name"]},
         t.answer(fuzzy_match=total),

@@ -82,7 +82,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
             f"Wish {place + 1}: something for the {rng.choice(('office', 'workshop', 'kitchen', 'archive'))}",
             f"Please buy {quantity} of the {product['name']}.",
             person["user_id"],
-            9 + place,
+            20 - place,
         )
         host.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
         for number, (speaker, text) in enumerate(talk):

@@ -7,7 +7,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.threads import plant_post, strangers
 from webarena_gym.templates.hard.ways import ago, listed
 from webarena_gym.templates.reddit.communities import OWN
-from webarena_gym.templates.reddit.routes import open_forum, open_post
+from webarena_gym.templates.reddit.routes import open_post, open_rules
 
 TEMPLATES = t.Templates("hard")
 
@@ -104,7 +104,7 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     query = "SELECT comment_id, state FROM comment WHERE submission_id IN (?, ?, ?) ORDER BY comment_id"
     numbers = [post["submission_id"] for post in posts]
     expected = [[comment, "removed" if comment in removed else state] for comment, state in world.rows(query, *numbers)]
-    steps: list[Step] = open_forum(forum["name"])
+    steps = open_rules(forum["name"])
     for post in posts:
         steps += [*open_post(post["title"]), *takes[post["submission_id"]]]
     return t.Draw(

@@ -127,8 +127,8 @@ def reviewers_by_files(world: t.Sampler) -> t.Draw:
     for place, ((paths, author, is_draft, reviewer), (title, branch)) in enumerate(
         zip(cases, rng.sample(_CHANGES, len(cases)), strict=True)
     ):
-        plant_branch(world, row, branch, title, author, paths, 1 + place % 4)
-        request = plant_request(world, row, title, branch, author, 1 + place % 4, is_draft=is_draft)
+        plant_branch(world, row, branch, title, author, paths, 4 - place * 4 // len(cases))
+        request = plant_request(world, row, title, branch, author, 4 - place * 4 // len(cases), is_draft=is_draft)
         made.append((request, reviewer))
         evidence += [title, *([] if is_draft else paths)]
     steps: list[Step] = repository_page(world, row, file, rules)

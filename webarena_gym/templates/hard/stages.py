@@ -75,7 +75,7 @@ def close_milestone(world: t.Sampler) -> t.Draw:
         is_closed = fate not in ("open", "later")
         moment = {"closed_at": ago(world, hours=100)} if is_closed else {}
         issue = plant_issue(
-            world, row, name, "Part of the plan.", other["user_id"], 40 + place,
+            world, row, name, "Part of the plan.", other["user_id"], 60 - place,
             milestone_id=milestone, state="closed" if is_closed else "opened", **moment,
         )  # fmt: skip
         if fate in ("given up", "later"):

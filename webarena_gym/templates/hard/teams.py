@@ -9,6 +9,7 @@ from webarena_gym.templates.gitlab.reviews import MERGEABLE, STATES
 from webarena_gym.templates.gitlab.routes import ME, PROJECTS
 from webarena_gym.templates.gitlab.routes import open_project as open_mine
 from webarena_gym.templates.gitlab.ways import SEARCH_BOX, SPOKEN, new_rows, open_item, open_project
+from webarena_gym.templates.hard.issues import comment
 from webarena_gym.templates.hard.ways import ago
 
 TEMPLATES = t.Templates("hard")
@@ -118,6 +119,8 @@ _NEUTRAL = (
 def merge_by_guide(world: t.Sampler) -> t.Draw:
     """Merge a request, or refuse to, as a guide in the repository says; both are as likely."""
     row = world.pick(MERGEABLE)
+    if row["created_at"] > ago(world, hours=41):
+        raise t.NothingToDraw("a merge request that people have had time to talk about")
     branch = world.pick(
         "SELECT * FROM branch b JOIN project p USING (project_id) WHERE project_id = ? AND b.name = p.default_branch",
         row["project_id"],
@@ -167,13 +170,8 @@ def merge_by_guide(world: t.Sampler) -> t.Draw:
             )
         )
     for place, (person, text) in enumerate(talk):
-        world.plant(
-            "note",
-            merge_request_id=row["merge_request_id"],
-            author_id=person["user_id"],
-            body=text,
-            created_at=ago(world, hours=40 - 6 * place),
-        )
+        moment = ago(world, hours=40 - 6 * place)
+        comment(world, "merge_request", row["merge_request_id"], person["user_id"], text, moment)
     states = [
         [iid, "merged" if is_allowed and iid == row["iid"] else state] for iid, state in world.rows(STATES, row["project_id"])
     ]

@@ -303,7 +303,7 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
 
 @TEMPLATES.define(
     "Upvote all posts in the forums {first} and {second} that lead to another site and were posted in the last {months} months. Text posts and pictures are not meant.",
-    "upvote every link post (no text, no images) of the last {months} months in {first} + {second}",
+    "upvote every link post (not the text posts, not the images) of the last {months} months in {first} + {second}",
     "I want to thank people who share links. In {first} and in {second}, give an upvote to each post of the past {months} months that links to some other site; not to texts, not to pictures.",
     "Please vote up what was posted to {first} and {second} within the last {months} months, but only posts that are links to elsewhere.",
     "For the forums {first} and {second}: an upvote from me for evrey link posted during the last {months} months. Leave out images and plain text.",

@@ -23,7 +23,7 @@ def _clock(text: str) -> datetime:
 @TEMPLATES.define(
     'On Saturday I leave {start} at {time} and walk to {stops}, in this order, each time straight on, staying {stays} minutes at each. We never wait: a place must be open when we arrive and until we leave it. If that works for all of them, save '
     'each of the {count} with the note "{note}". If it fails anywhere, save nothing and answer N/A.',
-    'saturday walk: start {start} {time}, then {stops} (this order, on foot, {stays} min at each, no waiting). open at all of them the whole time we are there? yes -> save all {count}, note "{note}". no -> N/A and save nothing',
+    'saturday walk: start {start} {time}, then {stops} (this order, on foot, {stays} min at each, no waiting). if they are open the whole time we are there, all of them: save all {count}, note "{note}". if not: N/A and save nothing',
     "This is the plan for Saturday: we set off from {start} at {time}, walk to {stops} one after the other, and spend {stays} minutes in each of them. Nobody likes to stand in front of a closed door, or to be thrown out early. Does the plan work, by the map's "
     'walking times and opening hours? Then put all {count} places among my saved places ("{note}"). Otherwise leave my list alone and tell me N/A.',
     'Check a walk for me: from {start} at {time} on Saturday to {stops} (on foot, in that order, {stays} minutes inside each). If every one of them is open from our arrival to our departure, save the {count} of them with the note "{note}"; else N/A, and no place is saved.',

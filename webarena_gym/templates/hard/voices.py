@@ -209,11 +209,12 @@ _TROUBLES = (
         ("Wipe their path with soap, then they lose it.", "the soap"),
     )),
 )  # fmt: skip
+_OF_THE_HOUSE = ("DIY", "woodworking", "gardening", "gadgets", "explainlikeimfive")  # forums in which one may ask such things
 _OUTCOMES = (
     (("I tried {a} first, no difference. Then {b}: solved, thank you!",), 1),
-    (("{a} did it!", "I was too quick yesterday: it is back, so {a} did not last. With {b} it has been gone for three weeks now."), 1),
+    (("{a} did it!", "I was too quick yesterday: it is back, so {a} did not last. With {b} it seems to be gone for good."), 1),
     (("Cannot do {b} here, I rent. {a} was enough though, case closed.",), 0),
-    (("Sounds as if {b} were the answer, I will try that on Saturday.", "Update: {b} made it worse, of all things. {a} has solved it."), 0),
+    (("Sounds as if {b} were the answer, I will try that tonight.", "Update: {b} made it worse, of all things. {a} has solved it."), 0),
     (("I did {a} and {b} on the same day and it is gone, but which was it?", "Undid {a} to find out, still gone. So it was {b}."), 1),
     (("{a} helped my neighbor with the same thing. For me nothing has worked so far, neither that nor {b}.",), 2),
 )  # fmt: skip
@@ -232,9 +233,8 @@ def thank_helpers(world: t.Sampler) -> t.Draw:
     """Upvote the advice that I have said has helped me, in several threads of mine."""
     own = world.rows("SELECT DISTINCT forum_id FROM submission WHERE user_id = ? ORDER BY forum_id", ME)
     taken = {row["forum_id"] for row in own}
-    forum = world.rng.choice(
-        [row for row in world.rows("SELECT * FROM forum ORDER BY forum_id") if row["forum_id"] not in taken]
-    )
+    free = [row for row in world.rows("SELECT * FROM forum ORDER BY forum_id") if row["forum_id"] not in taken]
+    forum = world.rng.choice([row for row in free if row["name"] in _OF_THE_HOUSE] or free)
     troubles = world.rng.sample(_TROUBLES, 5)
     outcomes = [*world.rng.sample(_OUTCOMES[:5], 4), _OUTCOMES[5]]
     world.rng.shuffle(outcomes)
@@ -505,6 +505,7 @@ def upvote_unanswered(world: t.Sampler) -> t.Draw:
         turns = turn_pages(world, row["newest"] - 1, PER_PAGE)
         steps += [*turns[turned:], t.click(f"Upvote {row['title']}")]
         turned = len(turns)
+    steps += turn_pages(world, week[-1]["newest"] - 1, PER_PAGE)[turned:]  # to see where the week begins
     return t.Draw(
         {"forum": forum["name"]},
         votes_are(world, {row["submission_id"]: 1 for row in wanted}),

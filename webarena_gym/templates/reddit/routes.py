@@ -45,6 +45,11 @@ def open_forum(name: str, *orders: str) -> list[Step]:
     return [t.click("Forums"), t.search("Find forums", name), t.click(name), *map(t.click, orders)]
 
 
+def open_rules(name: str) -> list[Step]:
+    """Return the steps to a forum, and to its sidebar below the list of submissions."""
+    return [*open_forum(name), t.hover("Moderators", "The rules stand in the sidebar.")]
+
+
 def open_best(name: str) -> list[Step]:
     """Return the steps to the best submissions of all time of a forum."""
     return open_forum(name, "Top", "All time")

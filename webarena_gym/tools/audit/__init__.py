@@ -114,7 +114,7 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
     findings.templates.add(task.template)
     findings.worlds.add(task.world_seed)
     sightings = Sightings()
-    failure = replay(patient, task, sightings.add)
+    failure = replay(patient, task, lambda page: sightings.add(page, patient.observation.text))
     if failure:
         findings.unsolved.append(f"{task.task_id}: {failure}")
     else:

@@ -43,11 +43,11 @@ class Sightings:
         self.looks = 0
         self.addresses: set[str] = set()
 
-    def add(self, page: Page) -> None:
-        """Take in a page: what a person reads on it, and what an agent is shown."""
+    def add(self, page: Page, shown: str = "") -> None:
+        """Take in a page: what a person reads on it, and what an agent is `shown` of it, by default its beginning."""
         self.looks += 1
         self.addresses.add(page.url)
-        observation = observe(page).text
+        observation = shown or observe(page).text
         text = f"{visible_text(page.root)}\n{observation}"
         self._shown.append(plain(observation))
         self._texts.append(f" {plain(text)} ")

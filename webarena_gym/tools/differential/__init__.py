@@ -30,6 +30,7 @@ PRESENTATIONS: Sequence[Mapping[str, Any]] = (
     MappingProxyType({"observation": "html", "elements": "id", "dialect": "webarena"}),
     MappingProxyType({"observation": "axtree", "elements": "label", "dialect": "browsergym", "window": 300_000}),
     MappingProxyType({"observation": "html", "elements": "label", "dialect": "webarena", "window": 300_000}),
+    MappingProxyType({"observation": "occam", "elements": "id", "dialect": "webarena", "window": 300_000}),
 )
 """How walks see pages and write actions, one after the other; a large window shows all of a page."""
 

@@ -131,8 +131,40 @@ function tell(item) {
   return [
     item.thought ? field("Thought", make("p", { class: "thought" }, item.thought)) : null,
     field("Action", make("pre", { class: "action" }, item.action || "(an empty reply)")),
+    item.candidates.length ? field("What it could choose", candidatesOf(item.candidates)) : null,
+    item.logprobs.length ? field("Tokens", tokensOf(item.logprobs, item.tokens)) : null,
     item.error ? field("The env's answer", make("p", { class: "bad" }, item.error)) : null,
+    item.seconds.some(Boolean) ? field("Time", make("p", { class: "seconds" }, timeOf(item.seconds))) : null,
   ].filter(Boolean);
+}
+
+// The seconds of a step that the policy and the env took.
+function timeOf([policy, env]) {
+  return `${short(policy)} s for the policy, ${short(env)} s for the env, with what was done for other episodes meanwhile`;
+}
+
+// The likeliest actions, each with its probability; those on an element are drawn on the page, too.
+function candidatesOf(candidates) {
+  return make("ol", { class: "candidates" }, ...candidates.map(([action, probability]) =>
+    make("li", { style: `--chance: ${(100 * probability).toFixed(1)}%` }, make("b", {}, percent(probability)), ` ${action}`)));
+}
+
+function percent(probability) {
+  if (probability < 0.001) return "< 0.1 %";
+  return `${(100 * probability).toFixed(probability < 0.01 ? 1 : 0)} %`;
+}
+
+// The sampled tokens of a reply, or the choices of a pointing network: each by its probability, the stronger the colour the less likely.
+// Where their texts are known these are shown, else the probabilities in %.
+function tokensOf(logprobs, texts) {
+  const mean = logprobs.reduce((sum, value) => sum + value, 0) / logprobs.length;
+  const chips = logprobs.map((value, place) => {
+    const probability = Math.exp(value);
+    const title = `token ${place + 1}: log-probability ${value.toFixed(2)}, probability ${(100 * probability).toFixed(1)} %`;
+    return make("li", { style: `--surprise: ${(100 * (1 - probability)).toFixed(1)}%`, title }, texts[place]?.replaceAll("\n", "⏎") ?? String(Math.round(100 * probability)));
+  });
+  const told = `${count(logprobs.length, "token")}, entropy ${(Math.abs(mean)).toFixed(3)} nats a token (estimated)${texts.length ? "" : ", probabilities in %"}`;
+  return make("div", {}, make("p", { class: "quiet" }, told), make("ol", { class: "tokens" }, ...chips));
 }
 
 function tellEnd(body) {

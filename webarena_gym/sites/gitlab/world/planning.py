@@ -3,16 +3,15 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from webarena_gym.sites import prose
 from webarena_gym.sites.country.dice import Dice
-from webarena_gym.sites.country.holdout import share
 from webarena_gym.sites.gitlab.access import rank
 from webarena_gym.sites.gitlab.world.people import ME, Group, User
 from webarena_gym.sites.gitlab.world.pools import fill, pools
 from webarena_gym.sites.gitlab.world.projects import Project
 from webarena_gym.sites.gitlab.world.repositories import Branch, Repository
 from webarena_gym.sites.gitlab.world.sizes import SIZES, Sizes
-
-_KIND_LABELS = {"bugs": "bug", "features_wanted": "enhancement", "docs_wanted": "documentation", "questions": "question"}
+from webarena_gym.sites.gitlab.world.texts import KIND_LABELS, Closes, ComposedTexts, PooledTexts, Subject, Writer
 
 
 @dataclass
@@ -33,6 +32,7 @@ class Note:
     body: str
     created_at: datetime
     is_system: bool = False
+    facts: prose.Note | None = None  # what it says, where that is composed
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Item:
     """What issues and merge requests have in common."""
 
     project: Project
-    title: str
+    subject: Subject
     description: str
     author_id: int
     created_at: datetime
@@ -50,6 +50,11 @@ class Item:
     labels: list[str] = field(default_factory=list)
     assignees: list[int] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return self.subject.title
 
     @property
     def updated_at(self) -> datetime:
@@ -72,6 +77,7 @@ class MergeRequest(Item):
     source: str = ""
     target: str = ""
     is_draft: bool = False
+    closes: Closes | None = None
     reviewers: list[int] = field(default_factory=list)
 
 
@@ -100,7 +106,7 @@ def draw_plans(
 
 
 class _Planner:
-    """Plans one project after the other; titles are unique in the world, or in a project where there are many."""
+    """Plans one project after the other."""
 
     def __init__(self, seed: int, now: datetime, groups: list[Group], users: list[User], sizes: Sizes) -> None:
         self.sizes = sizes
@@ -108,16 +114,12 @@ class _Planner:
         self.now, self.users = now, users
         self.names = {user.user_id: user.username for user in users}
         self.groups = {group.group_id: group for group in groups}
-        self.pool = {name: share(pools()[name], seed) for name in ("components", "bug_objects", "feature_objects")}
-        if sizes.more_words:
-            self.pool = {name: words + share(pools()[f"more_{name}"], seed) for name, words in self.pool.items()}
-        self.taken: dict[str, int] = {}
+        self.writer: Writer = (ComposedTexts if sizes.is_composed else PooledTexts)(self.dice, seed)
 
     def plan(self, repository: Repository) -> Plan:
         """Return the planning of one project."""
         dice, project, sizes = self.dice, repository.project, self.sizes
-        if sizes.more_words:
-            self.taken.clear()
+        self.writer.begin()
         labels = [*pools()["labels"][:4], *dice.some(pools()["labels"][4:], dice.between(1, 4))]
         for area in dice.some(pools()["areas"], dice.below(3)):
             labels.append([area, dice.pick(("#3d6b8f", "#6d7a2c", "#8a5a44")), f"Concerns {area}"])
@@ -133,11 +135,16 @@ class _Planner:
         moments = self._moments(project, count)
         plan.issues = [self._issue(plan, people, moment) for moment in moments]
         open_branches = [branch for branch in repository.branches[1:] if dice.chance(75 if not is_mine else 60)]
-        requests = [self._open_request(plan, people, repository, branch) for branch in open_branches]
+        requests = plan.merge_requests
+        for branch in open_branches:
+            requests.append(self._open_request(plan, people, repository, branch))
         past = dice.between(*sizes.busy_requests) if is_busy else dice.below(3)
         for moment in self._moments(project, dice.between(*sizes.giant_requests) if project.is_giant else past):
             requests.append(self._past_request(plan, people, repository, moment))
-        plan.merge_requests = sorted(requests, key=lambda request: request.created_at)
+        requests.sort(key=lambda request: request.created_at)
+        for iid, request in enumerate(requests, 1):
+            if request.closes and request.state == "merged":
+                self._close_by(plan.issues[request.closes.iid - 1], request, iid)
         return plan
 
     def _people(self, project: Project) -> list[int]:
@@ -161,35 +168,17 @@ class _Planner:
         whole = int((self.now - project.created_at).total_seconds()) - 86400
         return sorted(project.created_at + timedelta(seconds=self.dice.below(whole)) for _ in range(count))
 
-    def _text(self, text: str, component: str, thing: str = "") -> str:
-        filled = fill(self.dice, text, c=component, C=component.capitalize(), x=thing, s=self.dice.pick(pools()["systems"]))
-        return filled[0].upper() + filled[1:]
-
-    def _described(self, parts: list[str], component: str) -> str:
-        """Return the description of an issue or a merge request, a paragraph for each part: the place for another writer."""
-        return "\n\n".join(self._text(part, component) for part in parts)
-
-    def _title(self, patterns: list[str], things: list[str]) -> tuple[str, str]:
-        """Return a title that nothing else in the world has, and the component that it is about."""
-        while True:
-            component = self.dice.pick(self.pool["components"])
-            title = self._text(self.dice.pick(patterns), component, self.dice.pick(things))
-            if title.lower() not in self.taken:
-                self.taken[title.lower()] = 1
-                return title, component
-
     def _issue(self, plan: Plan, people: list[int], moment: datetime) -> Issue:
-        dice, pool = self.dice, pools()
-        kind = dice.weigh(list(_KIND_LABELS), (5, 4, 2, 2))
-        title, component = self._title(pool[kind], self.pool["feature_objects" if kind == "features_wanted" else "bug_objects"])
-        parts = [dice.pick(pool[name]) for name in ("issue_openings", "issue_middles", "issue_ends")]
+        dice = self.dice
+        kind = dice.weigh(list(KIND_LABELS), (5, 4, 2, 2))
+        subject = self.writer.issue(kind)
         is_near = ME in people
         is_open = plan.project.visibility != "private"
         others = [user.user_id for user in self.users[1:]] if is_open and dice.chance(50) else people
         author = ME if is_near and dice.chance(14) else dice.pick(others)
-        issue = Issue(plan.project, title, self._described(parts, component), author, moment)
+        issue = Issue(plan.project, subject, subject.described(), author, moment)
         if dice.chance(72):
-            issue.labels.append(_KIND_LABELS[kind])
+            issue.labels.append(KIND_LABELS[kind])
         issue.labels += [label[0] for label in dice.some(plan.labels[4:], dice.below(2))]
         if dice.chance(65):
             workers = [ME] if is_near and dice.chance(14) else [dice.pick(people)]
@@ -199,21 +188,23 @@ class _Planner:
         if dice.chance(35):
             issue.due_on = str(moment.date() + timedelta(days=dice.between(10, 200)))
         issue.is_confidential = dice.chance(3)
-        self._talk(issue, [author, *people], component, pool["comments"], self.sizes.most_notes)
+        self._talk(issue, [author, *people], self.sizes.most_notes)
         self._note_assignees(issue)
         if dice.chance(38):
             self._close(issue, "closed", dice.pick(people))
         return issue
 
-    def _talk(self, item: Item, people: list[int], component: str, pool: list[str], most: int) -> None:
+    def _talk(self, item: Item, people: list[int], most: int) -> None:
         """Let people comment, one after the other."""
         dice, moment = self.dice, item.created_at
-        for text in dice.some(pool, dice.below(most + 1)):
+        for remark in item.subject.remarks(most):
             moment += (self.now - moment) * dice.between(2, 40) / 100
             moment = moment.replace(microsecond=0)
             speaker = dice.pick(people[:4] if dice.chance(70) else people)
-            greeting = f"@{self.names[dice.pick(people)]} " if dice.chance(20) else ""
-            item.notes.append(Note(speaker, greeting + self._text(text, component), moment))
+            heard = people if not self.sizes.is_composed else _others(item, speaker)
+            greeting = f"@{self.names[dice.pick(heard)]} " if heard and dice.chance(20) else ""
+            text, facts = item.subject.say(remark, speaker == item.author_id)
+            item.notes.append(Note(speaker, greeting + text, moment, facts=facts))
 
     def _note_assignees(self, item: Item) -> None:
         for user_id in item.assignees:
@@ -224,13 +215,40 @@ class _Planner:
         last = item.updated_at
         item.closed_at = (last + (self.now - last) * self.dice.between(5, 80) / 100).replace(microsecond=0)
         item.state = state
+        text, facts = item.subject.ending()
+        if text:
+            item.notes.append(Note(user_id, text, item.closed_at, facts=facts))
         item.notes.append(Note(user_id, state, item.closed_at, is_system=True))
 
+    def _closable(self, plan: Plan, moment: datetime) -> Closes | None:
+        """Return an open issue that a merge request of that moment closes: one of which nobody spoke since."""
+        if not self.sizes.is_composed or not self.dice.chance(70):
+            return None
+        taken = {request.closes.iid for request in plan.merge_requests if request.closes}
+        numbers = [
+            iid
+            for iid, issue in enumerate(plan.issues, 1)
+            if issue.state == "opened" and issue.updated_at < moment and iid not in taken
+        ]
+        return Closes(iid := self.dice.pick(numbers), plan.issues[iid - 1].subject) if numbers else None
+
+    def _close_by(self, issue: Issue, request: MergeRequest, iid: int) -> None:
+        """Close an issue by the merge request that mends it."""
+        assert request.closed_at is not None
+        closer = request.notes[-1].author_id
+        issue.state, issue.closed_at = "closed", request.closed_at
+        text, facts = issue.subject.ending(iid)
+        issue.notes.append(Note(closer, text, request.closed_at, facts=facts))
+        issue.notes.append(Note(closer, "closed", request.closed_at, is_system=True))
+
     def _request(self, plan: Plan, people: list[int], author: int, moment: datetime, source: str) -> MergeRequest:
-        dice, pool = self.dice, pools()
-        title, component = self._title(pool["mr_titles"], self.pool["bug_objects"] + self.pool["feature_objects"])
-        text = self._described(dice.some(pool["mr_texts"], dice.between(1, 2)), component)
-        request = MergeRequest(plan.project, title, text, author, moment, source=source, target=plan.project.default_branch)
+        dice = self.dice
+        closes = self._closable(plan, moment)
+        subject = self.writer.request(closes)
+        target = plan.project.default_branch
+        request = MergeRequest(
+            plan.project, subject, subject.described(), author, moment, source=source, target=target, closes=closes
+        )
         others = [user_id for user_id in people if user_id != author] or people
         is_near = ME in others
         if dice.chance(75):
@@ -241,7 +259,7 @@ class _Planner:
         if plan.milestones and dice.chance(30):
             request.milestone = dice.below(len(plan.milestones))
         speakers = [*request.reviewers, author, author] if request.reviewers else [author, *others[:2]]
-        self._talk(request, speakers, component, pool["mr_notes"], 5)
+        self._talk(request, speakers, 5)
         self._note_assignees(request)
         return request
 
@@ -262,3 +280,8 @@ class _Planner:
         request = self._request(plan, people, author, moment, source)
         self._close(request, "merged" if self.dice.chance(75) else "closed", self.dice.pick(people))
         return request
+
+
+def _others(item: Item, speaker: int) -> list[int]:
+    """Return who has said something on an item, but for one."""
+    return [user_id for user_id in (item.author_id, *(note.author_id for note in item.notes)) if user_id != speaker]

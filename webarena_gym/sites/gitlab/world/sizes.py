@@ -29,18 +29,18 @@ class Sizes:
     giant_commits: Range
     giant_branches: Range
     most_notes: int  # of an issue
-    more_words: bool  # whether titles use the further words, and are told apart in a project only
+    is_composed: bool  # whether texts are composed of facts, and titles told apart in a project only
 
 
 SIZES: Mapping[Scale, Sizes] = {
     "standard": Sizes(
         users=60, strangers=8, groups=9, first_project_word=16, first_token_word=120, others=40, forks=6, popular=24, giants=0,
         busy_issues=(8, 13), busy_requests=(1, 4), giant_issues=(0, 0), giant_requests=(0, 0), giant_commits=(0, 0),
-        giant_branches=(0, 0), most_notes=4, more_words=False,
+        giant_branches=(0, 0), most_notes=4, is_composed=False,
     ),
     "large": Sizes(
         users=400, strangers=40, groups=36, first_project_word=64, first_token_word=1_000, others=215, forks=40, popular=84,
         giants=14, busy_issues=(18, 60), busy_requests=(4, 16), giant_issues=(180, 420), giant_requests=(40, 110),
-        giant_commits=(180, 420), giant_branches=(6, 16), most_notes=7, more_words=True,
+        giant_commits=(180, 420), giant_branches=(6, 16), most_notes=7, is_composed=True,
     ),
 }  # fmt: skip

@@ -65,6 +65,7 @@ def results(request: Request) -> str:
         phrase=phrase,
         rows=rows,
         pager=pager,
+        order="the best matches" if found is RANKED else "the newest",
         forums=_named(request, "name", "forum", phrase),
         users=_named(request, "username", "user", phrase),
     )

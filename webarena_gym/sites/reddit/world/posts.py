@@ -190,7 +190,7 @@ def _tone(dice: Dice, user: User) -> Tone:
 
 def later(dice: Dice, since: datetime, now: datetime) -> datetime:
     """Return a moment after `since`, soon after in most cases, and before `now`."""
-    room = min((now - since).total_seconds() - 60, 3 * 86400)
+    room = max(0.0, min((now - since).total_seconds() - 60, 3 * 86400))
     share = (dice.below(10_000) + 1) / 10_000
     return since + timedelta(seconds=int(room * share**2) + 1)
 

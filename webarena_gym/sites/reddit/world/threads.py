@@ -5,7 +5,7 @@ The facts stay with the texts (`Said`), so that the tables hold what is true of 
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from webarena_gym.sites import prose
@@ -29,6 +29,9 @@ from webarena_gym.sites.reddit.world.posts import (
 )
 from webarena_gym.sites.reddit.world.sizes import SIZES
 
+_TRIAL = timedelta(
+    days=2
+)  # of a remedy, before it is called a success or a failure; half of the time there is, where that is less
 _TRIES = 8  # of a thread, before its title is told apart from the one that has it
 _AGAIN = (
     "again",
@@ -97,6 +100,8 @@ class _Drawer:
             for said in thread.comments:
                 parent = None if said.parent is None else first + said.parent
                 since = max([moment, *([] if parent is None else [drafts[parent][0]]), *last.get(said.author, [])])
+                if isinstance(said.facts, prose.Thanks):
+                    since += min(_TRIAL, (self.now - since) / 2)
                 text = prose.compose_comment(said.facts, dice, is_held_out=self.is_held_out)
                 drafts.append((later(dice, since, self.now), number, parent, said, text))
                 last[said.author] = [drafts[-1][0]]

@@ -94,7 +94,7 @@ def contributions(request: Request, username: str) -> str:
         missing=f"There is no user with the name {username[:100]}.",
     )
     rows = request.db.execute(
-        "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY revision_id DESC",
+        "SELECT r.*, a.title FROM revision r JOIN article a USING (article_id) WHERE user_id = ? ORDER BY r.created_at DESC, revision_id DESC",
         (author["user_id"],),
     ).fetchall()
     return request.render("user.html", author=author, rows=rows, pager=Pager.of(request, len(rows), HISTORY_PER_PAGE, "page"))

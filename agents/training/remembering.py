@@ -1,0 +1,139 @@
+"""Filling the memory of a pointing network with steps of successful episodes, and cloning how it is read."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy
+import torch
+from torch import Tensor
+
+from agents.data.trajectories import Trajectory
+from agents.data.workflows import deed_of, names_of
+from agents.models.checkpoints import agent_record, save_agent
+from agents.models.pointer.checkpoints import is_pointer, load_pointer
+from agents.models.pointer.features import Reader
+from agents.models.pointer.memory import StepMemory, StoredStep, stored
+from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.sessions import ACT, Question, Session, demonstrate
+from agents.training.pointing_networks import PointingNetwork
+from webarena_gym.actions import DIALECTS, Action
+from webarena_gym.errors import ActionError
+
+_CLIP = 1.0  # largest norm of a gradient
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadSettings:
+    """The memory, and how its read is cloned."""
+
+    size: int = 4_096
+    """steps that are kept, the newest"""
+    nearest: int = 8
+    """stored steps that are read at each step"""
+    read_updates: int = 300
+    """updates of the read, each on 64 decisions"""
+    read_learning_rate: float = 0.02
+    """Adam's learning rate of the read"""
+
+    def __post_init__(self) -> None:
+        for name, least in (("size", 1), ("nearest", 1), ("read_updates", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
+
+
+class _Decided(NamedTuple):
+    question: Question
+    right: int
+    scores: Tensor  # of the network without memory
+
+
+def fill(model: Path, out: Path, trajectories: Sequence[Trajectory], settings: ReadSettings, seed: int) -> dict[str, float]:
+    """Write a network that remembers the successes among these episodes; return its number of steps, and the last loss of its read.
+
+    The read learns to do what was done there, from the steps towards other goals. Nothing else of the network changes. A step whose
+    act is not found among the candidates ends an episode. Raises ValueError if there is no success, or the model is no pointing network.
+    """
+    if not is_pointer(model):
+        raise ValueError(f"{model} is no pointing network; expected a run of agents.train_bc --model pointer")
+    torch.set_num_threads(PointingNetwork.threads)
+    torch.manual_seed(seed)
+    network, vocabulary = load_pointer(model)
+    successes = [item for item in trajectories if item.reward == 1 and item.ending != "failed"]
+    steps = list[StoredStep]()
+    for item in successes:
+        steps += _steps(item)
+    if not steps:
+        raise ValueError(f"none of the {len(trajectories)} episodes has a successful step to remember")
+    memory = StepMemory(steps[-settings.size :], settings.nearest)
+    network.remember(memory)
+    loss = _clone(network, _decisions(network, vocabulary, memory, successes), settings, seed)
+    save_agent(out, network, vocabulary, agent_record(model))
+    return {"steps_remembered": len(memory), "successes": len(successes), "read_loss": round(loss, 4)}
+
+
+def _acted(trajectory: Trajectory) -> Iterator[tuple[str, Action, bool, bool]]:
+    """Yield the page and action of each step, whether the page tells of an error, and whether the action had one; to the first that is none."""
+    has_error = False
+    for step in trajectory.steps:
+        try:
+            action = DIALECTS["webrl"].parse(step.reply)
+        except ActionError:
+            return
+        yield step.page, action, has_error, bool(step.action_error)
+        has_error = bool(step.action_error)
+
+
+def _steps(trajectory: Trajectory) -> Iterator[StoredStep]:
+    session, names = Session(Reader(), trajectory.goal), names_of(trajectory.goal)
+    for page, action, has_error, failed in _acted(trajectory):
+        situation = session.situation(page)
+        if not demonstrate(session, page, action, has_error=has_error)[1]:
+            return
+        if not failed:
+            yield stored(situation, deed_of(*session.deeds()[-1], names))
+
+
+def _decisions(
+    network: PointerNetwork, vocabulary: Vocabulary, memory: StepMemory, successes: Sequence[Trajectory]
+) -> list[_Decided]:
+    """Return which acts were right in the episodes, each with what is remembered of other goals."""
+    found: list[_Decided] = []
+    read, network.read = network.read, None  # the scores of the network alone
+    reader = Reader()
+    for item in successes:
+        reader.memory = memory.without(item.goal)
+        session = Session(reader, item.goal)
+        for page, action, has_error, failed in _acted(item):
+            decisions, is_whole = demonstrate(session, page, action, has_error=has_error)
+            if decisions and decisions[0].question.stage == ACT and not failed:
+                question = decisions[0].question
+                with torch.no_grad():
+                    scores = network([question], reader.texts, vocabulary).values
+                found.append(_Decided(question, decisions[0].right[0], scores))
+            if not is_whole:
+                break
+    network.read = read
+    return found
+
+
+def _clone(network: PointerNetwork, decided: Sequence[_Decided], settings: ReadSettings, seed: int) -> float:
+    read, last = network.read, 0.0
+    assert read is not None
+    rng = numpy.random.default_rng(seed)
+    optimizer = torch.optim.Adam(read.parameters(), settings.read_learning_rate)
+    for _ in range(settings.read_updates if decided else 0):
+        chosen = [decided[index] for index in rng.integers(len(decided), size=min(64, len(decided)))]
+        lengths = [len(item.scores) for item in chosen]
+        owners = torch.arange(len(chosen)).repeat_interleave(torch.tensor(lengths))
+        recalled = [item.question.recalled for item in chosen if item.question.recalled is not None]
+        scores = torch.cat([item.scores for item in chosen]) + read(recalled, owners)
+        logprobs = [own.log_softmax(0)[item.right] for own, item in zip(scores.split(lengths), chosen, strict=True)]
+        loss = -torch.stack(logprobs).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(read.parameters(), _CLIP)
+        optimizer.step()
+        last = loss.item()
+    return last

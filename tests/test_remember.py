@@ -1,0 +1,218 @@
+"""Memory of steps: what is stored and looked up, how it is read, and that what is remembered makes an agent better."""
+
+import copy
+import json
+import pickle
+import random
+
+import numpy
+import pytest
+import torch
+
+from agents import remember as command
+from agents import train_rl
+from agents.data.trajectories import Step, Trajectory, write_trajectories
+from agents.data.workflows import Deed, names_of, without_names, words_in
+from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.models.checkpoints import find_model
+from agents.models.ensembles import Weights
+from agents.models.pointer.batches import choice_logprobs, pack_choices
+from agents.models.pointer.checkpoints import load_pointer
+from agents.models.pointer.ensemble import PointerEnsemble
+from agents.models.pointer.features import Reader, SharedReader
+from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored
+from agents.models.pointer.network import MEMORY
+from agents.models.pointer.recall import recall
+from agents.training.metrics import read_metrics
+from agents.training.pointer_cloning import train_pointer
+from tests.test_pointer import make_policy, play, sample_tasks
+from tests.test_pointer_training import (  # noqa: F401 - fixtures
+    TEMPLATES,
+    assert_equal_parameters,
+    clone_settings,
+    killed_after,
+    parameters,
+    rl_settings,
+    success,
+    unsure,
+)
+from webarena_gym import tasks as task_suite
+
+WORDS = ("Star", "the", "project", "open", "latest", "order", "of", "Kim", "Wooden", "Lamp", "12")
+REMEMBERED = ("shopping.newsletter_switch", "shopping.cart_show", "shopping.account_place", "shopping.category_place")
+DEEDS = [Deed(kind, label) for kind in ("Click", "Type") for label in ("Star", "Orders", "<name>", "Save")]
+
+
+def drawn_situation(rng):
+    goal = " ".join(rng.choice(WORDS) for _ in range(rng.randint(2, 6)))
+    site, path = rng.choice(("shop", "code")), rng.choice(("", "orders", "orders/7", "a/b"))
+    page = f"URL: http://{site}.test/{path}\nTitle: {rng.choice(WORDS)}\n<h1>{rng.choice(WORDS)}</h1>"
+    return Situation(goal, page, rng.choice([Deed(""), *DEEDS]))
+
+
+def drawn_memory(rng, count=60, nearest=5):
+    return StepMemory([stored(drawn_situation(rng), rng.choice(DEEDS)) for _ in range(count)], nearest)
+
+
+def expert_episodes(file, templates):
+    """A file of the expert's episodes, in worlds that nothing else here plays in."""
+    tasks = [task for world in (21, 22) for task in task_suite.draw(list(templates), world_seed=world, count=4)]
+    shown = {"elements": "id", "window": 20_000, "max_steps": 10}
+    options = EvaluationSettings(**{**policy_defaults("expert"), **shown, "policy": "expert"})
+    write_trajectories(file, evaluate_policy(options, tasks, quiet=True).trajectories)
+    return file
+
+
+@pytest.fixture(scope="module")
+def experts(tmp_path_factory):
+    return expert_episodes(tmp_path_factory.mktemp("experts") / "episodes.jsonl", TEMPLATES)
+
+
+@pytest.fixture(scope="module")
+def remembering(unsure, experts, tmp_path_factory):  # noqa: F811 - the fixture
+    """The unsure clone with a memory of the expert's episodes."""
+    out = tmp_path_factory.mktemp("remembering") / "network"
+    command.remember(command.make_settings(model=unsure, out=out, episodes=(experts,)))
+    return out
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_nearest_steps_of_the_site_are_found(seed):
+    rng = random.Random(seed)
+    memory, situation = drawn_memory(rng), drawn_situation(rng)
+    found = memory.look_up(situation, memory.offered(DEEDS))
+    here = stored(situation, Deed(""))
+
+    def nearness(step):
+        one, other = words_in(step.goal), words_in(here.goal)
+        numbers = (len(one & other) / max(len(one | other), 1), step.goal == here.goal, step.path == here.path)
+        return (*numbers, step.title == here.title, step.before == here.before)
+
+    own = [step for step in memory.steps if step.site == here.site]
+    weighed = sorted((float(numpy.dot(nearness(step), (4, 1, 2, 1, 1))) for step in own), reverse=True)
+    count = min(len(own), memory.nearest)
+    assert (found.stored[:count] >= 0).all()
+    assert (found.stored[count:] == -1).all()
+    assert numpy.allclose(found.near[:count] @ (4, 1, 2, 1, 1), weighed[:count], atol=1e-5)
+    for row, of_deed in zip(found.near[:count], found.stored[:count], strict=True):
+        assert any(
+            numpy.allclose(nearness(step), row, atol=1e-5) and (memory.offered([step.deed])[0] == of_deed).all() for step in own
+        )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_memory_is_read_as_it_was_written(tmp_path, seed):
+    rng = random.Random(seed)
+    memory, situation = drawn_memory(rng), drawn_situation(rng)
+    memory.save(tmp_path / "memory.json")
+    for other in (load_memory(tmp_path / "memory.json"), pickle.loads(pickle.dumps(memory)), copy.deepcopy(memory)):
+        assert other.steps == memory.steps
+        for one, same in zip(
+            *(each.look_up(situation, each.offered(DEEDS)) for each in (memory, other)), strict=True
+        ):  # equal ids, too
+            assert (one == same).all()
+    goal = memory.steps[0].source
+    assert memory.without(goal).steps == tuple(step for step in memory.steps if step.source != goal)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", "not JSON", '{"nearest": 8, "steps": [[1]]}', '{"nearest": "x", "steps": []}'])
+def test_what_is_no_memory_is_refused(tmp_path, text):
+    (tmp_path / "memory.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match="holds no memory of steps"):
+        load_memory(tmp_path / "memory.json")
+
+
+def test_stored_steps_hold_no_names_of_their_task():
+    goal = 'Add "Wooden Lamp" to the order of Kim.'
+    page = "URL: http://shop.test/wooden-lamp/7\n<h1>Wooden Lamp</h1>"
+    step = stored(Situation(goal, page, Deed("")), Deed("Click", "<name>"))
+    shown = " ".join([step.goal, step.path, step.title]).lower()
+    assert not names_of(goal) & words_in(shown)
+    assert step.goal == without_names(goal, names_of(goal))
+
+
+def test_a_new_read_changes_no_reply():
+    tasks = sample_tasks(6)
+    plain, other = make_policy(temperature=1.0), make_policy(temperature=1.0)
+    other.network.remember(drawn_memory(random.Random(0)))
+    other.load(other.network, 0)
+    expected, found = (play(policy, tasks) for policy in (plain, other))
+    assert [[step.reply for step in item.steps] for item in found] == [[step.reply for step in item.steps] for item in expected]
+    assert other.readers.current.memory is other.network.memory
+    assert plain.readers.current.memory is None
+
+
+def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remembering):
+    network, vocabulary = load_pointer(remembering)
+    policy = make_policy()
+    policy.network, policy.vocabulary, policy.readers = network, vocabulary, SharedReader()
+    policy.load(network, 0)
+    tasks = task_suite.draw(list(TEMPLATES), world_seed=15, count=2)
+    with torch.no_grad():
+        for item in play(policy, tasks):
+            reader = Reader(memory=network.memory)
+            choices = recall(reader, item)
+            assert any((own.question.recalled.stored >= 0).any() for step in choices for own in step if not own.question.stage)
+            for batch in pack_choices(choices, range(len(choices)), 10**6, reader):
+                expected = [value for step in item.steps for value in step.logprobs]
+                assert choice_logprobs(network, batch, vocabulary).tolist() == pytest.approx(expected, abs=1e-4)
+            with pytest.raises(ValueError, match="recalls nothing"):
+                choice_logprobs(
+                    network, next(iter(pack_choices(recall(Reader(), item), range(len(choices)), 10**6, reader))), vocabulary
+                )
+
+
+def test_what_is_remembered_solves_tasks_that_the_network_has_not_learned(tmp_path):
+    clone = train_pointer(clone_settings(tmp_path / "clone", templates=REMEMBERED, updates=1))
+    out = tmp_path / "network"
+    command.remember(
+        command.make_settings(model=clone, out=out, episodes=(expert_episodes(tmp_path / "expert.jsonl", REMEMBERED),))
+    )
+    before, after = (success(folder, templates=REMEMBERED) for folder in (clone, out))
+    assert before < 0.1
+    assert after > 0.3
+
+
+def test_only_the_read_is_learned(unsure, remembering):  # noqa: F811 - the fixture
+    spent = json.loads((remembering / "remembered.json").read_text(encoding="utf-8"))
+    assert spent["steps_remembered"] == len(load_pointer(remembering)[0].memory) > spent["successes"] == 16
+    after, before = parameters(remembering), parameters(unsure)
+    assert {name for name in after if name not in before} == {name for name in after if name.startswith("read.")}
+    assert_equal_parameters({name: after[name] for name in before}, before)
+
+
+def test_reinforcement_trains_the_read_and_a_run_that_is_resumed_ends_the_same(remembering, tmp_path, monkeypatch):
+    train_rl.train(rl_settings(remembering, tmp_path / "whole"))
+    killed_after(monkeypatch, 2, train_rl.train, rl_settings(remembering, tmp_path / "killed"))
+    train_rl.train(rl_settings(remembering, tmp_path / "killed"))
+    whole, before = parameters(tmp_path / "whole"), parameters(remembering)
+    assert_equal_parameters(parameters(tmp_path / "killed"), whole)
+    assert len(read_metrics(tmp_path / "whole")) == 3
+    assert not torch.equal(whole["read.gain"], before["read.gain"])
+    kept = find_model(tmp_path / "whole")
+    assert load_pointer(kept)[0].memory.steps == load_pointer(remembering)[0].memory.steps
+
+
+def test_the_network_fills_its_memory_itself_and_only_once(unsure, tmp_path):  # noqa: F811 - the fixture
+    settings = command.make_settings(
+        model=unsure, out=tmp_path / "network", worlds=(31,), per_template=4, templates=TEMPLATES, size=6, read_updates=5
+    )
+    spent = command.remember(settings)
+    assert spent["episodes"] == 8
+    assert 0 < spent["steps_remembered"] <= 6
+    assert spent["env_steps"] > 0
+    assert command.remember(settings) == spent
+    assert (tmp_path / "network" / MEMORY).is_file()
+
+
+def test_memories_where_they_cannot_be_used_are_refused(unsure, remembering, experts, tmp_path):  # noqa: F811 - the fixture
+    with pytest.raises(ValueError, match="no pointing network"):
+        command.remember(command.make_settings(model=tmp_path, out=tmp_path / "out", episodes=(experts,)))
+    failed = Trajectory("t/1", "Goal", (Step("page", "go_backward()"),), 0.0, "exited")
+    write_trajectories(tmp_path / "failed.jsonl", [failed])
+    with pytest.raises(ValueError, match="none of the 1 episodes"):
+        command.remember(command.make_settings(model=unsure, out=tmp_path / "out", episodes=(tmp_path / "failed.jsonl",)))
+    with pytest.raises(ValueError, match="nearest is 0; expected at least 1"):
+        command.make_settings(model=unsure, out=tmp_path / "out", nearest=0)
+    with pytest.raises(ValueError, match="without memory in an ensemble"):
+        PointerEnsemble([load_pointer(remembering)] * 2, Weights.__new__(Weights))
