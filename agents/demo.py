@@ -96,6 +96,7 @@ def run(settings: DemoSettings) -> None:
     )
     shares = ", ".join(f"{policy} {100 * each.total.success:.1f} %" for policy, each in evaluations.items())
     print(f"\ngreedy on {len(tasks)} tasks: {shares}")
+    print("One clone and one run: docs/results.md has three of each, with intervals.")
     print(f"{minutes:.1f} minutes. Every episode, step by step: {report}")
 
 

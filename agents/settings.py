@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import tyro
 
+from webarena_gym import tasks as task_suite
 from webarena_gym.console import complain
 
 S = TypeVar("S")
@@ -68,6 +69,12 @@ class TaskSettings:
     """tasks of each template in each world"""
     templates: Templates = ()
     """only these templates; by default those of the training split"""
+
+    def __post_init__(self) -> None:
+        if self.per_template < 1:
+            raise ValueError(f"per_template is {self.per_template}; expected at least 1")
+        if self.templates:
+            task_suite.named(self.templates)
 
 
 @dataclass(frozen=True, kw_only=True)

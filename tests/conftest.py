@@ -1,6 +1,7 @@
 """Settings of the whole suite."""
 
 import os
+import sys
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -38,3 +39,21 @@ def one_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(autouse=True)
+def titled_metrics(monkeypatch):
+    """Hold in every test that trains something, so for every method, that the report has a title for each metric of an update."""
+    if "agents.training.metrics" not in sys.modules:
+        return
+    from agents.evaluation.report.curves import AXES, TITLES  # noqa: PLC0415 - not every test has what agents need
+    from agents.training.metrics import Metrics  # noqa: PLC0415
+
+    log = Metrics.log
+
+    def log_titled(self, update, values):
+        untitled = {*values} - {*AXES, *TITLES}
+        assert not untitled
+        log(self, update, values)
+
+    monkeypatch.setattr(Metrics, "log", log_titled)

@@ -104,4 +104,4 @@ def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_pa
 def test_the_table_names_every_part():
     evaluation = Evaluation(wilson(1, 2), {"shopping": wilson(1, 1)}, {"state": wilson(0, 1)}, 1, [])
     lines = evaluate.table(evaluation).splitlines()
-    assert [line.split()[0] for line in lines] == ["all", "shopping", "state", "1"]
+    assert [line.split()[0] for line in lines] == ["all", "by", "shopping", "by", "state", "1"]

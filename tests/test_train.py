@@ -196,7 +196,7 @@ def test_a_run_goes_on_only_as_it_was_begun_but_for_as_long_as_one_likes(tmp_pat
     for _ in range(2):
         train_bc.train(bc(cloned, updates=2), data)
         train_rl.train(grpo(lifted, clone, updates=1), tasks)
-    with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; remove it, or choose another --out"):
+    with pytest.raises(ValueError, match=r"bc was begun with curriculum=0.0, not 0.5; choose another --out"):
         train_bc.train(bc(cloned, updates=2, curriculum=0.5), data)
     with pytest.raises(ValueError, match=r"rl was begun with learning_rate=0.0003, not 0.001"):
         train_rl.train(grpo(lifted, clone, updates=2, learning_rate=1e-3), tasks)

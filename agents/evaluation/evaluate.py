@@ -334,16 +334,20 @@ def choose_tasks(settings: EvaluationSettings) -> list[Task]:
 
 
 def table(evaluation: Evaluation) -> str:
-    """Return the scores as lines of text.
+    """Return the success rates, their intervals of 95 % and the numbers of episodes as lines of text.
 
-    >>> print(table(Evaluation(wilson(5, 10), {}, {}, 0, [])))
+    >>> print(table(Evaluation(wilson(5, 10), {"map": wilson(5, 10)}, {}, 0, [])))
     all                   50.0 %   (24 to 76)   n = 10
+    by site
+      map                 50.0 %   (24 to 76)   n = 10
     """
-    rows = [("all", evaluation.total), *evaluation.by_site.items(), *evaluation.by_check.items()]
-    lines = [
-        f"{name:<20} {100 * score.success:5.1f} %   ({100 * score.low:.0f} to {100 * score.high:.0f})   n = {score.n}"
-        for name, score in rows
-    ]
+    lines = [_line("all", evaluation.total)]
+    for title, scores in (("by site", evaluation.by_site), ("by what is checked", evaluation.by_check)):
+        lines += [title] * bool(scores) + [_line(f"  {name}", score) for name, score in scores.items()]
     return "\n".join(
         lines + [f"{evaluation.failed} episodes failed for other reasons and are left out"] * bool(evaluation.failed)
     )
+
+
+def _line(name: str, score: Score) -> str:
+    return f"{name:<20} {100 * score.success:5.1f} %   ({100 * score.low:.0f} to {100 * score.high:.0f})   n = {score.n}"

@@ -148,7 +148,7 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Ma
     An option that was not there when the folder was started had its value in `then`. Raises ValueError if they differ, or if none are recorded.
     """
     file, wanted = folder / _CLAIM, json.loads(json.dumps(settings, default=str))
-    way_out = "remove it, or choose another --out"
+    way_out = "choose another --out, or remove the folder if nothing in it is needed"
     if not is_begun:
         folder.mkdir(parents=True, exist_ok=True)
         beside = folder / f".unfinished_{_CLAIM}_{os.getpid()}"  # parallel processes may claim the same folder
@@ -159,6 +159,8 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Ma
         raise ValueError(f"{folder} does not say what it was begun with ({_CLAIM}); {way_out}")
     added = {name: value for name, value in (then or {}).items() if name in wanted}
     found = {**json.loads(json.dumps(added, default=str)), **json.loads(file.read_text(encoding="utf-8"))}
+    if others := sorted({*found} - {*wanted}):
+        raise ValueError(f"{folder} was begun by another command or version: this one has no option {others[0]}; {way_out}")
     if found != wanted:
         name = next(name for name in {**wanted, **found} if found.get(name) != wanted.get(name))
         raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")

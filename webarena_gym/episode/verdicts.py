@@ -75,8 +75,9 @@ def _plain(kind: str, reason: str) -> str:
     if kind == "url_match":
         wanted, found = next(_lists(reason, second_is_text=True), (None, None))
         return f"expected {' or '.join(map(str, wanted))}, found {found}" if wanted else reason
-    wanted, found = next(_lists(reason, second_is_text=False), (None, None))
-    return _differing(wanted, found) if found is not None and wanted is not None else reason
+    columns, rows = reason.split(": [", 1) if kind == "state" and ": [" in reason else ("", reason.removeprefix("["))
+    wanted, found = next(_lists(f"[{rows}", second_is_text=False), (None, None))
+    return _differing(columns.split(", "), wanted, found) if found is not None and wanted is not None else reason
 
 
 def _compared(kind: str, place: str | None, no: str | None, wanted: str, found: str, why: str | None) -> str:
@@ -115,15 +116,17 @@ def _lists(reason: str, *, second_is_text: bool) -> Iterator[tuple[Any, Any]]:
             yield first, other
 
 
-def _differing(wanted: list[Any], found: list[Any]) -> str:
-    """Return rows that were expected and rows that were found; of two single rows, the values that differ."""
+def _differing(columns: list[str], wanted: list[Any], found: list[Any]) -> str:
+    """Return rows that were expected and rows that were found; of two single rows, the values that differ, with their columns."""
     if sorted(map(repr, wanted)) == sorted(map(repr, found)):
         return f"expected {_rows(wanted)} in this order, found {_rows(found)}"
     if len(wanted) == len(found) == 1 and isinstance(wanted[0], list) and isinstance(found[0], list):
         one, other = wanted[0], found[0]
         if len(one) == len(other):
-            pairs = [(value, own) for value, own in zip(one, other, strict=True) if repr(value) != repr(own)]
-            return f"expected {_row([value for value, _ in pairs])}, found {_row([own for _, own in pairs])}"
+            places = [place for place, (value, own) in enumerate(zip(one, other, strict=True)) if repr(value) != repr(own)]
+            names = [columns[place] for place in places if len(columns) == len(one) and columns[place].isidentifier()]
+            where = f"{', '.join(names)}: " if len(names) == len(places) else ""
+            return f"{where}expected {_row([one[place] for place in places])}, found {_row([other[place] for place in places])}"
     if not (wanted and found):  # empty values tell nothing where there is no row to compare with
         wanted, found = _filled(wanted), _filled(found)
     return f"expected {_rows(wanted)}, found {_rows(found)}"

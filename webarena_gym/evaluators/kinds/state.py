@@ -71,21 +71,24 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     try:
         with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
             cursor = database.execute(query, check.get("parameters", []))
+            columns = [column for column, *_ in cursor.description or ()]
             found = [list(row) for row in cursor.fetchmany(len(expected) + _MORE)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
         limit = f" (it may take {MOST_STEPS:,} steps)" if str(error) == "interrupted" else ""
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
-    return [Verdict("state", found == expected, _reason(found, expected), "equal rows")]
+    return [Verdict("state", found == expected, _reason(columns, found, expected), "equal rows")]
 
 
-def _reason(found: list[list[Any]], expected: list[list[Any]]) -> str:
-    """Return rows that were expected against rows that were found, the first ones; where they differ, those that do."""
+def _reason(columns: list[str], found: list[list[Any]], expected: list[list[Any]]) -> str:
+    """Return the columns, and rows that were expected against rows that were found, the first ones; where they differ, those that do."""
+    if found == expected:
+        return f"{', '.join(columns)}: as expected"
     if len(found) < len(expected) + _MORE:  # all rows are known, so what is not among them is nowhere
         extra, missing = _less(found, expected), _less(expected, found)
         if extra or missing:
             found, expected = extra, missing
-    return f"{expected[:_MOST_TOLD]} against {found[:_MOST_TOLD]}"
+    return f"{', '.join(columns)}: {expected[:_MOST_TOLD]} against {found[:_MOST_TOLD]}"
 
 
 def _less(rows: list[list[Any]], others: list[list[Any]]) -> list[list[Any]]:
