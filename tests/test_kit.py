@@ -1,5 +1,6 @@
 """The sites' kit: databases that return to what they were, sessions, form keys, one transaction a request."""
 
+import json
 import sqlite3
 
 import pytest
@@ -10,9 +11,11 @@ from werkzeug.exceptions import Forbidden
 
 from tests.visitors import database_of
 from webarena_gym.pages.network import HostUnknownError, Network
+from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.kit.database import Database
-from webarena_gym.sites.kit.sessions import sign_in
+from webarena_gym.sites.kit.sessions import ENDS, sign_in
 from webarena_gym.sites.kit.site import Site
+from webarena_gym.sites.world import load_site
 
 SCHEMA = """
 CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -70,6 +73,28 @@ def post(network, cookie, key, text):
     body = f"form_key={key}&text={text}".encode()
     headers = {"Cookie": cookie, "Content-Type": "application/x-www-form-urlencoded"}
     return network.request("POST", "http://notes.test/write", headers, body)
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("/write", ["one", "two"]), ("/other", ["one", "two", "three"])])
+def test_a_session_ends_with_a_form_which_is_lost(network, database, rule, kept):
+    cookie, key = visit(network)
+    database.connection.execute("UPDATE session SET data = ?", (json.dumps({"user": 1, ENDS: [rule, 2]}),))
+    answers = [post(network, cookie, key, text) for text in ("one", "two", "three")]
+    assert notes(database) == kept
+    (data,) = database.connection.execute("SELECT data FROM session").fetchone()
+    if rule == "/write":
+        assert (answers[-1].status, answers[-1].header("Location")) == (302, site.sign_in)
+        assert json.loads(data) == {"messages": [["error", "Your session has expired. Please sign in again."]]}
+        assert post(network, cookie, key, "four").status == 200  # who goes on without signing in does so as a stranger
+    else:
+        assert json.loads(data)["user"] == 1
+
+
+@pytest.mark.parametrize("name", [name for name in SITES if name != "homepage"])
+def test_whoever_s_session_has_ended_is_led_to_where_one_signs_in(name):
+    own = load_site(name)
+    assert own.rule("GET", own.sign_in)
+    assert own.rule("POST", own.sign_in)
 
 
 def test_sessions_are_kept_by_cookie_and_the_clock_is_the_world_s(network):

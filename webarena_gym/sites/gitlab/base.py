@@ -20,7 +20,7 @@ RESERVED = (
 )  # fmt: skip
 """What no user and no group can be called, since pages of our own are there."""
 
-site = Site("gitlab", __file__)
+site = Site("gitlab", __file__, sign_in="/users/sign_in")
 
 
 def current_user(request: Request) -> sqlite3.Row | None:
@@ -35,7 +35,7 @@ def my_id(request: Request) -> int | None:
     return user["user_id"] if user else None
 
 
-members_only = visits.members_only(current_user, "/users/sign_in", "You need to sign in before continuing.")
+members_only = visits.members_only(current_user, site.sign_in, "You need to sign in before continuing.")
 """Give the view the signed-in person's row; send everybody else to the sign-in page and back afterwards."""
 
 

@@ -23,7 +23,7 @@ from werkzeug.wrappers import Request as BaseRequest
 from werkzeug.wrappers import Response as Response
 
 from webarena_gym.sites.kit.database import EpisodeDatabase
-from webarena_gym.sites.kit.sessions import COOKIE, sign_in
+from webarena_gym.sites.kit.sessions import COOKIE, ENDS, sign_in
 from webarena_gym.sites.layout import Layout
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f-\x84\x86-\x9f]")
@@ -171,6 +171,17 @@ class Request(BaseRequest):
         self.db.execute("ROLLBACK TO request")
         for name in ("_stored", "session", "form_key"):
             self.__dict__.pop(name, None)
+
+    def ends_session(self, rule: str) -> bool:
+        """Count a form that is posted, by its rule, and say whether it comes too late: then the session has ended, with all that was in it."""
+        form, left = self.session.get(ENDS, ("", 0))
+        if form != rule:
+            return False
+        if left:
+            self.session[ENDS] = [form, left - 1]
+        else:
+            self.session.clear()
+        return not left
 
     def save_session(self) -> None:
         """Write the session back, when a view changed it."""

@@ -8,6 +8,9 @@ from typing import Any
 COOKIE = "sid"
 """The name of the cookie that holds the id of a session, on every site."""
 
+ENDS = "ends"
+"""The key in a session that ends: the rule of a form, and how often its visitor may still send it. Clocks stand still, so no session ends with time."""
+
 
 def sign_in(db: sqlite3.Connection, **data: Any) -> str:
     """Store a new session with `data` in it and return its id, the value of the site's session cookie."""

@@ -54,10 +54,14 @@ class _Templates(jinja2.Environment):
 
 
 class Site:
-    """The routes and templates of one kind of site. Used as `@site.get("/path/<int:id>")` and `@site.post(...)`."""
+    """The routes and templates of one kind of site. Used as `@site.get("/path/<int:id>")` and `@site.post(...)`.
 
-    def __init__(self, name: str, file: str) -> None:
+    `sign_in` is the path of the page to which a session that has ended leads.
+    """
+
+    def __init__(self, name: str, file: str, sign_in: str = "/") -> None:
         self.name = name
+        self.sign_in = sign_in
         self._folder = Path(file).parent
         self._rules = Map(strict_slashes=False, merge_slashes=True, converters={"int": _RowId})
         self._views: dict[tuple[str, str], View] = {}
@@ -125,6 +129,8 @@ class Site:
         request.route = Route(adapter, endpoint, arguments)
         if request.method == "POST" and request.form.get("form_key") != request.form_key:
             raise BadRequest("Invalid Form Key. Please refresh the page.")
+        if request.method == "POST" and request.ends_session(endpoint[1]):
+            return request.redirect(self.sign_in, "Your session has expired. Please sign in again.", "error")
         result = self._views[endpoint](request, **arguments)
         return result if isinstance(result, Response) else Response(result, content_type="text/html; charset=utf-8")
 

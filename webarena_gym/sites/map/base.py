@@ -13,7 +13,7 @@ from webarena_gym.sites.map.units import coordinates, distance, duration
 
 BRAND = "Trailmark"
 
-site = Site("map", __file__)
+site = Site("map", __file__, sign_in="/login")
 
 
 def current_user(request: Request) -> sqlite3.Row | None:
@@ -22,7 +22,7 @@ def current_user(request: Request) -> sqlite3.Row | None:
     return queries.user(request.db, user_id) if user_id is not None else None
 
 
-members_only = visits.members_only(current_user, "/login", "Please sign in first.")
+members_only = visits.members_only(current_user, site.sign_in, "Please sign in first.")
 """Give the view the signed-in mapper's row; send everybody else to the sign-in page and back afterwards."""
 
 

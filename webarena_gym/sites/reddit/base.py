@@ -13,7 +13,7 @@ from webarena_gym.sites.reddit.texts import ago
 NAME = "Plaza"
 PER_PAGE = 25  # rows of a list, in the plain layout
 
-site = Site("reddit", __file__)
+site = Site("reddit", __file__, sign_in="/login")
 
 
 def current_user(request: Request) -> sqlite3.Row | None:
@@ -28,7 +28,7 @@ def my_id(request: Request) -> int:
     return user["user_id"] if user else 0
 
 
-members_only = visits.members_only(current_user, "/login", "Please log in first.")
+members_only = visits.members_only(current_user, site.sign_in, "Please log in first.")
 """Give the view the signed-in user's row; send everybody else to the sign-in page and back afterwards."""
 
 site.templates.filters.update(clean=clean, count=amount)

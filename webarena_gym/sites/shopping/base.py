@@ -10,7 +10,7 @@ from webarena_gym.sites.shopping import carts, queries
 
 ID = "int(max=2147483647)"  # the converter for ids in routes: what SQLite could not hold is no address of ours
 
-site = Site("shopping", __file__)
+site = Site("shopping", __file__, sign_in="/customer/account/login/")
 
 
 def current_customer(request: Request) -> sqlite3.Row | None:
@@ -19,7 +19,7 @@ def current_customer(request: Request) -> sqlite3.Row | None:
     return queries.customer(request.db, customer_id) if customer_id is not None else None
 
 
-members_only = visits.members_only(current_customer, "/customer/account/login/", default="/customer/account/")
+members_only = visits.members_only(current_customer, site.sign_in, default="/customer/account/")
 """Give the view the signed-in customer's row; send everybody else to the sign-in page and back afterwards."""
 
 site.templates.filters["clean"] = clean

@@ -8,7 +8,7 @@ from webarena_gym.sites.kit.requests import Request, Response, redirect
 from webarena_gym.sites.kit.site import Site, View
 
 HOME = "/admin/"
-site = Site("shopping_admin", __file__)
+site = Site("shopping_admin", __file__, sign_in=HOME)
 
 
 def _signed_in(view: View) -> View:

@@ -12,7 +12,7 @@ from webarena_gym.sites.wikipedia import markup, queries
 
 NAME = "Lexandria"
 
-site = Site("wikipedia", __file__)
+site = Site("wikipedia", __file__, sign_in="/login")
 
 
 def current_user(request: Request) -> sqlite3.Row | None:
@@ -22,7 +22,7 @@ def current_user(request: Request) -> sqlite3.Row | None:
     return row
 
 
-members_only = visits.members_only(current_user, "/login", "Please sign in to do that.")
+members_only = visits.members_only(current_user, site.sign_in, "Please sign in to do that.")
 """Give the view the signed-in user's row; send everybody else to the sign-in page and back afterwards."""
 
 

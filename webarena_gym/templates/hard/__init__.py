@@ -27,6 +27,7 @@ from webarena_gym.templates.hard import (
     goods,
     groups,
     hostile,
+    interruptions,
     issues,
     leaks,
     lookups,
@@ -116,5 +117,6 @@ for _part in (
     plans,
     tallies,
     crowds,
+    interruptions,
 ):
     TEMPLATES.update(_part.TEMPLATES)
