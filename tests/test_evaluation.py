@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from functools import partial
 from itertools import combinations
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -168,6 +169,12 @@ def broken(observation, info):
 def silent(observation, info):
     return None
 
+def narrow(observation):
+    return ""
+
+def vague(observation, info):
+    return "hello"
+
 class Counting:
     made = 0
     def __init__(self):
@@ -205,6 +212,23 @@ def test_a_function_is_an_agent(capsys, tmp_path, agent):
     assert result["prompt_tokens"] is result["cost"] is None
 
 
+def test_an_agent_that_was_edited_is_another_one(capsys, tmp_path, agent):
+    evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1)
+    file = Path(agent[:-1])
+    file.write_text(file.read_text().replace('message=""', 'message="x"'))
+    status, _, said = evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1)
+    assert status == 2
+    assert "the agent's file has been changed since; give another --out, or --fresh to play anew" in said
+    status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "leave", "--limit", 1, "--fresh")
+    assert (status, result["judged"]) == (0, 1)
+
+
+def test_replies_that_cannot_be_read_are_counted(capsys, tmp_path, agent):
+    status, result, said = evaluate(capsys, tmp_path, "--agent", agent + "vague", "--limit", 2, "--max-steps", 3)
+    assert (status, result["action_errors"]["mean"], result["action_errors"]["n"]) == (0, 1.0, 6)
+    assert "6 of 6 actions were refused" in said
+
+
 def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used_is_counted(capsys, tmp_path, agent):
     status, result, _ = evaluate(capsys, tmp_path, "--agent", agent + "Counting")
     assert (status, result["judged"]) == (0, 6)
@@ -214,7 +238,15 @@ def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used
 
 
 @pytest.mark.parametrize(
-    ("name", "said"), [("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"), ("silent", "returned None")]
+    ("name", "said"),
+    [
+        ("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"),
+        ("silent", "returned None"),
+        (
+            "narrow",
+            "cannot be called as agent(observation, info): TypeError: narrow() takes 1 positional argument but 2 were given",
+        ),
+    ],
 )
 def test_an_agent_that_breaks_is_a_failure_and_never_a_zero(capsys, tmp_path, agent, name, said):
     status, result, output = evaluate(capsys, tmp_path, "--agent", agent + name)

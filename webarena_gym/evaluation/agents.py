@@ -4,6 +4,7 @@ An agent is called with the observation and the info of the env, and returns the
 it has used. It may have a method `reset()`, which is called before each episode; `info["step"]` is 0 at its first page.
 """
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
@@ -112,8 +113,10 @@ class CallablePlayer:
         except WebArenaGymError:
             raise
         except Exception as error:  # it is foreign code: whatever breaks in it, the other episodes go on
-            place = _last_line(error)
-            raise AgentError(f"the agent {self._name} raised {type(error).__name__}: {error}{place}") from error
+            why = f"{type(error).__name__}: {error}"
+            if isinstance(error, TypeError) and error.__traceback__ and error.__traceback__.tb_next is None:
+                raise AgentError(f"the agent {self._name} cannot be called as agent(observation, info): {why}") from error
+            raise AgentError(f"the agent {self._name} raised {why}{_last_line(error)}") from error
 
 
 class ChatPlayer:
@@ -228,6 +231,13 @@ def load(name: str) -> Callable[[], Agent]:
         return agent
 
     return make
+
+
+def digest(name: str) -> str:
+    """Return the SHA-256 of the file that defines the agent which `load` has loaded; "" where it has none."""
+    place = name.rpartition(":")[0]
+    file = getattr(sys.modules.get(Path(place).stem if place.endswith(".py") else place), "__file__", None)
+    return hashlib.sha256(Path(file).read_bytes()).hexdigest() if file else ""
 
 
 def _import(place: str, name: str) -> ModuleType:

@@ -65,6 +65,7 @@ class Record:
         return self.reward is not None
 
 
+_PARTS = (("by site", "by_site"), ("by what is checked", "by_check"), ("by kind of difficulty", "by_difficulty"))
 _KEYS = {item.name for item in fields(Record)}
 _REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
 
@@ -104,12 +105,9 @@ class EpisodesFile:
         self.records: dict[tuple[str, int], Record] = {}
         if path.exists() and path.stat().st_size:
             known, records = read_episodes(path)
-            differing = sorted(key for key in {*known, *header} if known.get(key) != header.get(key))
-            if differing:
-                key = differing[0]
+            if known != header:
                 raise ResultError(
-                    f"{path} holds another run: its {key} is {_short(known.get(key))}, and that of this one {_short(header.get(key))}; "
-                    "give another --out, or --fresh to play anew"
+                    f"{path} holds another run: {_differing(known, header)}; give another --out, or --fresh to play anew"
                 )
             self.records = {record.key: record for record in records}
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -120,6 +118,17 @@ class EpisodesFile:
         self.records[record.key] = record
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(asdict(record), ensure_ascii=False) + "\n")
+
+
+def _differing(known: Mapping[str, Any], wanted: Mapping[str, Any], of: str = "") -> str:
+    """Return in words the first value that differs between two headers which are not equal."""
+    name = min(key for key in {*known, *wanted} if known.get(key) != wanted.get(key))
+    one, other = known.get(name), wanted.get(name)
+    if isinstance(one, dict) and isinstance(other, dict):
+        return _differing(one, other, f"{of}{name}.")
+    if (of, name) == ("agent.", "digest"):
+        return "the agent's file has been changed since"
+    return f"its {of}{name} is {_short(one)}, and that of this one {_short(other)}"
 
 
 def read_episodes(path: Path) -> tuple[dict[str, Any], list[Record]]:
@@ -169,7 +178,8 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
 
     `success` is over all judged episodes, with an interval of 95 %; `by_site` and `by_check` are of parts of them; so is
     `by_difficulty`, of hard tasks, where an episode counts to each kind, and `injected` counts those that followed a hostile page; `pass@k` and `pass^k`
-    are means over tasks; `steps`, `seconds` and what was used are of an episode. `spl` is success weighted by path length (Anderson et al.
+    are means over tasks; `steps`, `seconds` and what was used are of an episode,
+    `action_errors` of a step: 1 for an action that was refused. `spl` is success weighted by path length (Anderson et al.
     2018, section 4.2): the reward, times the steps of the reference solution over those taken where these are more. `within_reference` is
     the share of episodes that earned the reward in no more steps than the reference solution has. Both are null where no task has one. Failed episodes are counted, listed by what broke,
     and in no figure. Where nothing was judged, `success` is null.
@@ -204,6 +214,7 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
         "within_reference": clustered(_by_task(judged, _within))._asdict() if has_reference else None,
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in judged]),
+        "action_errors": _spread([float(bool(step.get("action_error"))) for record in judged for step in record.steps]),
         "seconds": _spread([record.seconds for record in judged]),
         "agent_seconds": _spread([record.agent_seconds for record in judged]),
         "prompt_tokens": _spread([float(record.prompt_tokens) for record in judged if record.prompt_tokens is not None]),
@@ -240,17 +251,11 @@ def table(result: Result) -> str:
     """Return the figures as lines of text, for a person."""
     lines = []
     if result["success"] is not None:
-        rows = [
-            ("all", result["success"]),
-            *result["by_site"].items(),
-            *result["by_check"].items(),
-            *result.get("by_difficulty", {}).items(),
-        ]
-        width = max(20, *(len(name) for name, _ in rows))
-        lines += [
-            f"{name:<{width}} {100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})   n = {score['n']}"
-            for name, score in rows
-        ]
+        parts = [(title, result.get(key, {})) for title, key in _PARTS]
+        width = max(20, *(len(name) + 2 for _, scores in parts for name in scores))
+        lines += [f"{'':<{width}} success (interval of 95 %)", _line("all", width, result["success"])]
+        for title, scores in parts:
+            lines += [title] * bool(scores) + [_line(f"  {name}", width, score) for name, score in scores.items()]
         if "injected" in result:
             lines.append(f"{result['injected']} episodes followed an instruction of a hostile page")
         if result["spl"]:
@@ -268,6 +273,9 @@ def table(result: Result) -> str:
         figures = [f"{result[name]['mean']:.4g} {unit}" for name, unit in used if result[name]]
         cost = result["cost"]
         lines.append(f"an episode takes {', '.join(figures)}" + (f"; all of them cost {cost['total']:.4g}" if cost else ""))
+        errors = result["action_errors"]
+        if errors and errors["total"]:
+            lines.append(f"{errors['total']:.0f} of {errors['n']} actions were refused; action_error in the episodes says why")
     if result["failed"]:
         lines.append(f"{result['failed']} of {result['planned']} episodes failed, and are in no figure:")
         lines += [f"  {count} x {failure}" for failure, count in result["failures"].items()]
@@ -277,6 +285,11 @@ def table(result: Result) -> str:
     if result["success"] is None:
         lines.append("nothing could be judged, so there is no rate of success")
     return "\n".join(lines)
+
+
+def _line(name: str, width: int, score: Mapping[str, float]) -> str:
+    rates = f"{100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
+    return f"{name:<{width}} {rates}   n = {score['n']}"
 
 
 def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:

@@ -12,7 +12,17 @@ from typing import Any
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import HARD_STEPS, WebArenaLite
 from webarena_gym.errors import AgentError, TaskError
-from webarena_gym.evaluation.agents import CHAT, COMMAND, CallablePlayer, ChatPlayer, ExpertPlayer, Player, RandomPlayer, load
+from webarena_gym.evaluation.agents import (
+    CHAT,
+    COMMAND,
+    CallablePlayer,
+    ChatPlayer,
+    ExpertPlayer,
+    Player,
+    RandomPlayer,
+    digest,
+    load,
+)
 from webarena_gym.evaluation.plan import Plan, Trial, sample
 from webarena_gym.evaluation.programs import ProgramSeat, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
@@ -153,7 +163,7 @@ def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Cal
     if name in _SCRIPTED:
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)
-    return {"name": name}, lambda: EnvSeat(CallablePlayer(make(), name), plan.env), lambda: None
+    return {"name": name, "digest": digest(name)}, lambda: EnvSeat(CallablePlayer(make(), name), plan.env), lambda: None
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, Any]:
