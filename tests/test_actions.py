@@ -306,7 +306,7 @@ def assert_lists_the_forms(dialect, said):
 def misspelt(dialect):
     """Yield replies that are nearly actions: with an argument too few or too many, or with one of another name or type."""
     for form in dialect.forms:
-        values = {each.name: dialect.example_of(each) or each.default for each in form.parameters}
+        values = {each.name: dialect.example_of(each, form.kind) or each.default for each in form.parameters}
         optional = [each for each in form.parameters if each.default is not None]
         for each in form.parameters:
             others = {other.name: values[other.name] for other in form.parameters if other not in (each, *optional)}

@@ -607,6 +607,22 @@ def test_answers_are_as_they_are_described(client):
     assert client.well("GET", "/openapi.json") == json.loads(json.dumps(described))
 
 
+def test_every_field_of_every_request_and_answer_is_described():
+    schemas = openapi()["components"]["schemas"]
+    assert len(schemas) > 10
+    for name, schema in schemas.items():
+        assert all("description" in field for field in schema.get("properties", {}).values()), name
+
+
+def test_all_that_is_wrong_with_a_request_is_told(client):
+    status, problem = client.ask("POST", "/episodes", {"tusk": WISH, "mode": "walk"})
+    assert status == 422
+    assert "body.tusk" in problem["error"]
+    assert "body.mode" in problem["error"]
+    status, problem = client.ask("POST", "/episodes", raw=b"{not json")
+    assert (status, problem["value"]) == (422, "{not json")
+
+
 def test_the_package_and_the_command_need_no_extra():
     code = (
         "import sys, webarena_gym, webarena_gym.tools.arena\n"

@@ -123,7 +123,9 @@ def test_every_tool_can_be_played(name, elements, observation):
         _, info = env.reset(seed=0)
         assert info["messages"][0] == {"role": "system", "content": env.system_prompt}
         field = next(address for address, node in env.observation.nodes.items() if node.element.tag == "input")
-        values = {each.name: field if each.type == "element" else env.dialect.example_of(each) for each in form.parameters}
+        values = {
+            each.name: field if each.type == "element" else env.dialect.example_of(each, form.kind) for each in form.parameters
+        }
         given = {name: value for name, value in values.items() if value}
         info = env.step(reply_of(env.dialect, form.name, given))[4]
         assert "The actions are" not in info["action_error"], form.name

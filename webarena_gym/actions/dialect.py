@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-from webarena_gym.actions.action import Action
+from webarena_gym.actions.action import Action, Kind
 from webarena_gym.actions.forms import Form, Parameter
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.errors import ActionError
@@ -14,7 +14,9 @@ Naming = Literal["id", "label"]
 """How actions name elements: by the number that the observation gives them, or by their visible label."""
 
 MAX_REASON = 300  # characters of what an error says before it lists the forms
-_ELEMENTS: Mapping[Naming, str] = {"id": "12", "label": "Add to Cart"}
+_NUMBER, _LABEL = "12", "Add to Cart"
+_LABELS: Mapping[Kind, str] = {Kind.TYPE: "Search entire store", Kind.SEARCH: "Search entire store", Kind.SELECT: "Sort By"}
+"""Examples of elements: by number, by label, and those that are no buttons."""
 
 
 class Syntax(Protocol):
@@ -107,11 +109,13 @@ class Dialect:
         'type [12] [red shoes] [1]'
         """
         shown = (parameter for parameter in form.parameters if parameter.default is None or parameter.example)
-        return self.syntax.spell(form.name, {parameter.name: self.example_of(parameter) for parameter in shown})
+        return self.syntax.spell(form.name, {parameter.name: self.example_of(parameter, form.kind) for parameter in shown})
 
-    def example_of(self, parameter: Parameter) -> str:
-        """Return an example of a parameter's value."""
-        return _ELEMENTS[self.naming] if parameter.type == "element" else parameter.example
+    def example_of(self, parameter: Parameter, kind: Kind) -> str:
+        """Return an example of the value of a parameter of this kind of action."""
+        if parameter.type != "element":
+            return parameter.example
+        return _NUMBER if self.naming == "id" else _LABELS.get(kind, _LABEL)
 
 
 def _checked(reply: str) -> str:

@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from webarena_gym.actions.action import Kind
 from webarena_gym.actions.dialect import Dialect
 from webarena_gym.actions.forms import Form, Parameter
 
@@ -57,20 +58,20 @@ def reply_of(dialect: Dialect, name: str, arguments: Mapping[str, Any] | str = "
 def _schema(form: Form, dialect: Dialect) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": {parameter.name: _property(parameter, dialect) for parameter in form.parameters},
+        "properties": {parameter.name: _property(parameter, dialect, form.kind) for parameter in form.parameters},
         "required": [parameter.name for parameter in form.parameters if parameter.default is None],
         "additionalProperties": False,
     }
 
 
-def _property(parameter: Parameter, dialect: Dialect) -> dict[str, Any]:
+def _property(parameter: Parameter, dialect: Dialect, kind: Kind) -> dict[str, Any]:
     meaning = _ELEMENTS[dialect.naming] if parameter.type == "element" else parameter.meaning
     schema: dict[str, Any] = {"type": _TYPES[parameter.type], "description": meaning}
     if parameter.choices:
         schema["enum"] = list(parameter.choices)
     if parameter.type == "integer":
         schema["minimum"] = 0
-    if example := dialect.example_of(parameter):
+    if example := dialect.example_of(parameter, kind):
         schema["examples"] = [json.loads(example) if schema["type"] != "string" else example]
     return schema
 

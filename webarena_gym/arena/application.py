@@ -217,7 +217,7 @@ def _operation(method: str, path: str) -> tuple[Operation, str]:
 
 
 def _malformed(error: ValidationError, where: str) -> ArenaError:
-    """Return the first of what is wrong with a value: where it is, what is there, and what was expected."""
+    """Return what is wrong with a value; of the first fault also where it is, what is there, and what was expected."""
     first, *more = error.errors(include_url=False)
     at = ".".join((where, *map(str, first["loc"])))
     value, message = first.get("input"), first["msg"]
@@ -230,8 +230,10 @@ def _malformed(error: ValidationError, where: str) -> ArenaError:
         expected = "only the fields that /docs names"
     elif first["type"] == "missing":
         value = None
+    if isinstance(value, bytes):
+        value = value.decode(errors="replace")
     shown = value if value is None or isinstance(value, int | float | bool) else str(value)[:_LONGEST_ERROR]
-    others = f", and {len(more)} more" if more else ""
+    others = "".join(f"; {'.'.join((where, *map(str, each['loc'])))}: {each['msg']}" for each in more)[:_LONGEST_ERROR]
     return ArenaError(f"{at}: {message}{others}", status=422, at=at, value=shown, expected=expected)
 
 

@@ -1,6 +1,7 @@
 """The ports of an episode: a listening socket for each of its sites, spoken to in HTTP/1.1."""
 
 import asyncio
+import os
 import socket
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -52,7 +53,7 @@ def listen(host: str, ports: Iterable[int]) -> socket.socket:
         except OSError as error:
             problem = error
     which = f"port {tried[0]}" if len(tried) == 1 else "no port of the range"
-    why = problem.strerror if problem is not None else "the range is empty"
+    why = os.strerror(problem.errno or 0) if problem is not None else "the range is empty"
     raise ArenaError(f"cannot listen at {which} of {host}: {why}; choose another", status=503) from problem
 
 

@@ -301,7 +301,11 @@ class Episode:
 
     def _expect_mode(self, mode: str) -> None:
         if self.settings.mode != mode:
-            raise ArenaError(f"the episode {self.id} is played in {self.settings.mode} mode, not in {mode} mode", status=409)
+            raise ArenaError(
+                f"the episode {self.id} is played in {self.settings.mode} mode, not in {mode} mode",
+                status=409,
+                expected=f'an episode that was begun with {{"mode": "{mode}"}}',
+            )
 
     def _expect_open(self) -> None:
         if self._failure:

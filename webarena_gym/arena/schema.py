@@ -18,7 +18,8 @@ Split = Literal["train", "validation", "test", "hard"]
 Dialect = Literal["webrl", "webarena", "browsergym"]
 Status = Literal["open", "over", "lost"]
 
-_STRICT = {"extra": "forbid", "strict": True, "use_attribute_docstrings": True}
+_DESCRIBED = {"use_attribute_docstrings": True}
+_STRICT = {"extra": "forbid", "strict": True, **_DESCRIBED}
 _LARGEST_DRAW = 2**63 - 1
 _MOST_STEPS = 10_000
 
@@ -141,29 +142,44 @@ class ToolsWanted:
 class TaskLine:
     """One task of a list."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     task_id: str
+    """The id of the task, for `task` of a new episode."""
     goal: str
+    """What is asked for."""
     sites: list[str]
+    """The sites that it needs."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """What one check found."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     check: str
+    """Which check it is, such as "string_match/must_include"."""
     passed: bool
+    """Whether it was met."""
     reason: str
+    """What was expected against what was found."""
     decided_by: str
+    """The rule that decided."""
 
 
 @dataclass(frozen=True)
 class Result:
     """How an episode was judged."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     reward: float
     """1 or 0."""
     success: bool
+    """Whether the reward is 1."""
     verdicts: list[Verdict]
+    """What each check found, in the order in which they were made."""
     side_effects: list[str]
     """What was changed beyond the task, where all other checks have passed."""
     told: list[str]
@@ -174,24 +190,37 @@ class Result:
 class StepResult:
     """What `env.step` returns."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     observation: str
+    """What the player sees now."""
     reward: float
+    """1 or 0; 0 before the end."""
     terminated: bool
+    """The player has ended the episode, and it is judged."""
     truncated: bool
+    """The steps are used up, and it is judged."""
     info: dict[str, Any]
+    """The `info` of the env, such as `action_error`, `page`, `url` and, at the end, `verdicts`."""
 
 
 @dataclass(frozen=True)
 class Shown:
     """What `env.reset` returns: what a player in step mode sees."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     observation: str
+    """What the player sees: the goal, the rounds so far, and the page."""
     info: dict[str, Any]
+    """The `info` of the env, such as `goal`, `page` and `url`."""
 
 
 @dataclass(frozen=True)
 class Exchange:
     """One request that was made of an episode."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     at_s: float
     """Seconds since the episode began."""
@@ -207,13 +236,20 @@ class Exchange:
 class EpisodeState:
     """An episode as it is now."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     id: str
+    """Its id, for the paths of this interface."""
     task_id: str
+    """The task that is played."""
     mode: Mode
+    """How it is played: "browse" or "step"."""
     status: Status
     """"over" has a result; "lost" has a failure and no reward."""
     goal: str
+    """What is asked for."""
     system_prompt: str
+    """How to act and how to answer."""
     start_urls: list[str]
     """Browse mode: the addresses to open, one a tab; the player is signed in as the task says."""
     addresses: dict[str, str]
@@ -221,12 +257,17 @@ class EpisodeState:
     shown: Shown | None
     """Step mode: the newest observation."""
     age_s: float
+    """Seconds since it was begun."""
     idle_s: float
+    """Seconds since the last request."""
     requests: int
     """How many requests were made; `log` holds the newest of them."""
     log: list[Exchange]
+    """The newest requests, the oldest of them first."""
     snapshots: list[str]
+    """The names of its snapshots."""
     result: Result | None
+    """How it was judged; none before the end."""
     failure: str
     """What broke down, where the episode was lost through no fault of the player."""
 
@@ -234,6 +275,8 @@ class EpisodeState:
 @dataclass(frozen=True)
 class Taken:
     """A snapshot that was taken."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     snapshot: str
     """Its name, for /restore."""
@@ -243,27 +286,43 @@ class Taken:
 class Summary:
     """One episode in the list of all."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     id: str
+    """Its id."""
     task_id: str
+    """The task that is played."""
     mode: Mode
+    """How it is played."""
     status: Status
+    """"open", "over" or "lost"."""
     idle_s: float
+    """Seconds since the last request."""
 
 
 @dataclass(frozen=True)
 class ArenaState:
     """All episodes, and what is left of the limits."""
 
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
+
     version: str
+    """The version of the package."""
     episodes: list[Summary]
+    """All episodes that are there."""
     most_episodes: int
+    """How many may be open at once."""
     memory_mb: float
+    """Megabytes that the process holds."""
     most_memory_mb: float
+    """Megabytes above which no episode is begun."""
 
 
 @dataclass(frozen=True)
 class Problem:
     """Why a request was refused."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = _DESCRIBED
 
     error: str
     """What was wrong, in a sentence."""

@@ -3,6 +3,7 @@
 People get what agents do not see: a link that leads past the menus, and maps that can be dragged.
 """
 
+import os
 import re
 import socket
 import threading
@@ -91,7 +92,9 @@ def serve(
     try:
         listener = socket.create_server((_HOST, port))
     except OSError as error:
-        raise ArenaError(f"cannot listen at port {port} of {_HOST}: {error.strerror}; choose another", status=503) from error
+        raise ArenaError(
+            f"cannot listen at port {port} of {_HOST}: {os.strerror(error.errno or 0)}; choose another", status=503
+        ) from error
     with listener:
         port = listener.getsockname()[1]
         front = Front(world_seed, layout, scale)
