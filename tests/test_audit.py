@@ -2,14 +2,16 @@
 
 from dataclasses import replace
 from functools import partial
+from random import Random
 
 import pytest
 
 from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import TaskError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.grounds import lacks
-from webarena_gym.tasks.template import answer, at_url, click, leave, not_achievable
+from webarena_gym.tasks.template import Draw, Templates, answer, at_url, click, leave, not_achievable
 from webarena_gym.tools import audit as auditing
 from webarena_gym.tools.audit import another, imitate, others
 
@@ -115,3 +117,48 @@ def test_processes_share_the_work_and_find_the_same():
     assert told == [8, 16, 19]
     assert shared.totals()["tasks"] == 19
     assert {"templates", "worlds", "solved", *shared.faults} <= set(shared.totals())
+
+
+FICKLE = Templates("map")
+
+
+@FICKLE.define("Open the page of {town} on the map.")
+def fickle(world):
+    """Draw with random numbers of its own."""
+    town = Random().choice(world.rows("SELECT name FROM town ORDER BY town_id"))["name"]
+    return Draw({"town": town}, at_url(f"__MAP__/{town}"), [leave("")])
+
+
+@FICKLE.define("How many people live in {town}?")
+def broken(world):
+    """Name a slot that is not there."""
+    return Draw({"city": world.rng.choice(("A", "B"))}, answer(exact_match="1"), [leave("1")])
+
+
+@pytest.fixture
+def own_templates(monkeypatch):
+    known = {**suite.templates(), **FICKLE}
+    for module in (suite, auditing, others):
+        monkeypatch.setattr(module, "templates", lambda: known)
+
+
+@pytest.mark.usefixtures("own_templates")
+def test_a_template_that_draws_with_random_numbers_of_its_own_is_found():
+    drawn = suite.draw(["map.fickle"], world_seed=0, count=6)
+    findings = audit(drawn)
+    assert findings.drawn_differently  # by chance one of them may be drawn twice
+    assert set(findings.drawn_differently) <= {
+        f"{task.task_id}: its template draws another task from the same seed" for task in drawn
+    }
+    assert not audit(suite.draw(["map.town_population"], world_seed=0, count=6)).drawn_differently
+
+
+@pytest.mark.usefixtures("own_templates")
+@pytest.mark.parametrize(
+    "get", [lambda: suite.find("map.broken/0/0"), lambda: suite.draw(["map.broken"], world_seed=0, count=1)]
+)
+def test_what_breaks_in_a_template_is_told_with_its_name(get):
+    with pytest.raises(
+        TaskError, match=r"the template map.broken cannot be drawn in world 0: KeyError: 'town' \(\w+\.py, line \d+\)"
+    ):
+        get()

@@ -5,6 +5,7 @@ every process. The suite's splits are such draws, in worlds of their own.
 """
 
 import json
+import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -16,7 +17,7 @@ from pkgutil import iter_modules
 from typing import NamedTuple
 
 from webarena_gym.arguments import shown, suggestion
-from webarena_gym.errors import TaskError
+from webarena_gym.errors import TaskError, WebArenaGymError
 from webarena_gym.sites.catalogue import SITES
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.layout import Variation, layout_of
@@ -216,12 +217,7 @@ def find(task_id: str, variation: Variation = "content", scale: Scale | None = N
     """Return the task with that id, drawn again in the world of that scale, or of the template's own. Raises TaskError."""
     try:
         name, world_seed, index = _parted(task_id)
-        with _Sampling(world_seed, variation, scale) as sampling:
-            return sampling.one(templates()[name], index)
-    except NothingToDraw as error:
-        others = draw([name], world_seed=world_seed, count=1, variation=variation, scale=scale)
-        told = f"the first that does is {others[0].task_id}" if others else "no other draw does either"
-        raise TaskError(f"draw {index} of {name} finds nothing to ask for in world {world_seed}; {told}") from error
+        template = templates()[name]
     except (KeyError, ValueError) as error:
         name, _, rest = task_id.partition("/")
         like = [] if name in templates() else [f"{known}/{rest or '1000/0'}" for known in templates()]
@@ -230,6 +226,13 @@ def find(task_id: str, variation: Variation = "content", scale: Scale | None = N
         raise TaskError(
             f"there is no task {shown(task_id)}; expected <template>/<world seed>/<draw>{such}{meant and f'; {meant}'}"
         ) from error
+    try:
+        with _Sampling(world_seed, variation, scale) as sampling:
+            return sampling.one(template, index)
+    except NothingToDraw as error:
+        others = draw([name], world_seed=world_seed, count=1, variation=variation, scale=scale)
+        told = f"the first that does is {others[0].task_id}" if others else "no other draw does either"
+        raise TaskError(f"draw {index} of {name} finds nothing to ask for in world {world_seed}; {told}") from error
 
 
 def select(
@@ -309,6 +312,14 @@ class _Sampling:
         sampler = Sampler(self._open[scale], Dice(task_id), template.sites[0], self._layout)
         try:
             return template.instantiate(sampler, task_id, self._world_seed, scale)
+        except (NothingToDraw, WebArenaGymError):
+            raise
+        except Exception as error:  # templates are written by many: whatever breaks in one is told with its name
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            raise TaskError(
+                f"the template {template.name} cannot be drawn in world {self._world_seed}: {type(error).__name__}: {error} "
+                f"({Path(where.filename).name}, line {where.lineno})"
+            ) from error
         finally:
             if sampler.planted:
                 self._open[scale].reset()

@@ -1,5 +1,6 @@
 """Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Literal
@@ -9,7 +10,7 @@ from webarena_gym.answers import is_not_available
 from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
-from webarena_gym.tasks import Task
+from webarena_gym.tasks import Task, find, templates
 from webarena_gym.tools.audit.deeds import Repertoire, repertoire
 from webarena_gym.tools.audit.findings import Findings as Findings
 from webarena_gym.tools.audit.others import another as another
@@ -81,11 +82,17 @@ def _examine_all(tasks: Sequence[Task], repertoires: Mapping[Place, Repertoire],
     for task in tasks:
         other = another(task, variation)
         _examine(task, other, patient, hasty, findings)
+        if task.template in templates() and _text(find(task.task_id, variation, task.scale)) != _text(task):
+            findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
         for place in _places([task], variation) & repertoires.keys():
             try_side_effects(patient, task, other, repertoires[place], findings)
     patient.close()
     hasty.close()
     return findings
+
+
+def _text(task: Task) -> str:
+    return json.dumps(task.to_json(), sort_keys=True)
 
 
 def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:

@@ -12,7 +12,8 @@ class Findings:
     """What an audit found; each list holds `task id: reason` lines.
 
     `steps` and `pages` are those of the solutions, scrolling included, and the different pages that they were shown. `unseen` are facts from
-    which a truth was computed and which the solution was not shown. `groundless` are answers that stand on no page and follow from nothing. `different` are solutions that did not give the same on
+    which a truth was computed and which the solution was not shown. `groundless` are answers that stand on no page and follow from nothing. `drawn_differently` are tasks that
+    their templates do not draw again from the same seed. `different` are solutions that did not give the same on
     Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that
     ask for nothing else in their world, so that there was no other solution to try. `side_effects_tried` are solutions with something
     else done before or after them, and `side_effects_rewarded` those of them that earned the reward; `detours_tried` are solutions
@@ -39,6 +40,7 @@ class Findings:
     wrong_rewarded: list[str] = field(default_factory=list)
     other_rewarded: list[str] = field(default_factory=list)
     groundless: list[str] = field(default_factory=list)
+    drawn_differently: list[str] = field(default_factory=list)
     side_effects_tried: int = 0
     side_effects_rewarded: list[str] = field(default_factory=list)
     detours_tried: int = 0
