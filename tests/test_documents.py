@@ -192,13 +192,13 @@ def copied(tmp_path):
     return tmp_path
 
 
-def test_the_template_of_its_guide_passes_the_audit(copied):
+def test_the_templates_of_their_guide_pass_the_audit(copied):
     guide = ROOT / "docs" / "guides" / "add-a-template.md"
-    (block,) = blocks(guide, "python")
-    (name_of_module,) = re.findall(r"at the end of `([\w/.]+)`", guide.read_text(encoding="utf-8"))
-    module = copied / name_of_module
-    module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
-    assert "2 of 2 tasks of 1 templates" in audited(copied, "map.town_state")
+    modules = re.findall(r"at the end of `([\w/.]+)`", guide.read_text(encoding="utf-8"))
+    for name_of_module, block in zip(modules, blocks(guide, "python"), strict=True):
+        module = copied / name_of_module
+        module.write_text(f"{module.read_text(encoding='utf-8')}\n\n{block.code}", encoding="utf-8")
+    assert "2 of 2 tasks of 2 templates" in audited(copied, "map.town_state", "shopping_admin.cancel_pending")
 
 
 def test_the_site_of_its_guide_passes_the_audit(copied):

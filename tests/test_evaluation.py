@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.chat_server import call_of, serving_chat
+from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import AgentError, ResultError, TaskError
 from webarena_gym.evaluation import leaderboard
@@ -147,6 +148,14 @@ def test_worlds_repeats_and_templates_are_played(capsys, tmp_path):
     assert result["pass@k"] == result["pass^k"] == {"1": 1.0, "2": 1.0, "3": 1.0}
     assert result["suite"]["worlds"] == [None, 900_000]
     assert "pass^3" in said
+
+
+def test_templates_that_the_split_has_not_are_played_in_a_world(capsys, tmp_path):
+    name = next(name for name in task_suite.templates() if name not in {task.template for task in task_suite.load("test")})
+    status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name)
+    assert (status, "give --world-seed" in said) == (2, True)
+    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--worlds", 1)
+    assert (status, result["judged"], result["success"]["success"]) == (0, 2, 1.0), said
 
 
 def test_a_task_file_can_be_played(capsys, tmp_path):

@@ -64,13 +64,15 @@ class ProgramSeat:
         command: the program and its arguments, as on a command line; no shell reads it.
         arena: the server; may be shared by seats.
         timeout_s: how long the program may take for an episode.
+        hint: what to say when a program breaks.
 
     """
 
-    def __init__(self, command: str, arena: Arena, timeout_s: float) -> None:
+    def __init__(self, command: str, arena: Arena, timeout_s: float, hint: str = "") -> None:
         self._command = parse_command(command)
         self._arena = arena
         self._timeout_s = timeout_s
+        self._hint = hint
 
     def play(self, trial: Trial) -> Record:
         """Play a trial."""
@@ -93,7 +95,7 @@ class ProgramSeat:
         wrong = self._run(episode)
         outcome = self._arena.outcome(episode)
         if outcome is None and wrong:
-            raise AgentError(wrong)
+            raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
         return outcome or self._arena.answer(episode, "")
 
     def _run(self, episode: Mapping[str, str]) -> str:

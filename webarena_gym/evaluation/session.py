@@ -128,9 +128,14 @@ def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
         source |= {"split": options.split, "worlds": worlds}
     wanted = set(options.template or ())
     tasks = [task for task in {task.task_id: task for task in found}.values() if not wanted or task.template in wanted]
+    others = sorted(wanted - {task.template for task in tasks})
+    for world in source.get("worlds", ()) if others else ():  # templates of other splits, and those that are in none
+        if world is not None:
+            tasks += task_suite.draw(others, world_seed=world, count=1, variation=options.variation, scale=options.scale)
     if not tasks:
         raise TaskError(
-            f"no task of the {options.split} split is of the templates {', '.join(sorted(wanted))}; see webarena-gym tasks"
+            f"no task of the {options.split} split is of the templates {', '.join(sorted(wanted))}; "
+            "give --world-seed to draw from templates that the split has not"
         )
     return tasks, source
 
@@ -159,7 +164,8 @@ def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Cal
         command = name.removeprefix(COMMAND)
         parse_command(command)
         arena = ServedArena(plan.env, options.mode, options.base_url or "", os.environ.get(TOKEN, ""))
-        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout), arena.close
+        hint = "a program without a browser needs --mode step" if options.mode == "browse" else ""
+        return {"name": name, "mode": options.mode}, lambda: ProgramSeat(command, arena, options.timeout, hint), arena.close
     if name in _SCRIPTED:
         return {"name": name}, lambda: EnvSeat(_SCRIPTED[name](), plan.env), lambda: None
     make = load(name)
