@@ -29,6 +29,11 @@ def test_tasks_are_listed_and_exported(capsys, tmp_path):
     assert [name, name] == [task.template for task in read_tasks(path)]
 
 
+def test_all_templates_are_listed(capsys):
+    _, out, _ = run(capsys, "tasks", "--list-templates")
+    assert [line.split()[0] for line in out.splitlines()] == list(templates())
+
+
 def test_tasks_are_counted_in_tables_beside_webarena_lite_s(capsys):
     _, out, _ = run(capsys, "tasks", "--split", "test", "--stats")
     rows = {line[:28].strip(): line[28:].split() for line in out.splitlines()}

@@ -107,7 +107,7 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
     command = [sys.executable, "-m", "webarena_gym", "evaluate", "--agent", "random", "--limit", "3", "--max-steps", "4"]
     subprocess.run([*command, "--out", str(tmp_path / "run")], check=True, capture_output=True)
     _, records = read_episodes(tmp_path / "run" / "episodes.jsonl")
-    episodes = read_sources([str(tmp_path / "run")]).policies["episodes"]
+    episodes = read_sources([str(tmp_path / "run")]).policies["run"]  # the name of the folder, as all files have the same
     assert [(item.task_id, item.reward, len(item.steps)) for item in episodes] == [
         (item.task_id, item.reward, len(item.steps)) for item in records
     ]
@@ -130,7 +130,7 @@ def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, head
     lines = [{"format": 1, "suite": {}, "env": header}, record | {"reward": 0.0, "steps": [{"reply": "go_backward()"}]}]
     path = tmp_path / "episodes.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    (episode,) = read_sources([str(path)]).policies["episodes"]
+    (episode,) = read_sources([f"x={path}"]).policies["x"]
     with Replayer(window=WINDOW) as replayer:
         replay = replayer.replay(task_of(episode), episode)
     assert (replay.pages, "not known here" in replay.problem) == ([], True)

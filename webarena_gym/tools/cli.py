@@ -58,6 +58,7 @@ def make_parser() -> Parser:
     tasks = commands.add_parser("tasks", help="list, count, draw and export tasks")
     _choose_tasks(tasks)
     tasks.add_argument("--stats", action="store_true", help="tables by site, check and length, beside WebArena-Lite's")
+    tasks.add_argument("--list-templates", action="store_true", help="list all templates that there are, whatever the split")
     tasks.add_argument("--export", type=writable(), metavar="FILE", help="write the tasks in WebArena's JSON schema")
     tasks.add_argument("--write-suite", action="store_true", help="draw the splits anew into the package's data files")
     tasks.set_defaults(run=_tasks)
@@ -249,6 +250,10 @@ def _tasks(options: argparse.Namespace) -> int:
     if options.write_suite:
         for split in task_suite.SPLITS:
             _export(task_suite.generate(split), task_suite.DATA / f"{split}.json")
+        return 0
+    if options.list_templates:
+        for name, template in task_suite.templates().items():
+            print(f"{name:<40} {template.intent}")
         return 0
     chosen = _chosen(options, options.world_seed)
     if options.export:

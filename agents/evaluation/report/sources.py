@@ -10,6 +10,7 @@ from agents.evaluation.report.logs import read_log
 from agents.training.metrics import read_metrics
 from agents.training.rollouts import CreditedGroup, group_files, read_groups
 from webarena_gym.errors import ResultError
+from webarena_gym.evaluation.results import EPISODES
 
 MOST_GROUPS = 12
 """Groups of a run that a report shows by default."""
@@ -71,7 +72,7 @@ def read_sources(inputs: Sequence[str], *, groups: int = MOST_GROUPS) -> Sources
 def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
     """Read one path; `prefix` is put before the names of what a folder holds."""
     if path.is_file():
-        _add(sources.policies, name or path.stem.removeprefix("episodes_"), _episodes(path), path)
+        _add(sources.policies, name or _name_of(path), _episodes(path), path)
     elif metrics := read_metrics(path):
         name = name or path.resolve().name
         _add(sources.runs, name, metrics, path)
@@ -84,10 +85,15 @@ def _read(path: Path, name: str, sources: Sources, prefix: str) -> None:
         if not files and not runs:
             raise ValueError(f"{path} is {'empty of what a report shows' if path.is_dir() else 'not there'}; {_EXPECTED}")
         for inner in [*files, *runs]:
-            _read(inner, prefix + inner.stem.removeprefix("episodes_") if prefix else "", sources, prefix)
+            _read(inner, prefix + _name_of(inner) if prefix else "", sources, prefix)
 
 
 _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agents.evaluate --save`, or a folder of such"
+
+
+def _name_of(path: Path) -> str:
+    """Return the name of what lies at a path: of the file that `webarena-gym evaluate` writes into each folder, that of the folder."""
+    return path.resolve().parent.name if path.name == EPISODES else path.stem.removeprefix("episodes_")
 
 
 def _episodes(path: Path) -> list[Trajectory]:

@@ -138,9 +138,13 @@ function tell(item) {
   ].filter(Boolean);
 }
 
-// The seconds of a step that the policy and the env took.
+// The time of a step that the policy and the env took.
 function timeOf([policy, env]) {
-  return `${short(policy)} s for the policy, ${short(env)} s for the env, with what was done for other episodes meanwhile`;
+  return `${duration(policy)} for the policy, ${duration(env)} for the env, with what was done for other episodes meanwhile`;
+}
+
+function duration(seconds) {
+  return seconds < 1 ? `${(1000 * seconds).toFixed(seconds < 0.01 ? 1 : 0)} ms` : `${seconds.toFixed(1)} s`;
 }
 
 // The likeliest actions, each with its probability; those on an element are drawn on the page, too.

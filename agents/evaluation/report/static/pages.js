@@ -54,7 +54,7 @@ async function showPage(html) {
   const box = marked && marked.getBoundingClientRect();
   const view = byId("window");
   view.scrollTop = box ? (box.top + box.height / 2) * ratio() - view.clientHeight / 2 : 0;
-  view.scrollLeft = box ? (box.left + box.width / 2) * ratio() - view.clientWidth / 2 : 0;
+  view.scrollLeft = box && box.right * ratio() > view.clientWidth ? (box.left + box.width / 2) * ratio() - view.clientWidth / 2 : 0;
 }
 
 // Over each element that the policy could act on a frame, the stronger the likelier, with the probability at its corner.
