@@ -908,8 +908,9 @@ def test_what_a_step_chose_from_and_took_is_shown(chromium, tmp_path, shop_tasks
         f"{told[chance] or '< 0.1 %'} click <b>{each}" for each, chance in zip(chosen, chances, strict=True)
     ]
     assert page.locator(".tokens li").all_inner_texts() == ["<b>do", "\u23ce(", "\u00e9)"]
-    seconds = [float(value) for value in re.findall(r"([\d.]+) s for", page.locator(".seconds").inner_text())]
-    assert seconds == pytest.approx([step.policy_s, step.env_s], rel=1e-2)
+    told = re.findall(r"([\d.]+) (m?s) for", page.locator(".seconds").inner_text())
+    seconds = [float(value) / (1000 if unit == "ms" else 1) for value, unit in told]
+    assert seconds == pytest.approx([step.policy_s, step.env_s], rel=0.05, abs=5e-5)
     page.goto((tmp_path / "report.html").as_uri() + "#episode/one/1/2")
     page.wait_for_selector("#strip a[aria-current=step]:text-is('2')")
     assert page.locator(".candidates").count() == 0
