@@ -1,6 +1,7 @@
 # The commands of people and of CI alike. Each does its own set-up in .venv.
 PYTHON ?= python3
-VENV := .venv
+VENV ?= .venv
+LOWEST ?= .venv-lowest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
@@ -36,14 +37,14 @@ test-slow: install  ## the tests that take half a minute or more each, which `ma
 # What these look at is the same with every version of a dependency: texts, tasks and wordings.
 CONTENT := answers changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms wordings
 
-test-lowest: .venv-lowest/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
-	.venv-lowest/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py),$(wildcard tests/test_*.py)))
+test-lowest: $(LOWEST)/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
+	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py),$(wildcard tests/test_*.py)))
 
-.venv-lowest/.ready: pyproject.toml
-	$(PYTHON) -m venv .venv-lowest
-	.venv-lowest/bin/pip install --quiet uv
-	.venv-lowest/bin/uv pip install --quiet --python .venv-lowest/bin/python --resolution lowest-direct --compile-bytecode -e '.[chromium,serve,mcp,verified,dev]'
-	.venv-lowest/bin/pip install --quiet --no-deps miniwob
+$(LOWEST)/.ready: pyproject.toml
+	$(PYTHON) -m venv $(LOWEST)
+	$(LOWEST)/bin/pip install --quiet uv
+	$(LOWEST)/bin/uv pip install --quiet --python $(LOWEST)/bin/python --resolution lowest-direct --compile-bytecode -e '.[chromium,serve,mcp,verified,dev]'
+	$(LOWEST)/bin/pip install --quiet --no-deps miniwob
 	touch $@
 
 # Each library that an adapter is for, in an environment of its own. `make test-integrations LIBRARIES=trl` tries one.
@@ -114,5 +115,5 @@ suite: install  ## draw the shipped task files anew
 	$(BIN)/webarena-gym tasks --write-suite
 
 clean:
-	rm -rf $(VENV) node_modules .venv-lowest .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) node_modules $(LOWEST) .venv-integrations .venv-peers .venv-trl .venv-docs site build dist runs *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
