@@ -166,10 +166,15 @@ DUE = {
 }
 
 
+RESTLESS = {
+    "nothing else": "",
+    "a clock": "<b id=c></b><script>setInterval(() => c.textContent = performance.now(), 20)</script>",
+    "a clock that pauses": "<b id=c></b><script>let n = 0; setInterval(() => n++ % 20 < 15 && (c.textContent = n), 20)</script>",
+}
+
+
 @pytest.mark.parametrize("what", DUE)
-@pytest.mark.parametrize(
-    "restless", ["", "<b id=c></b><script>setInterval(() => c.textContent = performance.now(), 20)</script>"]
-)
+@pytest.mark.parametrize("restless", RESTLESS.values(), ids=RESTLESS)
 def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
     markup, script = DUE[what]
     browser = visit(f'{markup}{restless}<button onclick="setTimeout(() => {{{script}}}, 1500)">Go</button>', "<p>Arrived</p>")

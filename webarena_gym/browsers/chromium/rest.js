@@ -1,15 +1,31 @@
 // Comes back when nothing in a document has changed for a moment, or after `limit` ms, for webarena_gym.browsers.chromium.tab.
 // With `patience`, that moment begins with the first change, which may take that many ms. What keeps changing by itself, such as
 // a spinner or a clock, is found out and no longer counts in this document; one that never rests is given less time each time.
+// Time is counted in turns of the page's own timers: while the machine gives the page no time, it does not seem to be at rest.
 (patience, limit) => new Promise((done) => {
-  const MOMENT = 60, OFTEN = 5, LEAST = 200;
+  const TURN = 20, MOMENT = 60, OFTEN = 5, LEAST = 200;
   const known = window[Symbol.for("webarena_gym.changing")] ?? {restless: new WeakSet(), awaited: new WeakSet(), limit};
   Object.defineProperty(window, Symbol.for("webarena_gym.changing"), {value: known, configurable: true});
   const changes = new Map();  // by place: when it changed first and last, and how often
+  const most = patience + Math.min(limit, known.limit);
+  let passed = 0, quiet = 0;  // ms, in turns
+  let isWaiting = patience > 0;
+  const observer = new MutationObserver((records) => {
+    let isNews = false;
+    for (const place of new Set(records.map(({target}) => target))) {
+      if (known.restless.has(place) || (isWaiting && known.awaited.has(place))) continue;
+      if (isWaiting) known.awaited.add(place);
+      const change = changes.get(place) ?? {first: passed, count: 0};
+      changes.set(place, {...change, newest: passed, count: change.count + 1});
+      isNews = true;
+    }
+    if (!isNews) return;
+    isWaiting = false;
+    quiet = 0;
+  });
   const end = () => {
     observer.disconnect();
-    clearTimeout(moment);
-    clearTimeout(last);
+    clearInterval(turns);
     done();
   };
   const giveUp = () => {
@@ -18,28 +34,24 @@
     known.limit = Math.max(LEAST, known.limit / 2);
     end();
   };
-  let isWaiting = patience > 0;
-  const observer = new MutationObserver((records) => {
-    const now = performance.now();
-    let isNews = false;
-    for (const place of new Set(records.map(({target}) => target))) {
-      if (known.restless.has(place) || (isWaiting && known.awaited.has(place))) continue;
-      if (isWaiting) known.awaited.add(place);
-      const change = changes.get(place) ?? {first: now, count: 0};
-      changes.set(place, {...change, newest: now, count: change.count + 1});
-      isNews = true;
-    }
-    if (!isNews) return;
-    isWaiting = false;
-    clearTimeout(moment);
-    moment = setTimeout(end, MOMENT);
-  });
+  const waitOn = () => {  // what changed so often and then paused was a clock that stumbled
+    isWaiting = true;
+    changes.clear();
+  };
+  const turns = setInterval(() => {
+    passed += TURN;
+    quiet += TURN;
+    if (isWaiting) {
+      if (passed >= patience) end();
+    } else if (quiet >= MOMENT) {
+      if (passed < patience && [...changes.values()].every(({count}) => count >= OFTEN)) waitOn();
+      else end();
+    } else if (passed >= most) giveUp();
+  }, TURN);
   const HOW = {subtree: true, childList: true, attributes: true, characterData: true};
   const watch = (root) => {
     observer.observe(root, HOW);
     for (const element of root.querySelectorAll("*")) if (element.shadowRoot) watch(element.shadowRoot);
   };
   watch(document);
-  let moment = setTimeout(end, patience || MOMENT);
-  const last = setTimeout(giveUp, patience + Math.min(limit, known.limit));
 })

@@ -228,8 +228,9 @@ class Tab:
                 )
 
         watching = [asyncio.ensure_future(watch(frame)) for frame in self.page.frames]
+        until = asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED
         try:
-            await asyncio.wait(watching, return_when=asyncio.FIRST_COMPLETED if patience_s else asyncio.ALL_COMPLETED)
+            await asyncio.wait(watching, timeout=patience_s + QUIET_S, return_when=until)
         finally:
             for each in watching:
                 each.cancel()
