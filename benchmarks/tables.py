@@ -165,22 +165,22 @@ def searched() -> str:
 
 def allocation() -> str:
     """Return the table of cloning, reinforcement and both at fixed budgets of CPU minutes."""
-    result = _read("allocation")
-
-    def cell(name: str, place: int) -> str:
-        value, interval = result[name][place], result["ci95"][name][place]
-        return "" if value is None else f"{_percent(value)} ({100 * interval[0]:.0f} to {100 * interval[1]:.0f})"
-
-    rows = [
-        (f"{budget:g}", *(cell(name, place) for name in ("bc_only", "rl_only", "mixed")), result["best_switch"][place])
-        for place, budget in enumerate(result["budgets"])
-    ]
-    heads = ("CPU minutes", "cloning alone", "M-GRPO alone", "both, best switch", "updates of cloning before it")
+    results = sorted((_read(path.stem) for path in RESULTS.glob("allocation*.json")), key=lambda result: float(result["budgets"][0]))
+    rows: list[Row] = []
+    for result in results:
+        for place, budget in enumerate(result["budgets"]):
+            cells = []
+            for name in ("bc_only", "rl_only", "mixed"):
+                value, interval = result[name][place], result["ci95"][name][place]
+                cells.append("" if value is None else f"{_percent(value)} ({100 * interval[0]:.0f} to {100 * interval[1]:.0f})")
+            rows.append((f"{budget:g}", *cells, result["best_switch"][place], result["runs"]))
+    heads = ("CPU minutes", "cloning alone", "M-GRPO alone", "both, best switch", "updates of cloning before it", "runs")
+    commands = "".join(f"- `{result['command']}`, commit {result['commit']}\n" for result in results)
     note = (
-        f"{result['runs']} runs with drawn hyperparameters; success on n = {result['n']} test tasks of the configuration that is best on "
-        "validation tasks. Intervals of 95 % are a bootstrap over runs."
+        f"Success on n = {results[0]['n']} test tasks of the configuration that is best on validation tasks; hyperparameters are drawn. "
+        f"Intervals of 95 % are a bootstrap over runs. {results[0]['machine']}. The commands:"
     )
-    return _table(heads, rows) + _origin(note, result)
+    return _table(heads, rows) + f"\n{note}\n\n{commands}"
 
 
 def whole_suite_longer() -> str:
@@ -499,6 +499,7 @@ TABLES: dict[str, Callable[[], str]] = {
             demonstrations,
             whole_suite,
             whole_suite_longer,
+            allocation,
             systems,
             searched,
             retrieval,

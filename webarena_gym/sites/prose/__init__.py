@@ -64,6 +64,7 @@ from webarena_gym.sites.prose.issues import (
     draw_defect,
     draw_wish,
     parts_of_programs,
+    platforms_of,
 )
 from webarena_gym.sites.prose.policies import Contribution, Moderation, Policy, Refund, Returns, Shipping, compose_policy
 from webarena_gym.sites.prose.registers import REGISTERS, Register
@@ -153,4 +154,5 @@ __all__ = [
     "draw_review",
     "draw_wish",
     "parts_of_programs",
+    "platforms_of",
 ]

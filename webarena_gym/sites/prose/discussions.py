@@ -183,6 +183,7 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
                 Said(user, place, Stand(side=pair[held[user]], kind="changed", reason=reason, user=name, register=register))
             )
             continue
+        is_new = own is None
         if own is None:
             own = held[user] = dice.below(2)
         side = pair[own]
@@ -195,6 +196,9 @@ def _about_a_claim(dice: Dice, author: str, forum: str, users: Sequence[str], co
                                             reason=dice.pick(side.reasons) if dice.chance(60) else "", register=register))
                 )  # fmt: skip
                 continue
+        if not is_new:  # nobody says the same again to nobody in particular
+            user = _other(dice, users, set(held))
+            side = pair[held.setdefault(user, dice.below(2))]
         comments.append(
             Said(user, None, Stand(side=side, kind="side", reason=dice.pick(side.reasons), register=register,
                                    experience=dice.pick(SPANS[6:]) if has_problems(forum) and dice.chance(20) else None))

@@ -17,6 +17,14 @@ ReviewKind = Literal[
     "asks change", "suggests change", "did change", "refuses change", "approves", "objects", "waits", "pushed"
 ]  # fmt: skip
 PLATFORMS = ("Linux", "Windows", "macOS", "Android", "iOS", "FreeBSD")
+_OF_PHONES = ("Android", "iOS")
+_ON_PHONES_ALONE = frozenset({"mobile app"})
+_NOT_ON_PHONES = frozenset(
+    {
+        "backup job", "build script", "command line tool", "crawler", "desktop client", "plugin loader", "scheduler", "server package",
+        "update service",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,6 +119,13 @@ class Remark:
     why: str = ""
     number: str = ""
     register: Register = "plain"
+
+
+def platforms_of(defect: Defect) -> tuple[str, ...]:
+    """Return the platforms on which the part of a program that has a defect is run."""
+    if defect.part in _ON_PHONES_ALONE:
+        return _OF_PHONES
+    return tuple(each for each in PLATFORMS if defect.part not in _NOT_ON_PHONES or each not in _OF_PHONES)
 
 
 def draw_defect(dice: Dice, part: str = "", *, is_held_out: bool) -> Defect:

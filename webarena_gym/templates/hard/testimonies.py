@@ -4,6 +4,7 @@ Nothing is planted. Texts are composed of facts, and the tables that hold these 
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from webarena_gym.sites.prose.topics import WORKS
@@ -49,28 +50,22 @@ def opening(text: str) -> str:
 def upvote_first_hand(world: t.Sampler) -> t.Draw:
     """Upvote the reports of some days that are first-hand."""
     needs_facts(world, "submission_fact")
-    days = world.rng.choice((2, 3, 4, 5, 6, 7, 8, 9))
     forum = world.rng.choice(sorted(WORKS))
-    since, before, after = (
-        world.value(f"SELECT datetime(value, '-{days} days', '{shift} hours') FROM world WHERE key = 'now'")
-        for shift in ("+0", "-3", "+3")
-    )
     rows = world.rows(
         POSTS
-        + """SELECT p.*, f.kind, f.is_first_hand, v.choice FROM posts p JOIN submission_fact f USING (submission_id)
+        + """SELECT p.*, f.kind, f.is_first_hand, v.choice, julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
+        FROM posts p JOIN submission_fact f USING (submission_id)
         LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = ?
-        WHERE p.forum = ? AND p.created_at > ? ORDER BY p.newest""",
+        WHERE p.forum = ? ORDER BY p.newest""",
         ME,
         forum,
-        since,
     )
-    wanted = [row for row in rows if row["kind"] == "report" and row["is_first_hand"]]
-    told = [row for row in rows if row["kind"] == "report" and not row["is_first_hand"]]
-    near = world.rows(POSTS + "SELECT 1 FROM posts WHERE forum = ? AND created_at BETWEEN ? AND ?", forum, before, after)
-    if near or not 5 <= len(wanted) <= 12 or len(told) < 2 or len(rows) > 32:
-        raise t.NothingToDraw("a forum with reports of both kinds")
-    if any(row["choice"] or row["user_id"] == ME for row in rows):
-        raise t.NothingToDraw("posts of others on which I have not voted")
+    spans = [days for days in range(2, 13) if _is_span(rows, days)]
+    if not spans:
+        raise t.NothingToDraw("a forum with reports of both kinds by others, on which I have not voted")
+    days = world.rng.choice(spans)
+    rows = [row for row in rows if row["age"] < days]
+    wanted, told = _reports(rows)
     steps = open_forum(forum, "New")
     turned = 0
     for row in rows:
@@ -87,6 +82,21 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
         [*steps, t.leave("", "All first-hand reports have my vote.")],
         evidence=[text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))],
     )
+
+
+def _reports(rows: Sequence[t.Row]) -> tuple[list[t.Row], list[t.Row]]:
+    """Return the reports at first hand, and those that tell what others say."""
+    reports = [row for row in rows if row["kind"] == "report"]
+    return [row for row in reports if row["is_first_hand"]], [row for row in reports if not row["is_first_hand"]]
+
+
+def _is_span(rows: Sequence[t.Row], days: int) -> bool:
+    """Tell whether the posts of so many days make a task, and none of them is of nearly that age."""
+    near = [row for row in rows if abs(row["age"] - days) < 1 / 8]
+    rows = [row for row in rows if row["age"] < days]
+    wanted, told = _reports(rows)
+    own = [row for row in (*wanted, *told) if row["choice"] or row["user_id"] == ME]
+    return not near and not own and 5 <= len(wanted) <= 12 and len(told) >= 2 and len(rows) <= 36
 
 
 def assignees_are(world: t.Sampler, row: t.Row, mine: set[int]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from webarena_gym.sites.gitlab.world.pools import fill, pools
 KIND_LABELS = {"bugs": "bug", "features_wanted": "enhancement", "docs_wanted": "documentation", "questions": "question"}
 """The kinds of issues, and the label that each may have."""
 
+_CONTRACTIONS = ((" not", "nt"), (" is", "s"), (" have", "ve"), (" has", "s"), (" will", "ll"), (" am", "m"))
 _TRIES = 60  # of a text that has to differ from others
 _REVIEWS: dict[prose.ReviewKind, int] = {"asks change": 4, "suggests change": 2, "approves": 3, "objects": 1}
 
@@ -180,11 +181,16 @@ class ComposedTexts:
         if kind == "docs_wanted":
             return prose.Gap(defect=defect, register=register)
         minor = dice.between(1, 9)
-        version, platform = self.version(minor), dice.pick(self.platforms)
+        version, platform = self.version(minor), self.platform(defect)
         if kind == "questions":
             return prose.Inquiry(defect=defect, version=version, platform=platform, register=register)
         since = f"{self.major}.{dice.below(minor)}" if dice.chance(30) else ""
         return prose.Bug(defect=defect, version=version, platform=platform, since=since, register=register)
+
+    def platform(self, defect: prose.Defect) -> str:
+        """Return a platform of the project on which the part with the defect is run."""
+        own = prose.platforms_of(defect)
+        return self.dice.pick([each for each in self.platforms if each in own] or own)
 
     def version(self, minor: int) -> str:
         """Return a version of the project's program."""
@@ -241,13 +247,11 @@ class _Issue:
             return "note"
         if isinstance(self.facts, prose.Wish):
             return "supports" if dice.chance(60) else "note"
-        kinds: dict[prose.NoteKind, int] = {"note": 3, "workaround works": 2, "suspects": 2}
+        kinds: dict[prose.NoteKind, int] = {"note": 3, "workaround works": 2}
         if isinstance(self.facts, prose.Bug):
             kinds |= {"confirms": 5, "cannot reproduce": 2, "workaround fails": 1}
-        if "cause" in self.said:
-            del kinds["suspects"]
-        else:
-            kinds["cause"] = 1
+        if "cause" not in self.said:
+            kinds |= {"cause": 1} if "suspects" in self.said else {"suspects": 2, "cause": 1}
         return dice.weigh(list(kinds), list(kinds.values()))
 
     def _note(self, kind: prose.NoteKind, number: str = "") -> Said:
@@ -259,7 +263,7 @@ class _Issue:
             kind=kind,
             version=writer.version(dice.between(self.minor if kind in ("confirms", "fixed") else 1, 9)),
             number=number,
-            platform=dice.pick(writer.platforms),
+            platform=writer.platform(defect) if defect else dice.pick(writer.platforms),
             cause=defect.cause if defect else "",
             workaround=defect.workaround if defect else "",
             ground=prose.draw_choice(dice, "ground", is_held_out=writer.is_held_out) if kind == "declined" else "",
@@ -269,8 +273,11 @@ class _Issue:
 
 
 def _is_fresh(text: str, said: set[str]) -> bool:
-    """Tell whether a text was not said before, whatever its capitals and its last mark. It is said from then on."""
-    key = text.lower().rstrip(".!").replace("'", "")
+    """Tell whether a text was not said before, whatever its capitals, its marks and what it contracts. It is said from then on."""
+    key = text.lower()
+    for words, contracted in _CONTRACTIONS:
+        key = key.replace(words, contracted)
+    key = "".join(filter(str.isalnum, key))
     is_fresh = key not in said
     said.add(key)
     return is_fresh
