@@ -165,7 +165,9 @@ def searched() -> str:
 
 def allocation() -> str:
     """Return the table of cloning, reinforcement and both at fixed budgets of CPU minutes."""
-    results = sorted((_read(path.stem) for path in RESULTS.glob("allocation*.json")), key=lambda result: float(result["budgets"][0]))
+    results = sorted(
+        (_read(path.stem) for path in RESULTS.glob("allocation*.json")), key=lambda result: float(result["budgets"][0])
+    )
     rows: list[Row] = []
     for result in results:
         for place, budget in enumerate(result["budgets"]):
