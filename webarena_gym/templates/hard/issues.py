@@ -98,6 +98,13 @@ def plant_issue(world: t.Sampler, row: t.Row, title: str, description: str, auth
     return world.rows("SELECT * FROM issue WHERE issue_id = ?", made)[0]
 
 
+def needs_one_page(world: t.Sampler, oldest: t.Row, state: Literal["opened", "closed"]) -> None:
+    """Raise NothingToDraw unless the first page of a project's issues of a state shows all since the oldest that was planted, in any layout."""
+    newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = ? AND created_at >= ?"
+    if world.value(newer, oldest["project_id"], state, oldest["created_at"]) > page_sizes(PER_PAGE)[0]:
+        raise t.NothingToDraw(f"a project whose first page of {state} issues shows them all")
+
+
 def say(world: t.Sampler, issue: t.Row, author: int, body: str, hours: int, *, is_system: bool = False) -> None:
     """Plant a comment on an issue."""
     comment(world, "issue", issue["issue_id"], author, body, ago(world, hours=hours), is_system=is_system)
@@ -365,9 +372,7 @@ def reopen_closed(world: t.Sampler) -> t.Draw:
         if fate == "wrong" and (protest := world.rng.choice(_PROTESTS)):
             say(world, issue, author["user_id"], protest, 20)
         made.append((issue, fate))
-    newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = 'closed' AND created_at >= ?"
-    if world.value(newer, row["project_id"], made[0][0]["created_at"]) > page_sizes(PER_PAGE)[0]:
-        raise t.NothingToDraw("a project whose first page of closed issues shows them all")
+    needs_one_page(world, made[0][0], "closed")
     steps: list[Step] = [*open_project(row), t.click("Issues"), t.click("Closed")]
     for issue, fate in made:
         steps.append(t.click(entry(issue["title"])))
@@ -442,6 +447,7 @@ def postpone_overdue(world: t.Sampler) -> t.Draw:
             milestone_id=old, due_on=None if due is None else str(due), state="closed" if fate == "closed" else "opened",
         )  # fmt: skip
         made.append((issue, fate))
+    needs_one_page(world, made[0][0], "opened")
     late = [issue for issue, fate in made if fate == "late"]
     steps: list[Step] = [*open_project(row), t.click("Milestones")]
     for issue in late:
