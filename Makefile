@@ -31,7 +31,7 @@ starter: install  ## train the agent that ships as agents/checkpoints/starter: c
 test: install  ## all tests, on all cores
 	$(TEST)
 
-test-slow: install  ## the tests that take half a minute or more each, which `make test` leaves out
+test-slow: install  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
 	$(TEST) -m slow
 
 # What these look at is the same with every version of a dependency: texts, tasks and wordings.

@@ -3,7 +3,6 @@
 import gc
 import time
 from collections.abc import Callable
-from math import inf
 
 UNITS = (
     "a", " ", "\n", "\t", " \n", "x\n\n", "word ", "= ", "== a ==\n", "#", "# ", "*", "* ", "**a ", "*a ", "_", "`", "```\n", "[", "[[", "[[a|",
@@ -18,36 +17,47 @@ LONGER = 16  # times: a text of the largest size that `grows_too_fast` tries
 _LITTLE_S = 0.0005
 _STEP = 4  # from one size to the next
 _MOST = 8  # times the CPU time of one size that the next may take: four times is linear, sixteen times quadratic
+_CERTAIN = 64  # times: no disturbance does that to the best of two
 _TRIES = 12
-_FIRST_TRIES = 3
 
 
 def cpu_seconds(work: Callable[[], object]) -> float:
-    """Return the CPU time of this thread that some work takes."""
-    begin = time.thread_time()
-    work()
-    return time.thread_time() - begin
+    """Return the CPU time of this thread that some work takes, without that of collecting garbage."""
+    gc.disable()
+    try:
+        begin = time.thread_time()
+        work()
+        return time.thread_time() - begin
+    finally:
+        gc.enable()
 
 
 def outgrown(work: Callable[[int], Callable[[], object]], first: int, last: int, floor: float) -> str:
     """Return at which size some work costs more than a linear function of the size allows, "" when it never does.
 
     `work(size)` prepares the work of a size. Sizes grow by four from `first` to `last`. Less than `floor` seconds are too little to
-    tell anything. What looks too slow is measured again, and its best time counts, so that other work on the machine does not matter.
+    tell anything. What looks too slow is measured again in turns with the size before it, so that a machine that is slow for a while,
+    or busy with other work, is slow for both: only what is too slow each time has outgrown.
     """
-    most, size = inf, first
+    smaller = work(first)
+    before, size = cpu_seconds(smaller), first * _STEP
     while size <= last:
-        prepared = work(size)
-        # What comes next is held against this, so work that others have disturbed must not pass for slow.
-        best = min(cpu_seconds(prepared) for _ in range(_FIRST_TRIES if most is inf else 1))
-        for _ in range(_TRIES):
-            if best > most:
-                gc.collect()
-                best = min(best, cpu_seconds(prepared))
-        if best > most:
-            return f"size {size} takes {best:.4f} s, {_MOST * best / most:.0f} times as long as size {size // _STEP}"
-        most, size = max(best * _MOST, floor), size * _STEP
+        larger = work(size)
+        now = cpu_seconds(larger)
+        for attempt in range(_TRIES):
+            if now <= _MOST * before or now <= floor:
+                break
+            if attempt and now > _CERTAIN * max(before, floor):
+                return _slow(size, now, before)
+            before, now = cpu_seconds(smaller), cpu_seconds(larger)
+        else:
+            return _slow(size, now, before)
+        smaller, before, size = larger, now, size * _STEP
     return ""
+
+
+def _slow(size: int, now: float, before: float) -> str:
+    return f"size {size} takes {now:.4f} s, {now / before:.0f} times as long as size {size // _STEP}"
 
 
 def grows_too_fast(read: Callable[[str], object], make: Callable[[int], str], length: int = 1_000) -> bool:

@@ -675,4 +675,4 @@ def test_the_time_grows_with_the_length_alone(piece):
             best = min(best, time.process_time() - started)
         return best
 
-    assert seconds(64_000) <= 40 * max(seconds(8_000), 0.002)
+    assert seconds(32_000) <= 40 * max(seconds(4_000), 0.002)

@@ -311,7 +311,13 @@ def test_the_flows_are_long_enough_to_tell_something():
 
 @pytest.mark.parametrize(
     ("account", "flows"),
-    [(None, [VISITOR]), (None, [BUYER]), (STAFF, [STAFF_AT_WORK]), (STAFF, [GUEST, ORDERS_AND_CUSTOMERS])],
+    [
+        (None, [VISITOR]),
+        *(
+            pytest.param(*item, marks=pytest.mark.slow)
+            for item in ((None, [BUYER]), (STAFF, [STAFF_AT_WORK]), (STAFF, [GUEST, ORDERS_AND_CUSTOMERS]))
+        ),
+    ],
     ids=["visitor", "buyer", "staff", "orders"],
 )
 def test_every_step_works_in_the_shop(shop, account, flows):

@@ -97,7 +97,9 @@ def tokens(logprobs, old, advantages, weights, lengths):
 # Whole runs.
 
 
-@pytest.mark.parametrize("method", BASELINES)
+@pytest.mark.parametrize(
+    "method", [pytest.param(name, marks=() if name == "filtered_bc" else pytest.mark.slow) for name in BASELINES]
+)
 def test_each_method_lifts_an_unsure_model(tmp_path, clone, success_before, method):
     path = train_rl.train(baseline(tmp_path, clone, method, updates=24, judged_after=800), tiny.tasks(60))
     assert success(path) > success_before + 0.1

@@ -111,6 +111,7 @@ def assert_alike(ours, theirs):
         assert our.logprobs == pytest.approx(their.logprobs, abs=1e-5)
 
 
+@pytest.mark.slow
 def test_an_engine_on_the_cluster_samples_what_one_in_this_process_does(cluster):
     model, tokenizer = tiny.tiny_model()
     make = partial(InProcessEngine, stop_ids=PromptEncoder(tokenizer).stop_ids, max_new_tokens=6)
@@ -173,6 +174,7 @@ def test_a_cluster_trains_what_one_process_does_and_one_process_goes_on(cluster,
             assert torch.allclose(value, weights[name], atol=1e-4, rtol=0), name
 
 
+@pytest.mark.slow
 def test_relative_paths_mean_the_same_to_the_learners(cluster, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     fit(partial(Path("here").write_text, "a learner"), ClusterSettings(cluster=cluster.address, learners=1), Path("out"))
@@ -193,6 +195,7 @@ def is_alive(actor):
 
 
 # The last test: it takes a node away.
+@pytest.mark.slow
 def test_a_killed_node_of_envs_costs_its_episodes_and_they_go_on_elsewhere(cluster, envs):
     nodes = ray.get([host.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id()) for host in envs._hosts])
     (away,) = cluster.worker_nodes

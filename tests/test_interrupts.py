@@ -150,7 +150,7 @@ def kept_chromium():
 # Python reports an interrupt that meets a finaliser as one that it could not raise.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @pytest.mark.usefixtures("kept_chromium")
-@pytest.mark.parametrize("kind", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
+@pytest.mark.parametrize("kind", ["inprocess", pytest.param("chromium", marks=[needs.chromium, pytest.mark.slow])])
 def test_a_step_that_is_interrupted_at_any_moment_is_not_done_twice(kind):
     (task,) = suite.draw(["shopping.cart_add"], world_seed=1000, count=1)
     env = WebArenaLite(tasks=[task], browser=kind)

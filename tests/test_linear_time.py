@@ -32,7 +32,7 @@ from webarena_gym.sites.wikipedia.views.search import snippet
 ROOT = Path(__file__).parent.parent
 FILES = sorted(file for package in ("webarena_gym", "agents") for file in (ROOT / package).rglob("*.py"))
 METHODS = ("match", "fullmatch", "search", "sub", "subn", "split", "findall", "finditer")
-FLOOR = 0.0005  # seconds; linear time is below at the largest size, quadratic time far above
+FLOOR = 0.0001  # seconds; linear time is below at the largest size, quadratic time far above
 SHORTEST, LONGEST = 6, 6_144  # characters
 MOST_TEXTS = 500
 

@@ -76,6 +76,7 @@ def test_curves_are_thinned_and_leave_out_what_was_not_trained():
     assert methods.curves([])["success"] == []
 
 
+@pytest.mark.slow
 def test_each_seed_has_its_clone_on_the_whole_suite(arguments, capsys, tmp_path):
     shutil.copytree(tmp_path / "clone", tmp_path / "other")
     several = ["--cloned", str(tmp_path / "clone"), str(tmp_path / "other"), "--seeds", "0", "1", "--templates"]

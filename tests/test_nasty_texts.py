@@ -23,6 +23,7 @@ PER_FIELD, PER_WIDE = (
     16,
 )  # texts that are tried in each field, and in each that takes long ones; each site meets all of NASTY
 WORLD = 1
+MANY_FORMS = ("gitlab", "shopping_admin")
 _TEXTS = ("text", "search", "url", "email", "tel", "password", "textarea")
 
 
@@ -68,7 +69,7 @@ def look(page):
 
 
 @pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("site", HOSTS)
+@pytest.mark.parametrize("site", [pytest.param(name, marks=pytest.mark.slow) if name in MANY_FORMS else name for name in HOSTS])
 def test_no_text_makes_a_page_slow(site, variation):
     world, layout, rng = load_world(WORLD), layout_of(WORLD, variation), Random(f"{site} {variation}")
     databases = world.open()

@@ -93,6 +93,7 @@ def test_cloning_raises_success(tmp_path, run):
     assert success(run, world=12) >= 0.5  # where half of the tasks were demonstrated
 
 
+@pytest.mark.slow
 def test_a_killed_run_of_cloning_goes_on_exactly(tmp_path, run, monkeypatch):
     killed_after(monkeypatch, 70, train_pointer, clone_settings(tmp_path))
     assert [item.update for item in checkpoints(tmp_path)] == [60]
@@ -251,7 +252,10 @@ def test_the_mean_of_reinforced_networks_is_a_network(tmp_path, unsure):
 BASELINES = {"filtered_bc": {}, "awr": {}, "digirl": {"digirl_top": 0.5}, "webrl": {"judged_after": 8}}
 
 
-@pytest.mark.parametrize(("method", "options"), BASELINES.items())
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [pytest.param(*item, marks=() if item[0] == "filtered_bc" else pytest.mark.slow) for item in BASELINES.items()],
+)
 def test_every_method_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
     sizes = {"replay": 96, "tasks_per_update": 48, "group_size": 1, "updates": 6, "per_template": 4}
     train_rl.train(rl_settings(unsure, tmp_path, method, **sizes, **options))
@@ -267,7 +271,7 @@ GROUPS = {"starpo": {"starpo_kept": 0.5}, "structured": {"outcome_weight": 0.0},
 
 @pytest.mark.parametrize(
     ("method", "options"),
-    [pytest.param(*item, marks=pytest.mark.slow if item[0] == "tsr" else ()) for item in GROUPS.items()],
+    [pytest.param(*item, marks=pytest.mark.slow if item[0] in ("starpo", "tsr") else ()) for item in GROUPS.items()],
 )
 def test_every_method_of_groups_lifts_an_unsure_pointing_network(tmp_path, unsure, method, options):
     sizes = {"tasks_per_update": 8, "group_size": 8, "updates": 8, "per_template": 4}

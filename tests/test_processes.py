@@ -36,7 +36,7 @@ IMPORTS = {
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["a map", *(pytest.param(way, marks=pytest.mark.slow) for way in WAYS if way != "a map")])
 def test_workers_end_with_their_parent(tmp_path, way, number):
     script, pipe = tmp_path / "script.py", tmp_path / "pipe"
     script.write_text(f"{SCRIPT}{IMPORTS[way]}\nif __name__ == '__main__':\n {WAYS[way]}\n")
@@ -61,7 +61,7 @@ def fail_for_odd(number):
     return number
 
 
-@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_several_calls_side_by_side_give_the_results_in_their_order(jobs):
     assert side_by_side(divmod, [(number, 3) for number in range(7)], jobs) == [divmod(number, 3) for number in range(7)]
     assert side_by_side(divmod, [], jobs) == []

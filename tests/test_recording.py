@@ -41,7 +41,10 @@ def frames_of(path):
         return gif.n_frames, gif.info["duration"]
 
 
-@pytest.mark.parametrize("missing", [(), (0,), (3,), (1, 2)])
+@pytest.mark.parametrize(
+    "missing",
+    [pytest.param((), marks=pytest.mark.slow), (0,), *(pytest.param(some, marks=pytest.mark.slow) for some in ((3,), (1, 2)))],
+)
 def test_an_episode_is_a_picture_of_each_page(tmp_path, missing):
     pytest.importorskip("PIL")
     env = webarena_gym.RecordGif(Pictures(missing), tmp_path / "new" / "episode-{number}.gif", seconds=0.5)

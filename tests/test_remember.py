@@ -162,6 +162,7 @@ def test_choices_are_trained_with_what_was_recalled_when_they_were_made(remember
                 )
 
 
+@pytest.mark.slow
 def test_what_is_remembered_solves_tasks_that_the_network_has_not_learned(tmp_path):
     clone = train_pointer(clone_settings(tmp_path / "clone", templates=REMEMBERED, updates=1))
     out = tmp_path / "network"

@@ -156,19 +156,23 @@ def planted(colour):
 @pytest.mark.parametrize("colour", ["Octarine", "Yes", "N/A", "$1,234.56", "Octarine, Fuligin", "March 3, 1703"])
 def test_a_made_up_answer_fails_the_audit(monkeypatch, colour):
     monkeypatch.setitem(templates(), "shopping.moon", planted(colour))
-    findings = audit(draw(["shopping.moon"], world_seed=WORLD, count=2))
+    findings = audit(draw(["shopping.moon"], world_seed=WORLD, count=2), side_effects=False)
     assert findings.solved == 2
     assert len(findings.groundless) >= 2
     assert not findings.is_clean
     assert findings.totals()["groundless"] == len(findings.groundless)
 
 
-@pytest.mark.parametrize("variation", ["content", pytest.param("layout", marks=pytest.mark.slow)])
-def test_every_answer_of_every_template_has_its_ground(variation):
-    tasks = [task for task in draw(None, world_seed=WORLD, count=1, variation=variation) if "string_match" in task.eval_types]
-    assert len(tasks) > 200
-    assert sum(bool(task.grounds) for task in tasks) > 35
-    assert audit(tasks, variation=variation).groundless == []
+@pytest.mark.parametrize(
+    ("variation", "every"),
+    [("content", 6), *(pytest.param(name, 1, marks=pytest.mark.slow) for name in ("content", "layout"))],
+)
+def test_every_answer_of_every_template_has_its_ground(variation, every):
+    names = sorted(templates())[::every]
+    tasks = [task for task in draw(names, world_seed=WORLD, count=1, variation=variation) if "string_match" in task.eval_types]
+    assert len(tasks) > 200 / every
+    assert sum(bool(task.grounds) for task in tasks) > 35 / every
+    assert audit(tasks, variation=variation, side_effects=False).groundless == []
 
 
 def test_grounds_are_kept_in_task_files():

@@ -43,7 +43,9 @@ def group(number, *rewards):
 PLAIN = {"starpo_kept": 1.0, "clip_high": 0.2, "kl_weight": 0.001}
 
 
-@pytest.mark.parametrize("options", [{}, PLAIN, {**PLAIN, "starpo_advantages": "group"}])
+@pytest.mark.parametrize(
+    "options", [{}, *(pytest.param(some, marks=pytest.mark.slow) for some in (PLAIN, {**PLAIN, "starpo_advantages": "group"}))]
+)
 def test_starpo_lifts_an_unsure_model(tmp_path, clone, options):
     before = success(clone)
     path = train_rl.train(starpo(tmp_path, clone, updates=40, **options), tiny.tasks(60))

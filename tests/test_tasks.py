@@ -285,7 +285,7 @@ def test_drawing_more_is_repeatable_and_checked():
         suite.spread([], world_seed=5, total=3)
 
 
-@pytest.mark.parametrize("world_seed", [None, 31])
+@pytest.mark.parametrize("world_seed", [None, pytest.param(31, marks=pytest.mark.slow)])
 def test_every_solution_earns_its_reward_and_nothing_cheaper_does(world_seed):
     tasks = suite.load("test", world_seed)
     findings = audit(tasks, side_effects=False)

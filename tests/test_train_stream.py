@@ -133,6 +133,7 @@ print(kills)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Linux")
 def test_a_run_that_is_killed_again_and_again_ends_with_the_same_weights(tmp_path, start):
     values = {"out": str(tmp_path), "model": str(start), "updates": 6, "group_size": 4, "tasks_per_update": 3, "num_envs": 8}

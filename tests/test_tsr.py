@@ -201,7 +201,9 @@ def test_corrections_are_those_of_a_step_or_of_the_path_to_it():
 # Whole runs.
 
 
-@pytest.mark.parametrize("options", [{}, {"search_choice": "diverse", "search_correction": "path"}])
+@pytest.mark.parametrize(
+    "options", [{}, pytest.param({"search_choice": "diverse", "search_correction": "path"}, marks=pytest.mark.slow)]
+)
 def test_tsr_lifts_an_unsure_model(tmp_path, clone, options):
     before = success(clone)
     path = train_rl.train(tsr(tmp_path, clone, updates=30, **options), tiny.tasks(60))

@@ -119,7 +119,7 @@ def test_the_audit_counts_what_is_accepted(monkeypatch):
         (False, "x", "12.5"),
     ]
     monkeypatch.setattr(wordings, "_corpus", lambda half: {"t": entries[: 4 if half == "held_out" else 1]})
-    totals = audit([task()]).totals()
+    totals = audit([task()], side_effects=False).totals()
     names = ("right_wordings", "right_accepted", "wrong_wordings", "wrong_accepted")
     assert [totals[name] for name in names] == [3, 2, 2, 1]
     assert [totals[f"held_out_{name}"] for name in names] == [2, 1, 2, 1]

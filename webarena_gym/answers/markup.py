@@ -78,7 +78,7 @@ _CALL = re.compile(
 _YAML = re.compile(
     r"(?P<blank> {0,20})(?:(?P<item>- {1,3}))?(?:(?P<key>[a-z][a-z0-9_]{0,30}(?: [a-z][a-z0-9_]{0,30}){0,2}):(?:$| +(?P<value>.{1,500})$))"
 )
-_YAML_ITEM = re.compile(r" {0,20}- +(.{1,300})$")
+_YAML_ITEM = re.compile(r" {0,20}- +(\S.{0,299})$")
 _HEADER = re.compile(r"[A-Za-z][A-Za-z_ ]{0,30}(?:,[A-Za-z][A-Za-z_ ]{0,30}){1,12}")
 _PAIRS = re.compile(r"[a-z][a-z_]{0,30}: [^,:;]{1,100}(?:, [a-z][a-z_]{0,30}: [^,:;]{1,100}){1,12}")
 _LABELLED_PAIRS = re.compile(

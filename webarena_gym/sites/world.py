@@ -200,6 +200,7 @@ class Databases(Mapping[str, EpisodeDatabase]):
             self._open.clear()
 
 
+@cache
 def load_site(name: str) -> Site:
     """Return a site by its name, with all its views. Imported on demand, so that an import of the package stays light."""
     views = import_module(f"webarena_gym.sites.{name}.views")

@@ -161,7 +161,12 @@ class _Search:
 
 
 def _rule(site: str, method: str, url: str) -> str:
-    return load_site(site).rule(method, urlsplit(url).path)
+    return _rule_of_path(site, method, urlsplit(url).path)
+
+
+@lru_cache(maxsize=50_000)
+def _rule_of_path(site: str, method: str, path: str) -> str:
+    return load_site(site).rule(method, path)
 
 
 def _links(page: HtmlElement, url: str) -> Iterator[str]:
