@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -16,6 +17,19 @@ settings.register_profile("explore", settings.get_profile("any_machine"), derand
 settings.load_profile("any_machine")
 
 collect_ignore = ["bookshop_urls.py"]  # needs the settings of the shop that imports it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Make slow tests of all cases but every n-th of a test that is `sampled(n)`."""
+    places = Counter()
+    for item in items:
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            test = (item.path, item.originalname)
+            if places[test] % sampled.args[0]:
+                item.add_marker("slow")
+            places[test] += 1
 
 
 @pytest.fixture(scope="module")

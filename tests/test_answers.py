@@ -662,6 +662,7 @@ HEAVY = [
 
 
 @pytest.mark.parametrize("piece", HEAVY)
+@pytest.mark.sampled(4)
 def test_the_time_grows_with_the_length_alone(piece):
     """Eight times the length takes at most forty times as long, at its best of two: quadratic time would take 64 times."""
 

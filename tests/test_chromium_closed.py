@@ -130,6 +130,7 @@ def browser(elsewhere):
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.sampled(3)
 def test_no_way_of_a_page_leads_elsewhere(browser, elsewhere, way):
     browser.goto(f"http://app.test/{way}")
     browser.wait()
@@ -174,6 +175,7 @@ PLANS = {
 
 @pytest.mark.parametrize("plan", PLANS)
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.sampled(3)
 def test_whatever_process_dies_no_other_host_is_reached_and_no_episode_is_lost_as_a_zero(
     envs, elsewhere, kind, plan, monkeypatch
 ):

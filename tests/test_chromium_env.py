@@ -206,6 +206,7 @@ FOUND = "document.querySelector('#x').innerText"
         ("/never", {"exact_match": "here"}, 0.0),
     ],
 )
+@pytest.mark.sampled(4)
 def test_a_page_that_a_check_opens_is_given_the_time_to_go_on(rules, path, required, expected, monkeypatch):
     assert judged_outcome.MOMENTS == 30  # the 3 s of the public evaluators; fewer are enough here
     monkeypatch.setattr(judged_outcome, "MOMENTS", 14)

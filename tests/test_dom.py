@@ -161,6 +161,7 @@ def one_chromium():
 @needs.chromium
 @pytest.mark.usefixtures("one_chromium")
 @pytest.mark.parametrize("first", range(1000, 1120, 10))
+@pytest.mark.sampled(4)
 def test_random_pages_read_the_same_and_the_tab_key_goes_the_same_way(first):
     browsers = InProcessBrowser(network()), ChromiumBrowser(network())
     for browser in browsers:

@@ -126,6 +126,7 @@ def do(browser, act, argument):
 
 
 @pytest.mark.parametrize("seed", range(40))
+@pytest.mark.sampled(5)
 def test_random_acts_lead_to_the_same(pair, seed):
     dice = Random(seed)
     for browser, network in pair:

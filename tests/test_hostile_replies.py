@@ -99,6 +99,7 @@ def reply(env, places, rng):
 
 @pytest.mark.parametrize("variation", ["content", "layout"])
 @pytest.mark.parametrize("site", HOSTS)
+@pytest.mark.sampled(3)
 def test_an_env_outlives_every_reply(site, variation):
     rng = Random(f"{site} {variation}")
     places = [page.url for page in survey(site, WORLD, per_rule=1, limit=40)]

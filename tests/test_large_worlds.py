@@ -250,6 +250,7 @@ def test_tasks_of_the_standard_templates_are_solved_in_a_large_world(name):
 
 
 @pytest.mark.parametrize("name", sorted(name for name, template in suite.templates().items() if template.difficulty))
+@pytest.mark.sampled(3)
 def test_tasks_of_the_hard_templates_are_solved_in_a_large_world(name):
     own = [task for task in suite.load("hard") if task.template == name]
     task = next(iter([*suite.draw([name], world_seed=WORLD, count=1), *own]))  # a world may have nothing for a template

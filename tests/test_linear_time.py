@@ -73,26 +73,34 @@ EXEMPT = {
 def uses():
     """Yield every use of a regular expression: where, its pattern, its flags, and the methods by which it is used."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES}
+    calls = {path: list(_calls(tree)) for path, tree in trees.items()}
     for path, tree in trees.items():
-        owners = {
-            id(node): target.id
-            for statement in ast.walk(tree)
-            if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None
-            for target in (statement.targets if isinstance(statement, ast.Assign) else [statement.target])
-            if isinstance(target, ast.Name)
-            for node in ast.walk(statement.value)
-        }
+        owners, made = {}, []
         for node in ast.walk(tree):
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                names = [target.id for target in targets if isinstance(target, ast.Name)]
+                owners |= {id(part): name for name in names for part in ast.walk(node.value)}
             is_use = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _name(node.func.value) == "re"
-            if not is_use or node.func.attr not in ("compile", *METHODS):
-                continue
+            if is_use and node.func.attr in ("compile", *METHODS):
+                made.append(node)
+        for node in made:
             name = owners.get(id(node), "")
-            methods = {node.func.attr} if node.func.attr in METHODS else _methods(trees, path, name, node)
+            methods = {node.func.attr} if node.func.attr in METHODS else _methods(calls, path, name, node)
             place = 1 if node.func.attr == "compile" else 2 if node.func.attr not in ("sub", "subn") else 4
             flags = [argument for argument in node.args[place:] if "re." in ast.unparse(argument)]
             flags += [keyword.value for keyword in node.keywords if keyword.arg == "flags"]
             where = f"{_place(path)}:{name or node.lineno}"
             yield pytest.param(path, node.args[0], flags, methods, where, id=f"{where}:{node.lineno}")
+
+
+def _calls(tree):
+    """Yield what is called in a file by a method of patterns, and what is made the pattern of a form's field, with the method."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and node.arg == "pattern":
+            yield node.value, "fullmatch"
+        elif isinstance(node, ast.Attribute) and node.attr in METHODS:
+            yield node.value, node.attr
 
 
 def _place(path):
@@ -104,18 +112,10 @@ def _name(node):
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def _methods(trees, path, name, made):
+def _methods(calls, path, name, made):
     """How the pattern that is `made` in a file, and called by a name, is used; in the strictest ways when that cannot be seen."""
-    found = set()
-    for node in (node for other in trees if other == path or not name.startswith("_") for node in ast.walk(trees[other])):
-        if (
-            isinstance(node, ast.keyword)
-            and node.arg == "pattern"
-            and (node.value is made or (name and _called(node.value) == name))
-        ):
-            found.add("fullmatch")  # as the fields of forms do
-        elif isinstance(node, ast.Attribute) and node.attr in METHODS and name and _called(node.value) == name:
-            found.add(node.attr)
+    places = [path] if name.startswith("_") or not name else calls
+    found = {method for other in places for value, method in calls[other] if value is made or (name and _called(value) == name)}
     return found or HOW.get(_place(path)) or {"finditer", "fullmatch"}
 
 

@@ -46,6 +46,7 @@ def quoted(goal):
 
 
 @pytest.mark.parametrize("name", SAMPLE)
+@pytest.mark.sampled(5)
 def test_a_task_takes_random_actions_and_is_the_same_again(env, name):
     first, info = env.reset(options={"task": f"{name}/5"})
     assert info["goal"]

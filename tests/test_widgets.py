@@ -89,6 +89,7 @@ HIDDEN_BY_MARKUP = ("in a group that is hidden", "hidden by its markup")
 @pytest.mark.parametrize("script", ["", "<script></script>"], ids=["plain", "scripted"])
 @pytest.mark.parametrize("kind", ["checkbox", "radio"])
 @pytest.mark.parametrize("box", BOXES)
+@pytest.mark.sampled(3)
 def test_a_box_that_only_its_label_shows_is_listed_and_ticked(visit, box, kind, script):
     for strict in (False, True):
         browser = visit(BOXES[box].replace("TYPE", kind) + script, strict=strict)
@@ -133,6 +134,7 @@ CONSEQUENCES = {
 
 @pytest.mark.parametrize("consequence", CONSEQUENCES.values(), ids=CONSEQUENCES)
 @pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.sampled(5)
 def test_an_action_that_has_been_done_is_no_error_whatever_it_leads_to(visit, consequence, strict):
     for event, control, act in (
         ("onchange", "<select aria-label=C EVENT><option>a<option>b</select>", lambda browser, it: browser.select(it, "b")),
@@ -175,6 +177,7 @@ RESTLESS = {
 
 @pytest.mark.parametrize("what", DUE)
 @pytest.mark.parametrize("restless", RESTLESS.values(), ids=RESTLESS)
+@pytest.mark.sampled(4)
 def test_one_wait_is_enough_for_what_is_due(visit, what, restless):
     markup, script = DUE[what]
     browser = visit(f'{markup}{restless}<button onclick="setTimeout(() => {{{script}}}, 1500)">Go</button>', "<p>Arrived</p>")
@@ -377,6 +380,7 @@ FEEDS = {
 
 @pytest.mark.parametrize("feed", FEEDS)
 @pytest.mark.parametrize("how", [{"window": 300}, {}, {"viewport": "layout"}], ids=["lines", "all", "layout"])
+@pytest.mark.sampled(4)
 def test_scrolling_on_at_the_end_of_a_feed_loads_more_of_it(feed, how):
     markup, script = FEEDS[feed]
     page = f"""<!doctype html><title>T</title>{markup}<script>let count = 0;
