@@ -97,9 +97,10 @@ def test_a_killed_process_of_envs_costs_its_episodes_alone(envs):
 
 
 def test_a_silent_process_of_envs_is_replaced(envs, monkeypatch):
+    assert {item.ending for item in play(envs, 6)} == {"exited"}  # no process is still starting
     os.kill(pid_of(envs._hosts[1]), signal.SIGSTOP)
     with monkeypatch.context() as patch:
-        patch.setattr(envs, "_step_timeout_s", 10)
+        patch.setattr(envs, "_step_timeout_s", 20)
         assert [item.ending for item in play(envs, 2)] == ["exited", "failed"]
     assert [item.ending for item in play(envs, 2)] == ["exited", "exited"]
 
