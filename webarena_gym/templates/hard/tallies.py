@@ -26,7 +26,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
         POSTS
         + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
         WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
-            AND NOT EXISTS (SELECT 1 FROM submission o WHERE o.submission_id != p.submission_id AND instr(lower(o.title), lower(p.title)))
+            AND NOT EXISTS (SELECT 1 FROM submission o WHERE o.submission_id != p.submission_id AND o.title LIKE '%' || p.title || '%')
             AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
         ORDER BY p.submission_id""",
         kind,
