@@ -12,7 +12,7 @@ from tests.pages import page
 from webarena_gym import tasks as suite
 from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import NothingToDraw, TaskError
-from webarena_gym.evaluation.scripted import random_action
+from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe
 from webarena_gym.sites.layout import layout_of
 from webarena_gym.tasks import draw, parse_task, read_tasks

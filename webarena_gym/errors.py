@@ -12,7 +12,8 @@ WebArenaGymError
 ├── ConformanceError   an env does not do what `webarena_gym.testing` checks; also an AssertionError
 ├── HostUnknownError   a URL leads to a host that the network of an episode does not have
 ├── ServerError        a real server does not answer, refuses a login, or is named wrongly
-│   └── RefusedError   a real server answered with an error
+│   ├── RefusedError   a real server answered with an error
+│   └── CutOffError    a chat model's reply was cut off before it said anything
 ├── AgentError         an agent that is evaluated cannot be loaded, or broke down; never a score of 0
 ├── ResultError        a file of episodes or results is malformed, or not of the run that it is given for; also a ValueError
 ├── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
@@ -77,15 +78,20 @@ class ServerError(WebArenaGymError):
 
 
 class RefusedError(ServerError):
-    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` are those of the answer."""
+    """A server answered with an error. `status` is its code, 0 when there was no answer; `headers` and `body` are those of the answer."""
 
-    def __init__(self, message: str, status: int, headers: Mapping[str, str]) -> None:
+    def __init__(self, message: str, status: int, headers: Mapping[str, str], body: str = "") -> None:
         super().__init__(message)
         self.status = status
         self.headers = headers
+        self.body = body
 
-    def __reduce__(self) -> tuple[type["RefusedError"], tuple[str, int, Mapping[str, str]]]:
-        return type(self), (str(self), self.status, self.headers)  # so that it can be sent from a worker process
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[str, int, Mapping[str, str], str]]:
+        return type(self), (str(self), self.status, self.headers, self.body)  # so that it can be sent from a worker process
+
+
+class CutOffError(ServerError):
+    """A chat model used up the tokens of a reply before it said anything, as by thinking."""
 
 
 class ArenaError(WebArenaGymError):

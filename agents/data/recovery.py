@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from agents.data.expert import Shown
 from webarena_gym.actions import Action, Kind
 from webarena_gym.errors import ActionError
-from webarena_gym.evaluation.scripted import random_action
+from webarena_gym.evaluation.agents import random_action
 from webarena_gym.observation import observe, visible_text
 from webarena_gym.pages.dom import selected_options
 from webarena_gym.tasks import Expert, Task

@@ -10,7 +10,7 @@ from agents.data.tokens import Ids
 from agents.data.trajectories import Candidate, Step
 from agents.rollouts.constraints.constraint import Constraints
 from agents.rollouts.engines import Engine
-from webarena_gym.evaluation.scripted import random_action
+from webarena_gym.evaluation.agents import random_action
 from webarena_gym.tasks import Expert
 
 

@@ -8,25 +8,30 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import json
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from math import isfinite
 from pathlib import Path
 from random import Random
 from types import ModuleType
 from typing import Any, NamedTuple, Protocol
 
-from webarena_gym.actions import reply_of
+from webarena_gym.actions import Action, Kind, reply_of
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import AgentError, WebArenaGymError
+from webarena_gym.errors import AgentError, CutOffError, WebArenaGymError
 from webarena_gym.evaluation.plan import Trial
-from webarena_gym.evaluation.scripted import random_action
-from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, is_too_long
+from webarena_gym.observation import visible_text
+from webarena_gym.servers.chat import ChatModel, Completion, is_too_long, may_be_too_long
 from webarena_gym.servers.rest import RefusedError
 from webarena_gym.tasks import Expert
 
 CHAT, COMMAND = "chat:", "command:"
 """Go before the name of a model, and before the command line of a program."""
+
+_NO_TEXT = ("checkbox", "radio", "submit", "button", "reset", "image")  # inputs that cannot be typed into
 
 
 class Reply(NamedTuple):
@@ -57,6 +62,29 @@ class Player(Protocol):
     def reply(self, observation: str, info: Mapping[str, Any]) -> Reply:
         """Return the reply to the newest page. Raises WebArenaGymError for what breaks: the episode then says nothing."""
         ...
+
+
+def random_action(nodes: Mapping[str, Any], page: str, goal: str, rng: Random, exit_rate: float = 0.15) -> Action:
+    """Return something that the page allows: to click, type words of the goal, choose an option, or leave with a word of the page.
+
+    `nodes` are those of an `Observation`, `page` is its text. It leaves with the probability `exit_rate`, half the time without an
+    answer. It never claims that a task cannot be done: that is no text of a page, and saying it blindly earns the tasks whose right
+    answer it is.
+    """
+    if not nodes or rng.random() < exit_rate:
+        words = re.findall(r"[$\w.,-]+", page)
+        return Action(Kind.EXIT, argument=rng.choice(["", rng.choice(words or [""])]))
+    address = rng.choice(list(nodes))
+    element = nodes[address].element
+    if element.tag == "select":
+        options = [visible_text(option) for option in element.iter("option")]
+        return Action(Kind.SELECT, address, rng.choice(options or [""]))
+    if element.tag == "textarea" or (element.tag == "input" and element.get("type", "text") not in _NO_TEXT):
+        words = goal.split() or [""]
+        start = rng.randrange(len(words))
+        typed = " ".join(words[start : start + rng.randint(1, 4)])
+        return Action(rng.choice([Kind.TYPE, Kind.SEARCH]), address, typed)
+    return Action(Kind.CLICK, address)
 
 
 class RandomPlayer:
@@ -104,6 +132,12 @@ class CallablePlayer:
         if isinstance(said, str):
             return Reply(said)
         if isinstance(said, Reply):
+            used = {"prompt_tokens": said.prompt_tokens, "completion_tokens": said.completion_tokens, "cost": said.cost}
+            for what, count in used.items():
+                if count is not None and not (isinstance(count, int | float) and isfinite(count) and count >= 0):
+                    raise AgentError(
+                        f"the agent {self._name} returned a Reply with {what} {count!r}; expected a number from 0, or None"
+                    )
             return said
         raise AgentError(f"the agent {self._name} returned {said!r:.200}; expected the text of a reply, or a Reply")
 
@@ -126,13 +160,18 @@ class ChatPlayer:
         model: may be shared by players.
         options: further fields of the protocol, such as the temperature; one that is None is not sent, as `seed` otherwise is.
         with_tools: whether the actions are given as tools. The model then sees its earlier replies as calls, and pages as their results.
+        is_doubt_lost: whether an episode is lost, and not a failure, when a reply is cut off before it says anything, or a server that
+            has replied in it refuses a conversation in words that leave open whether it is too long.
 
     """
 
-    def __init__(self, model: ChatModel, options: Mapping[str, Any], *, with_tools: bool = False) -> None:
+    def __init__(
+        self, model: ChatModel, options: Mapping[str, Any], *, with_tools: bool = False, is_doubt_lost: bool = False
+    ) -> None:
         self._model = model
         self._options = dict(options)
         self._with_tools = with_tools
+        self._is_doubt_lost = is_doubt_lost
         self._said: list[Completion] = []
 
     def begin(self, trial: Trial, env: WebArenaLite) -> None:
@@ -149,7 +188,11 @@ class ChatPlayer:
         try:
             said = self._model.complete(messages, **{name: value for name, value in wanted.items() if value is not None})
         except RefusedError as error:
-            if is_too_long(error):
+            if is_too_long(error) or (self._is_doubt_lost and self._said and may_be_too_long(error)):
+                return Reply("", too_long=True)
+            raise
+        except CutOffError:
+            if self._is_doubt_lost:
                 return Reply("", too_long=True)
             raise
         self._said.append(said)
@@ -164,7 +207,7 @@ def with_calls(messages: Sequence[Mapping[str, Any]], said: Sequence[Completion]
     """Return a chat with the replies that were calls of tools as such, and the page after each as its result.
 
     `said` are all replies of the episode; where the chat leaves out its earliest rounds, it holds those of the last ones. Of several
-    calls in one reply the first was played, so the others are left out.
+    calls in one reply the first was played, so the others are left out. Replies have their reasoning, which some servers demand.
     """
     told: list[dict[str, Any]] = []
     replies = sum(message["role"] == "assistant" for message in messages)
@@ -175,23 +218,27 @@ def with_calls(messages: Sequence[Mapping[str, Any]], said: Sequence[Completion]
             reply = next(waiting)
             answered = ""
             if reply.calls:
-                call = _identified(reply.calls[0], len(told))
-                answered = call.id
-                function = {"name": call.name, "arguments": call.arguments or "{}"}
-                told.append(
-                    {
-                        "role": "assistant",
-                        "content": reply.text or None,
-                        "tool_calls": [{"id": call.id, "type": "function", "function": function}],
-                    }
-                )
-                continue
+                call = reply.calls[0]
+                answered = call.id or f"call_{len(told)}"
+                function = {"name": call.name, "arguments": call.arguments if _is_object(call.arguments) else "{}"}
+                calls = [{"id": answered, "type": "function", "function": function, **call.more}]
+                told.append({"role": "assistant", "content": reply.text or None, **reply.reasoning, "tool_calls": calls})
+            else:
+                told.append({**message, **reply.reasoning})
         elif message["role"] == "user" and answered:
             told.append({"role": "tool", "tool_call_id": answered, "content": message["content"]})
             answered = ""
-            continue
-        told.append(dict(message))
+        else:
+            told.append(dict(message))
     return told
+
+
+def _is_object(arguments: str) -> bool:
+    """Say whether arguments are what a server can read that is sent them back; the page after the call says what is wrong with others."""
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def load(name: str) -> Callable[[], Agent]:
@@ -255,10 +302,6 @@ def _import(place: str, name: str) -> ModuleType:
         return importlib.import_module(place)
     except Exception as error:
         raise AgentError(f"the agent {name!r} cannot be loaded: {type(error).__name__}: {error}") from error
-
-
-def _identified(call: ToolCall, place: int) -> ToolCall:
-    return call if call.id else call._replace(id=f"call_{place}")
 
 
 def _last_line(error: Exception) -> str:

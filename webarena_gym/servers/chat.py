@@ -1,24 +1,53 @@
 """A model behind any server that speaks OpenAI's chat protocol: messages in, text or calls of tools out. Needs no package for it."""
 
+import json
 import os
+import re
 import threading
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from webarena_gym.errors import ServerError
+from webarena_gym.errors import CutOffError, ServerError
 from webarena_gym.servers.rest import Gate, RefusedError, request_json, request_json_patiently
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
-_TOO_LONG = ("context_length_exceeded", "maximum context length")  # OpenAI's code; OpenAI's and vLLM's words
+_TOO_LONG = re.compile(
+    "context_length_exceeded|context (length|window|size|limit)|maximum (prompt|model|input) length|reduce the length of the "  # OpenAI's code; the words of most
+    "|exceed_context_size"  # llama.cpp
+    "|maximum allowed length"  # SGLang
+    r"|`inputs` tokens \+ `max_new_tokens` must be|`inputs` must have less than"  # Text Generation Inference, Together
+    "|(prompt|input) (is )?too long"  # Anthropic, Bedrock, Fireworks
+    "|input token count|exceeds the maximum number of tokens"  # Gemini
+    "|ContextWindowExceeded"  # LiteLLM
+    "|tokens_limit_reached|max_prompt_tokens_exceeded"  # GitHub
+    "|sum of prompt length"  # TensorRT-LLM
+    "|too many tokens|exceeded model token limit|range of input length|prompt exceeds max length",  # Cohere, Moonshot, DashScope, Zhipu
+    re.IGNORECASE,
+)
+_REPLY_TOKENS = re.compile(r"is too large: (\d+)|requested (\d+) output tokens|(\d+) (?:in|tokens for) the completion")
+_CONTEXT_TOKENS = re.compile(r"context length (?:is|of) (\d+)")
+_UNPAID = re.compile(
+    "insufficient_quota|exceeded_current_quota|billing_(hard_limit|not_active)|insufficient[ _](balance|credit|funds)|credit balance",
+    re.IGNORECASE,
+)
+_FILTERED = re.compile("content_filter|content_policy|ResponsibleAI|data_inspection|moderation", re.IGNORECASE)
+_WITHHELD = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "error", "abort")  # of finish_reason
+_REASONING = (
+    "reasoning_content",
+    "reasoning",
+    "reasoning_details",
+)  # fields in which servers give thoughts, and want them back
 
 
 class ToolCall(NamedTuple):
-    """One call of a tool; `arguments` is the JSON that the model wrote, which may be none."""
+    """One call of a tool; `arguments` is the JSON that the model wrote, which may be none; `more` are further fields of the call."""
 
     id: str
     name: str
     arguments: str
+    more: Mapping[str, Any] = {}
 
 
 class Usage(NamedTuple):
@@ -30,11 +59,12 @@ class Usage(NamedTuple):
 
 
 class Completion(NamedTuple):
-    """What a model says next: a text, calls of tools, or both."""
+    """What a model says next: a text, calls of tools, or both; `reasoning` are the fields of the message that hold its thoughts."""
 
     text: str
     calls: tuple[ToolCall, ...]
     usage: Usage
+    reasoning: Mapping[str, Any] = {}
 
 
 class ChatModel:
@@ -44,7 +74,7 @@ class ChatModel:
         model: the model's name on the server.
         base_url: where the protocol is spoken; else $OPENAI_BASE_URL, else OpenAI's own address.
         api_key: sent as the bearer's token; else $OPENAI_API_KEY; a server of one's own may need none.
-        timeout_s: how long one request may take.
+        timeout_s: how long one request may take, to the last byte of its answer.
         deadline_s: how long one question may take, with all further tries. A server that is busy is asked again, after the
             time that it names, or a quarter of a second, doubled each time; while one thread was told to wait, all do.
         unreachable_s: how long it is tried to reach a server that gives no answer at all; until the deadline by default.
@@ -79,7 +109,8 @@ class ChatModel:
     def ask(self, messages: Sequence[Mapping[str, str]], **options: Any) -> str:
         """Return what the model says next; nothing if it says nothing. `options` are further fields of the protocol.
 
-        Raises RefusedError when the server cannot be asked, and ServerError when its answer is no message.
+        Raises RefusedError when the server cannot be asked, CutOffError when the reply was cut off before it said anything, and
+        ServerError when its answer is no message, or was withheld by a filter.
         """
         return self.complete(messages, **options).text
 
@@ -95,16 +126,35 @@ class ChatModel:
             unreachable_s=self._unreachable_s,
             stopped=self._stopped,
             gate=self._gate,
+            is_final=_is_final,
         )
+        if isinstance(said, dict) and said.get("error") and not said.get("choices"):  # some say so with the status 200
+            told = json.dumps(said["error"], ensure_ascii=False)
+            code = said["error"].get("code") if isinstance(said["error"], dict) else None
+            raise RefusedError(
+                f"{self._url} answered with an error: {told[:300]}", code if type(code) is int else 400, {}, told
+            )
         try:
-            message = said["choices"][0]["message"]
-            content, calls = message.get("content"), message.get("tool_calls") or ()
-            made = tuple(ToolCall(str(call.get("id") or ""), *_called(call["function"])) for call in calls)
+            message, reason = said["choices"][0]["message"], str(said["choices"][0].get("finish_reason")).lower()
+            calls = tuple(_call(call) for call in message.get("tool_calls") or ())
+            text = _text(message.get("content") or message.get("refusal") or "")
+            reasoning = {name: message[name] for name in _REASONING if message.get(name)}
         except (AttributeError, KeyError, IndexError, TypeError) as error:
             raise ServerError(f"{self._url} answered without a message: {str(said)[:300]}") from error
-        if not isinstance(content, str | None):
-            raise ServerError(f"{self._url} answered {str(content)[:300]}; expected a text")
-        return Completion(content or "", made, _usage(said.get("usage")))
+        if text is None:
+            raise ServerError(f"{self._url} answered {str(message['content'])[:300]}; expected a text, or parts of one")
+        if reason in _WITHHELD:
+            raise ServerError(f"{self._url} withheld the reply (finish_reason {reason}): {text[:300]!r}")
+        usage = _usage(said.get("usage"))
+        spoken = "" if text.lstrip().startswith("<think>") and "</think>" not in text else text.strip()
+        if reason in ("length", "max_tokens") and not spoken and not calls:
+            raise CutOffError(
+                f"{self._url} cut the reply off after {usage.completion_tokens or 'all its'} tokens, before it said anything "
+                f"(finish_reason {reason}); max_tokens or max_completion_tokens says how many it may have"
+            )
+        if isinstance(message.get("content"), list) and calls:
+            reasoning["content"] = message["content"]  # thoughts may be parts of it
+        return Completion(text, calls, usage, reasoning)
 
     def models(self, timeout_s: float) -> list[str]:
         """Return the names of the models that the server lists; none where it keeps no list, or will not show it.
@@ -132,12 +182,47 @@ class ChatModel:
 
 
 def is_too_long(error: RefusedError) -> bool:
-    """Say whether a server refuses a conversation because it does not fit the model."""
-    return error.status in (400, 413) and any(words in str(error) for words in _TOO_LONG)
+    """Say whether a server refuses a conversation because it does not fit the model, by the codes and words of the usual servers.
+
+    One that refuses since no reply of the length that was asked for fits, whatever the conversation, does not refuse the conversation.
+    """
+    wanted, fitting = _REPLY_TOKENS.search(error.body), _CONTEXT_TOKENS.search(error.body)
+    if wanted and fitting and int(next(filter(None, wanted.groups()))) >= int(fitting[1]):
+        return False
+    return error.status in (400, 413, 422, 500) and _TOO_LONG.search(error.body) is not None
 
 
-def _called(function: Mapping[str, Any]) -> tuple[str, str]:
-    return str(function["name"]), str(function.get("arguments") or "")
+def may_be_too_long(error: RefusedError) -> bool:
+    """Say whether a conversation that a server refuses may be too long, as far as its words leave that open."""
+    return error.status in (400, 413, 422) and not _UNPAID.search(error.body) and not _FILTERED.search(error.body)
+
+
+def _is_final(error: RefusedError) -> bool:
+    """Say whether it makes no sense to ask again, whatever the status says."""
+    per_request = error.status == 429 and "request too large" in error.body.lower()  # larger than the limit of a minute
+    return per_request or _UNPAID.search(error.body) is not None or is_too_long(error)
+
+
+def _call(told: Mapping[str, Any]) -> ToolCall:
+    function, more = (
+        told["function"],
+        {name: value for name, value in told.items() if name not in ("id", "type", "index", "function")},
+    )
+    arguments = function.get("arguments") or ""
+    if not isinstance(arguments, str):  # some servers give the object itself
+        arguments = json.dumps(arguments, ensure_ascii=False)
+    return ToolCall(str(told.get("id") or ""), str(function["name"]), arguments, more)
+
+
+def _text(content: Any) -> str | None:
+    """Return the text of a content, which may be a list of parts, without thoughts; None where it holds something else."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list) or not all(isinstance(part, dict) for part in content):
+        return None
+    spoken = [part for part in content if part.get("type") not in ("thinking", "redacted_thinking", "reasoning")]
+    texts = [part.get("text", part.get("refusal")) for part in spoken]
+    return "".join(texts) if all(isinstance(text, str) for text in texts) else None
 
 
 def _usage(told: Any) -> Usage:
@@ -145,7 +230,8 @@ def _usage(told: Any) -> Usage:
     if not isinstance(told, dict):
         return Usage()
     prompt, completion = (
-        value if type(value) is int else None for value in map(told.get, ("prompt_tokens", "completion_tokens"))
+        value if type(value) is int and value >= 0 else None for value in map(told.get, ("prompt_tokens", "completion_tokens"))
     )
     cost = told.get("cost")
-    return Usage(prompt, completion, float(cost) if isinstance(cost, int | float) else None)
+    is_known = isinstance(cost, int | float) and isfinite(cost) and cost >= 0
+    return Usage(prompt, completion, float(cost) if is_known else None)

@@ -2,21 +2,26 @@
 
 import http.client
 import json
+import logging
+import socket
 import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from email.message import Message
 from email.utils import parsedate_to_datetime
+from functools import partial
 from typing import Any
 
 from webarena_gym.errors import RefusedError as RefusedError
 from webarena_gym.errors import ServerError
 
-_MAX_BYTES = 50_000_000
+_MAX_BYTES, _MAX_REFUSAL = 50_000_000, 10_000
 _BUSY = (0, 408, 409, 429, 500, 502, 503, 504, 529)  # worth another try; 0 is no answer at all
 _FIRST_PAUSE_S = 0.25
+_LOG = logging.getLogger(__name__)
 
 
 class Gate:
@@ -24,6 +29,7 @@ class Gate:
 
     def __init__(self) -> None:
         self._opens = 0.0  # on the monotonic clock
+        self._told = 0.0  # until when those that wait were said to wait
 
     def close_for(self, seconds: float) -> None:
         """Let nobody ask for so many seconds."""
@@ -34,6 +40,45 @@ class Gate:
         """Return how long it is closed yet; 0 when it is open."""
         return max(0.0, self._opens - time.monotonic()) if self._opens else 0.0
 
+    def tell(self, error: RefusedError, wait_s: float, left_s: float) -> None:
+        """Log that somebody asks again, and why, unless a wait as long was told of already."""
+        if (until := time.monotonic() + wait_s) > self._told:
+            self._told = until + 1.0  # threads that wait alike are told of once
+            _LOG.warning("%s; asked again in %.3g s, and for at most %.0f s", error, wait_s, left_s)
+
+
+class _Request(urllib.request.Request):
+    """A request that can be cut off, however slowly its answer comes."""
+
+    sock: socket.socket | None = None
+    is_cut = False
+
+    def connect(self, connect: Callable[[], None], connection: http.client.HTTPConnection) -> None:
+        """Connect, and note the socket: urllib forgets it."""
+        connect()
+        self.sock = connection.sock
+        if self.is_cut:
+            raise TimeoutError
+
+    def cut(self) -> None:
+        """End it; what waits for the answer is woken."""
+        self.is_cut = True
+        if self.sock is not None:
+            with suppress(OSError):  # it has ended by itself
+                self.sock.shutdown(socket.SHUT_RDWR)
+
+
+class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
+    """Lets each request note its socket."""
+
+    def do_open(self, http_class: Any, req: Any, **arguments: Any) -> Any:
+        def connection(*args: Any, **options: Any) -> Any:
+            made = http_class(*args, **options)
+            made.connect = partial(req.connect, made.connect, made)
+            return made
+
+        return super().do_open(connection, req, **arguments)  # type: ignore[arg-type]
+
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     """A redirect could carry a token to another host, so none is followed."""
@@ -42,7 +87,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
         return None
 
 
-_OPENER = urllib.request.build_opener(_NoRedirects)
+_OPENER = urllib.request.build_opener(_NoRedirects, _Handler)
 
 
 def request_json(url: str, payload: Any = None, *, token: str = "", timeout_s: float = 30.0, method: str | None = None) -> Any:
@@ -70,12 +115,15 @@ def request_json_patiently(
     unreachable_s: float | None = None,
     stopped: threading.Event | None = None,
     gate: Gate | None = None,
+    is_final: Callable[[RefusedError], bool] = lambda _: False,
 ) -> Any:
-    """Return the JSON that a server answers; one that is busy or gone is asked again until the deadline.
+    """Return the JSON that a server answers; one that is busy or gone is asked again until the deadline, which is logged.
 
     The pauses are as long as the server says, or a quarter of a second, doubled each time. A pause that the server asks for closes
     the `gate`, behind which all wait that share it. A server that gives no answer at all is given up after `unreachable_s`, by
-    default at the deadline. `stopped` ends the pauses from another thread. Raises as `request_json` does, with the last refusal.
+    default at the deadline. `stopped` ends the pauses from another thread. A refusal that `is_final` is not tried again.
+
+    Raises as `request_json` does, with the last refusal.
     """
     stopped, gate = stopped or threading.Event(), gate or Gate()
     start = time.monotonic()
@@ -94,8 +142,11 @@ def request_json_patiently(
             asked_s = retry_after_s(error.headers)
             gate.close_for(asked_s)
             wait_s = max(pause_s, asked_s)
-            limit = gone if error.status == 0 else end
-            if error.status not in _BUSY or time.monotonic() + wait_s >= limit or stopped.wait(wait_s):
+            left_s = (gone if error.status == 0 else end) - time.monotonic()
+            if error.status not in _BUSY or is_final(error) or wait_s >= left_s:
+                raise
+            gate.tell(error, wait_s, left_s)
+            if stopped.wait(wait_s):
                 raise
             pause_s *= 2
 
@@ -123,21 +174,31 @@ def retry_after_s(headers: Mapping[str, str]) -> float:
 def request(
     url: str, body: bytes | None = None, *, headers: Mapping[str, str], timeout_s: float, method: str | None = None
 ) -> bytes:
-    """Return the body that a server answers with success. Raises RefusedError."""
+    """Return the body that a server answers with success, all of it within `timeout_s`. Raises RefusedError."""
     if not url.startswith(("http://", "https://")):
         raise ServerError(f"{url!r} is no address of a server; expected http:// or https://")
+    asked = _Request(url, body, dict(headers), method=method)
+    timer = threading.Timer(timeout_s, asked.cut)  # the socket's own limit is of one read, and a byte a second never reaches it
+    timer.daemon = True
+    timer.start()
     try:
-        with _OPENER.open(urllib.request.Request(url, body, dict(headers), method=method), timeout=timeout_s) as answer:  # noqa: S310
-            return bytes(answer.read(_MAX_BYTES))
+        with _OPENER.open(asked, timeout=timeout_s) as answer:
+            content = bytes(answer.read(_MAX_BYTES))
+        if asked.is_cut:
+            raise TimeoutError
     except urllib.error.HTTPError as error:
-        with error:
-            said = error.read(300).decode("utf-8", "replace")
+        said = ""
+        with error, suppress(OSError, http.client.HTTPException):
+            said = error.read(_MAX_REFUSAL).decode("utf-8", "replace")
         raise RefusedError(
-            f"{url} answered {error.code} {error.reason}: {said!r}", error.code, _plain(error.headers)
+            f"{url} answered {error.code} {error.reason}: {said[:300]!r}", error.code, _plain(error.headers), said
         ) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
+        reason = f"timed out after {timeout_s:.3g} s" if asked.is_cut else getattr(error, "reason", error)
         raise RefusedError(f"{url} did not answer: {reason or type(error).__name__}", 0, {}) from error
+    finally:
+        timer.cancel()
+    return content
 
 
 def _number(text: str) -> float:
