@@ -55,7 +55,7 @@ def test_tasks_are_drawn_evenly_from_all_templates(capsys):
 
 def test_the_audit_ends_with_one_line_of_json(capsys):
     name = load("test")[0].template
-    status, out, err = run(capsys, "audit", "--json", "--worlds", "1", "--template", name, "--jobs", "1", "--no-side-effects")
+    status, out, err = run(capsys, "audit", "--json", "--fresh-worlds", "1", "--template", name, "--jobs", "1", "--no-side-effects")
     result = json.loads(out.splitlines()[-1])
     assert status == 0
     assert all(line.endswith("tasks audited") for line in err.splitlines()), err  # a line a minute, on a slow machine
@@ -122,7 +122,7 @@ def test_progress_is_a_line_a_minute_where_there_is_no_terminal(capsys, monkeypa
         (["tasks", "--template", "nothing"], "no template 'nothing'"),
         (["play", "nothing/1/0"], "no task 'nothing/1/0'"),
         (["play", "--split", "everything"], "--split is 'everything'"),
-        (["audit", "--template", "nothing", "--worlds", "1"], "no template 'nothing'"),
+        (["audit", "--template", "nothing", "--fresh-worlds", "1"], "no template 'nothing'"),
     ],
 )
 def test_bad_input_is_explained(capsys, arguments, said):

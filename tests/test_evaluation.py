@@ -21,7 +21,7 @@ from webarena_gym.errors import AgentError, ResultError, TaskError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load, with_calls
 from webarena_gym.evaluation.plan import Plan, suite_digest
-from webarena_gym.evaluation.programs import Judged, ProgramSeat
+from webarena_gym.evaluation.programs import ProgramSeat
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
@@ -142,7 +142,7 @@ known = {}
 def test_worlds_repeats_and_templates_are_played(capsys, tmp_path):
     name = TASKS[0].template
     status, result, said = evaluate(
-        capsys, tmp_path, "--agent", "expert", "--template", name, "--worlds", 1, "--repeats", 3, "--limit", 9
+        capsys, tmp_path, "--agent", "expert", "--template", name, "--fresh-worlds", 1, "--repeats", 3, "--limit", 9
     )
     assert (status, result["planned"], result["success"]["n"]) == (0, 6, 6), said
     assert result["pass@k"] == result["pass^k"] == {"1": 1.0, "2": 1.0, "3": 1.0}
@@ -154,7 +154,7 @@ def test_templates_that_the_split_has_not_are_played_in_a_world(capsys, tmp_path
     name = next(name for name in task_suite.templates() if name not in {task.template for task in task_suite.load("test")})
     status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name)
     assert (status, "give --world-seed" in said) == (2, True)
-    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--worlds", 1)
+    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1)
     assert (status, result["judged"], result["success"]["success"]) == (0, 2, 1.0), said
 
 
@@ -312,7 +312,7 @@ def test_success_is_weighted_by_the_length_of_the_path():
     [
         ("--repeats", 0),
         ("--limit", 0),
-        ("--worlds", -1),
+        ("--fresh-worlds", -1),
         ("--jobs", 0),
         ("--env", "window"),
         ("--env", "window=-1"),
@@ -431,7 +431,7 @@ def test_a_good_endpoint_is_scored_rightly_and_its_tokens_and_cost_are_counted(c
     assert result["cost"]["total"] == 0.25 * len(server.asked)
     assert all(payload["temperature"] == 0 and payload["model"] == "good" for payload in server.asked)
     assert result["agent"] == {
-        "name": "chat:good", "server": address[7:-3], "tools": with_tools, "options": {"temperature": 0},
+        "name": "chat:good", "tools": with_tools, "options": {"temperature": 0},
     }  # fmt: skip
 
 
@@ -608,10 +608,10 @@ class FakeArena:
 
     def outcome(self, episode):
         answer = self.folder / episode["WEBARENA_GYM_EPISODE"]
-        return Judged("exited", float(answer.read_text() == "right")) if answer.exists() else None
+        return {"ending": "exited", "reward": float(answer.read_text() == "right")} if answer.exists() else None
 
-    def answer(self, episode, answer):
-        return Judged("exited", 0.0)
+    def answer(self, episode):
+        (self.folder / episode["WEBARENA_GYM_EPISODE"]).write_text("")
 
     def end(self, episode):
         self.ended.append(episode["WEBARENA_GYM_EPISODE"])

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from webarena_gym.actions import Action, Kind
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.arena.choice import choose
 from webarena_gym.arena.envs import Envs
@@ -73,6 +74,7 @@ class Episode:
         self._uploaded = 0
         self._requests = 0
         self._log: deque[Exchange] = deque(maxlen=limits.log)
+        self._steps: list[dict[str, str]] = []
         self._snapshots: dict[str, _Saved] = {}
         self._taken = 0
         self._translation: Translation | None = None
@@ -156,6 +158,7 @@ class Episode:
             idle_s=round(self.idle_s, 3),
             requests=self._requests,
             log=list(self._log),
+            steps=list(self._steps),
             snapshots=list(self._snapshots),
             result=self._result,
             failure=self._failure,
@@ -175,9 +178,10 @@ class Episode:
         self._expect_open()
         with self._working():
             text, reward, terminated, truncated, info = self._env.step(action)
+        self._note(action, info["action_error"])
         self._shown = Shown(text, info)
         if terminated or truncated:
-            self._end(reward, info)
+            self._end(reward, info, truncated=truncated)
         return StepResult(text, reward, terminated, truncated, info)
 
     def browse(self, visit: Visit) -> Response:
@@ -217,6 +221,7 @@ class Episode:
         with self._working():
             if self._gateway is None:
                 text, reward, _, _, info = self._env.conclude(answer)
+                self._note(self._env.dialect.format(Action(Kind.EXIT, argument=answer)), "")
             else:
                 own = self._gateway.last_page if url is None else self.translation.inward_text(url)
                 try:
@@ -289,14 +294,18 @@ class Episode:
 
     # Inside.
 
-    def _end(self, reward: float, info: Mapping[str, Any]) -> Result:
+    def _note(self, reply: str, action_error: str) -> None:
+        self._steps.append({"url": self._shown.info["url"], "reply": reply, "action_error": action_error})
+
+    def _end(self, reward: float, info: Mapping[str, Any], *, truncated: bool = False) -> Result:
         if "failure" in info:
             self._failure = str(info["failure"])
             self._env.close()
             raise self._lost()
         self._is_over = True
         verdicts = [Verdict(**verdict) for verdict in info["verdicts"]]
-        self._result = Result(reward, bool(info["success"]), verdicts, list(info.get("side_effects", ())), in_words(info))
+        side_effects = list(info.get("side_effects", ()))
+        self._result = Result(reward, bool(info["success"]), verdicts, side_effects, in_words(info), truncated)
         return self._result
 
     def _expect_mode(self, mode: str) -> None:

@@ -184,6 +184,8 @@ class Result:
     """What was changed beyond the task, where all other checks have passed."""
     told: list[str]
     """The same in plain words."""
+    truncated: bool
+    """Step mode: the steps were used up, and nothing was answered."""
 
 
 @dataclass(frozen=True)
@@ -264,6 +266,8 @@ class EpisodeState:
     """How many requests were made; `log` holds the newest of them."""
     log: list[Exchange]
     """The newest requests, the oldest of them first."""
+    steps: list[dict[str, str]]
+    """Step mode: each action with the address that it was given at and what was wrong with it; undone ones are among them."""
     snapshots: list[str]
     """The names of its snapshots."""
     result: Result | None

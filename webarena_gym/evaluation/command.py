@@ -20,8 +20,6 @@ def add_templates(parser: argparse.ArgumentParser, meaning: str) -> None:
     """Add the option that names templates."""
     parser.add_argument(
         "--template",
-        "--templates",
-        dest="template",
         type=accepted_by(lambda name: task_suite.named([name])),
         nargs="+",
         action="extend",
@@ -40,16 +38,8 @@ def add_scale(parser: argparse.ArgumentParser) -> None:
 
 
 def add_fresh_worlds(parser: argparse.ArgumentParser, deed: str) -> None:
-    """Add the option that says in how many further worlds something is done; `--worlds` is what it was called."""
-    parser.add_argument(
-        "--fresh-worlds",
-        "--worlds",
-        type=whole(0, 1000),
-        default=0,
-        metavar="K",
-        dest="fresh_worlds",
-        help=f"{deed} in K fresh worlds too",
-    )
+    """Add the option that says in how many further worlds something is done."""
+    parser.add_argument("--fresh-worlds", type=whole(0, 1000), default=0, metavar="K", help=f"{deed} in K fresh worlds too")
 
 
 def add_commands(commands: Any) -> None:
@@ -122,6 +112,13 @@ def add_commands(commands: Any) -> None:
     )
     chat.add_argument(
         "--timeout", type=decimal(above=0), default=300.0, metavar="S", help="of one request, and of a program (default: 300)"
+    )
+    chat.add_argument(
+        "--too-long",
+        choices=("failed", "lost"),
+        default="failed",
+        help="what becomes of an episode where a reply is cut off before it says anything, or a later request is refused in "
+        "words that leave open whether it is too long; one that is said to be too long is lost",
     )
     chat.add_argument(
         "--deadline", type=decimal(above=0), default=900.0, metavar="S", help="of one reply, with all tries (default: 900)"

@@ -13,48 +13,81 @@ import shlex
 import subprocess
 import time
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from contextlib import ExitStack
+from dataclasses import fields
+from typing import Any
 
-from webarena_gym.errors import AgentError, WebArenaGymError
+from webarena_gym.arena.schema import NewEpisode
+from webarena_gym.errors import AgentError, ServerError, WebArenaGymError
 from webarena_gym.evaluation.plan import Trial
-from webarena_gym.evaluation.results import Ending, Record
+from webarena_gym.evaluation.results import Record
 from webarena_gym.evaluation.runner import record_of
+from webarena_gym.servers.rest import request_json
 
 _SAID = 500  # characters of what a program said last, in a failure
 
+URL, EPISODE, TOKEN = "WEBARENA_GYM_URL", "WEBARENA_GYM_EPISODE", "WEBARENA_GYM_TOKEN"
+"""The environment variables that tell a program of its episode."""
 
-class Judged(NamedTuple):
-    """How an episode on the server ended."""
-
-    ending: Ending
-    reward: float
-    steps: tuple[Mapping[str, str], ...] = ()
-    verdicts: tuple[Mapping[str, Any], ...] = ()
-    side_effects: tuple[str, ...] = ()
+_SETTINGS = [field.name for field in fields(NewEpisode) if field.name not in ("task", "split", "seed", "world_seed", "mode")]
 
 
-class Arena(Protocol):
-    """An episode server, as far as programs are scored with it."""
+class ServedArena:
+    """Episodes on a server, for the programs of a run.
+
+    Args:
+        env: keywords of the env; those that the server does not take are refused.
+        mode: how programs play, by their own browser ("browse") or by actions ("step").
+        url: where a server listens; one is begun in this process where none is given.
+        token: what it asks for, if it does.
+
+    """
+
+    def __init__(self, env: Mapping[str, Any], mode: str = "browse", url: str = "", token: str = "") -> None:
+        unknown = {
+            name: value for name, value in env.items() if name not in _SETTINGS and (name, value) != ("browser", "inprocess")
+        }
+        if unknown:
+            raise AgentError(f"the episode server takes no {next(iter(unknown))}; expected some of {', '.join(_SETTINGS)}")
+        self._settings = {"mode": mode, **{name: value for name, value in env.items() if name in _SETTINGS}}
+        self._token = token
+        self._cleanup = ExitStack()
+        self._url = (url or self._cleanup.enter_context(_begun())).rstrip("/")
 
     def begin(self, trial: Trial) -> Mapping[str, str]:
-        """Begin an episode, and return the environment variables that tell a program of it. Raises WebArenaGymError."""
-        ...
+        """Begin an episode of a trial's task, which the server must know by its id. Raises ServerError."""
+        told = self._ask("", {**self._settings, "task": trial.task.task_id})
+        if told.get("task_id") != trial.task.task_id:
+            raise ServerError(f"the episode server began {told.get('task_id')!r}; expected {trial.task.task_id!r}")
+        return {URL: self._url, EPISODE: str(told["id"])} | ({TOKEN: self._token} if self._token else {})
 
-    def outcome(self, episode: Mapping[str, str]) -> Judged | None:
-        """Return how an episode ended; None where its program has not answered yet. Raises WebArenaGymError."""
-        ...
+    def outcome(self, episode: Mapping[str, str]) -> dict[str, Any] | None:
+        """Return how an episode ended; None where it goes on. Raises ServerError, also for an episode that was lost."""
+        told = self._ask(f"/{episode[EPISODE]}")
+        if told.get("failure"):
+            raise ServerError(f"the episode was lost: {told['failure']}")
+        if (result := told.get("result")) is None:
+            return None
+        judged = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": told["steps"]}
+        return {"ending": "truncated" if result["truncated"] else "exited", "reward": float(result["reward"]), **judged}
 
-    def answer(self, episode: Mapping[str, str], answer: str) -> Judged:
-        """Judge an episode with this answer, where its program left it. Raises WebArenaGymError."""
-        ...
+    def answer(self, episode: Mapping[str, str]) -> None:
+        """Judge an episode with an empty answer. Raises ServerError."""
+        self._ask(f"/{episode[EPISODE]}/answer", {"answer": ""})
 
     def end(self, episode: Mapping[str, str]) -> None:
-        """Free an episode."""
-        ...
+        """Free an episode. Raises ServerError."""
+        self._ask(f"/{episode[EPISODE]}", method="DELETE")
 
     def close(self) -> None:
-        """Let go of the server."""
-        ...
+        """End the server that was begun for the run."""
+        self._cleanup.close()
+
+    def _ask(self, path: str, payload: Any = None, method: str | None = None) -> dict[str, Any]:
+        told = request_json(f"{self._url}/episodes{path}", payload, token=self._token, timeout_s=120.0, method=method)
+        if not isinstance(told, dict):
+            raise ServerError(f"the episode server answered {told!r:.200}; expected an object")
+        return told
 
 
 class ProgramSeat:
@@ -68,7 +101,7 @@ class ProgramSeat:
 
     """
 
-    def __init__(self, command: str, arena: Arena, timeout_s: float, hint: str = "") -> None:
+    def __init__(self, command: str, arena: ServedArena, timeout_s: float, hint: str = "") -> None:
         self._command = parse_command(command)
         self._arena = arena
         self._timeout_s = timeout_s
@@ -86,17 +119,19 @@ class ProgramSeat:
         except WebArenaGymError as error:
             failure = f"{type(error).__name__}: {error}"
             return record_of(trial, ending="failed", reward=None, failure=failure, seconds=time.perf_counter() - start)
-        return record_of(trial, **outcome._asdict(), seconds=time.perf_counter() - start)
+        return record_of(trial, **outcome, seconds=time.perf_counter() - start)
 
     def close(self) -> None:
         """Nothing to free: the arena is shared."""
 
-    def _outcome(self, episode: Mapping[str, str]) -> Judged:
+    def _outcome(self, episode: Mapping[str, str]) -> dict[str, Any]:
         wrong = self._run(episode)
-        outcome = self._arena.outcome(episode)
-        if outcome is None and wrong:
+        if outcome := self._arena.outcome(episode):
+            return outcome
+        if wrong:
             raise AgentError(f"{wrong}; {self._hint}" if self._hint else wrong)
-        return outcome or self._arena.answer(episode, "")
+        self._arena.answer(episode)
+        return self._arena.outcome(episode) or {}
 
     def _run(self, episode: Mapping[str, str]) -> str:
         """Run the program to its end, and return what went wrong; nothing where it ended well."""
@@ -128,3 +163,12 @@ def parse_command(command: str) -> list[str]:
     if not parts:
         raise AgentError("the command is empty; expected a program and its arguments after command:")
     return parts
+
+
+def _begun() -> Any:
+    """Return a context in which a server listens, which gives its URL. Raises AgentError."""
+    try:
+        from webarena_gym.arena.server import arena  # type: ignore[import-not-found,unused-ignore]  # noqa: PLC0415 - an optional extra
+    except ImportError as error:
+        raise AgentError(f"command: needs the episode server: pip install 'webarena-gym[serve]' ({error})") from error
+    return arena()

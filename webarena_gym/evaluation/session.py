@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import logging
 import os
 import re
 import sys
@@ -24,15 +25,14 @@ from webarena_gym.evaluation.agents import (
     load,
 )
 from webarena_gym.evaluation.plan import Plan, Trial, sample
-from webarena_gym.evaluation.programs import ProgramSeat, parse_command
+from webarena_gym.evaluation.programs import TOKEN, ProgramSeat, ServedArena, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
-from webarena_gym.evaluation.served import TOKEN, ServedArena
 from webarena_gym.progress import Progress
 from webarena_gym.servers.chat import ChatModel
 from webarena_gym.tasks import Task
 
-_FRESH_WORLD = 900_000  # the first of the worlds that --worlds adds
+_FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
 _STEPS = 30  # of an episode of the standard suite
 _SEVERAL, _FEW = 8, 4  # jobs, where nothing is said: of a chat model's server, and of programs
 _SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
@@ -60,6 +60,8 @@ def evaluate(options: argparse.Namespace) -> int:
     why = ""
     progress = Progress(total, "episodes played")
     progress.show(total - len(trials))
+    waits = _Waits(progress)
+    waits.log.addHandler(waits)
     try:
         jobs = options.jobs or _jobs(options.agent)
         for count, record in enumerate(run(trials, make_seat, jobs, on_stop=stop), total - len(trials) + 1):
@@ -72,6 +74,7 @@ def evaluate(options: argparse.Namespace) -> int:
         print(f"{len(episodes.records)} of {total} episodes are in {folder}; the same command goes on", file=sys.stderr)
         raise
     finally:
+        waits.log.removeHandler(waits)
         progress.clear()
         result = summarise(header, episodes.records.values(), ["webarena-gym", *options.given])
         write_result(folder / RESULT, result)
@@ -84,6 +87,21 @@ def evaluate(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps(result, ensure_ascii=False))
     return 0 if result["judged"] == total else 1
+
+
+class _Waits(logging.Handler):
+    """Says what is asked again and why, beside the bar."""
+
+    log = logging.getLogger("webarena_gym.servers")
+
+    def __init__(self, progress: Progress) -> None:
+        super().__init__(logging.WARNING)
+        self._progress = progress
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print a line."""
+        self._progress.clear()
+        print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
 
 
 def _is_judged(episodes: EpisodesFile, trial: Trial) -> bool:
@@ -158,8 +176,9 @@ def _agent(options: argparse.Namespace, plan: Plan) -> tuple[dict[str, Any], Cal
                 f"webarena-gym: the server does not list {name.removeprefix(CHAT)}, but {', '.join(listed[:8])}",
                 file=sys.stderr,
             )
-        described = {"name": name, "server": model.name.rpartition(" at ")[2], "tools": options.tools, "options": more}
-        return described, lambda: EnvSeat(ChatPlayer(model, more, with_tools=options.tools), plan.env), model.stop
+        wanted: dict[str, Any] = {"with_tools": options.tools, "is_doubt_lost": options.too_long == "lost"}
+        described = {"name": name, "tools": options.tools, "options": more}  # wherever it is served
+        return described, lambda: EnvSeat(ChatPlayer(model, more, **wanted), plan.env), model.stop
     if name.startswith(COMMAND):
         command = name.removeprefix(COMMAND)
         parse_command(command)
