@@ -1,7 +1,8 @@
 """A server of OpenAI's chat protocol of the tests' own, without a model: what it says is a function of what it is asked.
 
 What goes wrong is a function as well, `fault`: (number of the request, payload) -> None, or what happens in its place: a status; (status,
-headers, text); "drop", to hang up; or "silent", to say nothing until the server ends.
+headers, text); "drop", to hang up; "silent", to say nothing until the server ends; or "trickle" and "trickle head", to say a letter
+now and then. A `finish_reason` in what it says is told as that of the choice.
 """
 
 import json
@@ -68,20 +69,28 @@ def serving_chat(say=expert, fault=lambda *_: None, **options):
             fault = "silent" if state.is_silent else state.fault(number, payload)
             if fault == "silent":
                 state.ends.wait(60)
-            if fault in ("drop", "silent"):
+            if str(fault).startswith("trickle"):
+                self._trickle(b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n" + b"\r\n" * (fault == "trickle"))
+            if str(fault).startswith(("drop", "silent", "trickle")):
                 self.connection.close()
                 self.close_connection = True
             elif fault is not None:
                 self._send(*((fault, {}, "no") if isinstance(fault, int) else fault))
             else:
                 message = {"role": "assistant", **state.say(payload)}
-                reason = "tool_calls" if message.get("tool_calls") else "stop"
+                reason = message.pop("finish_reason", "tool_calls" if message.get("tool_calls") else "stop")
                 choice = {"index": 0, "message": message, "finish_reason": reason}
                 head = {"id": f"c{number}", "object": "chat.completion", "created": 1, "model": payload["model"]}
                 if payload.get("stream"):
                     self._stream(head, choice)
                 else:
                     self._send(200, json.dumps({**head, "choices": [choice], "usage": state.usage}))
+
+        def _trickle(self, head):
+            with suppress(OSError):
+                self.wfile.write(head)
+                while not state.ends.wait(0.02):
+                    self.wfile.write(b"x")
 
         def _stream(self, head, choice):
             """Say all of it as one part of a stream."""

@@ -55,7 +55,9 @@ def test_tasks_are_drawn_evenly_from_all_templates(capsys):
 
 def test_the_audit_ends_with_one_line_of_json(capsys):
     name = load("test")[0].template
-    status, out, err = run(capsys, "audit", "--json", "--fresh-worlds", "1", "--template", name, "--jobs", "1", "--no-side-effects")
+    status, out, err = run(
+        capsys, "audit", "--json", "--fresh-worlds", "1", "--template", name, "--jobs", "1", "--no-side-effects"
+    )
     result = json.loads(out.splitlines()[-1])
     assert status == 0
     assert all(line.endswith("tasks audited") for line in err.splitlines()), err  # a line a minute, on a slow machine

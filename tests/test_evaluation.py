@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.chat_server import call_of, serving_chat
+from tests.chat_server import WEBRL, call_of, expert, serving_chat
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Action, Kind
-from webarena_gym.errors import AgentError, ResultError, TaskError
+from webarena_gym.errors import AgentError, RefusedError, ResultError, TaskError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load, with_calls
 from webarena_gym.evaluation.plan import Plan, suite_digest
@@ -36,7 +36,7 @@ from webarena_gym.evaluation.results import (
 )
 from webarena_gym.evaluation.runner import GivenUpError, record_of, run
 from webarena_gym.evaluation.statistics import clustered, over_tasks, pass_all, pass_at, wilson
-from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage
+from webarena_gym.servers.chat import ChatModel, Completion, ToolCall, Usage, _usage, is_too_long, may_be_too_long
 from webarena_gym.servers.rest import retry_after_s
 from webarena_gym.tasks import load as load_tasks
 from webarena_gym.tools.cli import main
@@ -154,7 +154,9 @@ def test_templates_that_the_split_has_not_are_played_in_a_world(capsys, tmp_path
     name = next(name for name in task_suite.templates() if name not in {task.template for task in task_suite.load("test")})
     status, _, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name)
     assert (status, "give --world-seed" in said) == (2, True)
-    status, result, said = evaluate(capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1)
+    status, result, said = evaluate(
+        capsys, tmp_path, "--agent", "expert", "--template", name, "--world-seed", 3, "--fresh-worlds", 1
+    )
     assert (status, result["judged"], result["success"]["success"]) == (0, 2, 1.0), said
 
 
@@ -465,6 +467,184 @@ def test_with_tools_earlier_replies_are_calls_and_pages_their_results():
     assert told[3] == {"role": "tool", "tool_call_id": call["id"], "content": "Round 1"}
 
 
+def said(action, **more):
+    return {"content": WEBRL.format(action), **more}
+
+
+def parts(*texts, kind="text"):
+    return [{"type": kind, kind: text} for text in texts]
+
+
+EXIT = Action(Kind.EXIT, argument="x")
+CALL = {"id": "c", "type": "function", "function": {"name": "exit", "arguments": '{"mess'}}
+THOUGHT = {"content": None, "reasoning_content": "Let me see."}
+
+
+@pytest.mark.parametrize(
+    ("message", "options", "told"),
+    [
+        # what the model says, however it is written, is played
+        (said(EXIT), (), "exited"),
+        ({"content": parts(*WEBRL.format(EXIT))}, (), "exited"),
+        ({"content": [{"type": "thinking", "thinking": parts("Hm.")}, *parts(WEBRL.format(EXIT))]}, (), "exited"),
+        ({"content": None, "tool_calls": [{**CALL, "function": {"name": "exit", "arguments": {"message": "x"}}}]}, ("--tools",), "exited"),
+        (said(EXIT, finish_reason="length"), (), "exited"),
+        # what it chose to say, and what is no action, is told in the next observation, and loses
+        ({"content": None, "refusal": "I cannot help with that."}, (), "truncated"),
+        ({"content": parts("I cannot.", kind="refusal")}, (), "truncated"),
+        ({**THOUGHT, "finish_reason": "stop"}, (), "truncated"),
+        ({"content": "do(action=", "finish_reason": "length"}, (), "truncated"),
+        ({"content": None, "tool_calls": [CALL], "finish_reason": "length"}, ("--tools",), "truncated"),
+        # what it could not say is a failure
+        ({**THOUGHT, "finish_reason": "length"}, (), "cut the reply off after 10 tokens, before it said anything"),
+        ({"content": "<think>Let me", "finish_reason": "length"}, (), "cut the reply off"),
+        ({"content": None, "finish_reason": "content_filter"}, (), "withheld the reply (finish_reason content_filter)"),
+        (said(EXIT, finish_reason="content_filter"), (), "withheld the reply"),
+        ({"content": "", "finish_reason": "abort"}, (), "withheld the reply"),
+        ({"content": [{"type": "image_url", "image_url": {}}]}, (), "expected a text, or parts of one"),
+        # unless that is said to be its loss
+        ({**THOUGHT, "finish_reason": "length"}, ("--too-long", "lost"), "too_long"),
+        ({"content": None, "finish_reason": "content_filter"}, ("--too-long", "lost"), "withheld the reply"),
+    ],
+)  # fmt: skip
+def test_each_kind_of_answer_is_blamed_on_the_right_side(capsys, tmp_path, message, options, told):
+    with serving_chat(say=lambda _: dict(message)) as (server, address):
+        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1, "--max-steps", 2, *options))
+    if told in ("exited", "truncated", "too_long"):
+        assert (status, result["endings"], result["failed"]) == (0, {told: 1}, 0), output
+        assert (len(server.asked) == 2) is (told == "truncated")
+    else:
+        assert (status, result["success"], result["failed"], result["judged"]) == (1, None, 1, 0), output
+        assert told in output
+
+
+def test_with_tools_a_model_gets_its_reasoning_and_readable_calls_back(capsys, tmp_path):
+    extra = {"reasoning_content": "Hm.", "reasoning_details": [{"type": "reasoning.text", "text": "Hm."}]}
+    signed = {"extra_content": {"google": {"thought_signature": "abc"}}}
+
+    def say(payload):
+        if sum(message["role"] == "assistant" for message in payload["messages"]) == 1:
+            return {"content": None, "tool_calls": [CALL | signed], **extra}
+        message = expert(payload)
+        message["tool_calls"][0] |= signed
+        return message | extra
+
+    def fault(_, payload):
+        for message in payload["messages"]:
+            for call in message.get("tool_calls", ()):
+                is_whole = all(item in message.items() for item in extra.items()) and all(
+                    item in call.items() for item in signed.items()
+                )
+                if not is_whole or not isinstance(json.loads(call["function"]["arguments"]), dict):
+                    return 400, {}, "reasoning_content must be passed back"
+        return None
+
+    with serving_chat(say=say, fault=fault) as (_, address):
+        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--tools", "--limit", 2))
+    assert (status, result["judged"], result["failed"], result["action_errors"]["total"]) == (0, 2, 0, 2), output
+
+
+def refused(status, error):
+    return RefusedError("no", status, {}, error if isinstance(error, str) else json.dumps({"error": error}))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        refused(400, {"code": "context_length_exceeded", "message": "Your input exceeds the limit."}),  # OpenAI
+        refused(400, "This model's maximum context length is 4096 tokens. However, your request has 4999 input tokens."),  # vLLM
+        refused(400, "'max_tokens' is too large: 512. This model's maximum context length is 4096 tokens and your request has 3900 input tokens"),
+        refused(400, "The prompt (total length 25938) is too long to fit into the model"),
+        refused(400, "The input (61709 tokens) is longer than the model's context length (40960 tokens)."),  # SGLang
+        refused(400, "Input length (9000 tokens) exceeds the maximum allowed length (8192 tokens)."),
+        refused(400, {"type": "exceed_context_size_error", "n_ctx": 4096}),  # llama.cpp
+        refused(500, "the request exceeds the available context size. try increasing the context size"),
+        refused(400, "the input length exceeds the context length"),  # Ollama
+        refused(422, {"error": "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000"}),  # TGI, Together
+        refused(400, "prompt is too long: 208310 tokens > 200000 maximum"),  # Anthropic
+        refused(400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000"),
+        refused(400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),  # Gemini
+        refused(400, {"code": "3051", "message": "Prompt contains 40000 tokens, too large for model with 32768 maximum context length"}),  # Mistral
+        refused(400, "Please reduce the length of the messages or completion."),  # Groq, Cerebras
+        refused(400, "This model's maximum prompt length is 131072 but the request contains 150000 tokens."),  # xAI
+        refused(413, {"code": "tokens_limit_reached", "message": "Request body too large for the model."}),  # GitHub
+        refused(400, "litellm.ContextWindowExceededError"),
+        refused(400, "Invalid request: Your request exceeded model token limit: 8192"),  # Moonshot
+        refused(400, "Range of input length should be [1, 30720]"),  # DashScope
+        refused(400, "Trying to keep the first 5000 tokens when context the overflows. The model has a context length of only 4096"),  # LM Studio
+    ],
+)  # fmt: skip
+def test_the_usual_servers_are_understood_when_a_conversation_is_too_long(error):
+    assert is_too_long(error)
+
+
+@pytest.mark.parametrize(
+    ("error", "may_be"),
+    [
+        (refused(400, "temperature must be at most 2"), True),
+        (refused(400, "'max_tokens' is too large: 9000. This model's maximum context length is 4096 tokens"), True),
+        (refused(413, "<html>413 Request Entity Too Large</html>"), True),
+        (refused(400, {"code": "content_filter"}), False),
+        (refused(400, "Your credit balance is too low"), False),
+        (refused(401, "no key"), False),
+        (refused(429, "You have used too many tokens this minute"), False),
+        (refused(0, ""), False),
+    ],
+)
+def test_other_refusals_are_none_for_length(error, may_be):
+    assert (is_too_long(error), may_be_too_long(error)) == (False, may_be)
+
+
+@pytest.mark.parametrize(("first", "judged"), [(0, 0), (1, 1)])
+def test_a_refusal_that_leaves_it_open_is_lost_if_wanted_and_where_the_server_has_replied_before(
+    capsys, tmp_path, first, judged
+):
+    with serving_chat(fault=lambda number, _: 400 if number >= first else None) as (_, address):
+        wanted = chat(address, "--limit", 1, "--max-steps", 2)
+        assert evaluate(capsys, tmp_path / "failed", *wanted)[1]["failed"] == 1
+    with serving_chat(fault=lambda number, _: 400 if number >= first else None) as (_, address):
+        status, result, _ = evaluate(capsys, tmp_path, *wanted[:3], address, *wanted[4:], "--too-long", "lost")
+    assert (status, result["judged"], result["endings"]) == (1 - judged, judged, {"too_long": 1} if judged else {})
+
+
+@pytest.mark.parametrize("status", [200, 400])
+def test_an_error_in_the_place_of_an_answer_is_read_whatever_the_status(capsys, tmp_path, status):
+    full = json.dumps({"error": {"code": 400, "type": "exceed_context_size_error", "message": "x" * 400}})
+    with serving_chat(fault=lambda *_: (status, {}, full)) as (_, address):
+        _, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1))
+    assert result["endings"] == {"too_long": 1}, output
+
+
+def test_an_account_without_funds_is_no_rate_limit_and_a_quota_of_a_minute_is(capsys, tmp_path):
+    unpaid = (429, {}, json.dumps({"error": {"code": "insufficient_quota", "message": "check your plan and billing details"}}))
+    with serving_chat(fault=lambda *_: unpaid) as (server, address):
+        status, _, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 1))
+    assert (status, len(server.asked), "insufficient_quota" in output, "asked again" in output) == (1, 1, True, False)
+    limited = (429, {}, "You exceeded your current quota, please check your plan and billing details")
+    with serving_chat(fault=lambda number, _: None if number else limited) as (server, address):
+        status, _, output = evaluate(capsys, tmp_path / "limited", *chat(address, "--limit", 1))
+    assert status == 0
+    assert re.search("webarena-gym: .*answered 429 .*current quota.*; asked again in 0.25 s, and for at most 900 s", output)
+
+
+@pytest.mark.parametrize("fault", ["trickle", "trickle head"])
+def test_a_time_limit_is_of_the_whole_request_however_slowly_its_answer_comes(capsys, tmp_path, fault):
+    with serving_chat(fault=lambda *_: fault) as (server, address):
+        status, result, output = evaluate(
+            capsys, tmp_path, *chat(address, "--timeout", "0.3", "--deadline", "0.4", "--limit", 1)
+        )
+    assert (status, result["failed"], len(server.asked)) == (1, 1, 1)
+    assert "timed out after 0.3 s" in output
+
+
+def test_an_evaluation_goes_on_where_the_model_stands_at_another_address(capsys, tmp_path):
+    with serving_chat(fault=lambda number, _: 404 if number else None) as (_, address):
+        assert evaluate(capsys, tmp_path, *chat(address, "--limit", 2, "--jobs", 1))[0] == 1
+    with serving_chat() as (_, address):
+        status, result, output = evaluate(capsys, tmp_path, *chat(address, "--limit", 2, "--jobs", 1))
+    assert (status, result["judged"], result["failed"]) == (0, 2, 0), output
+
+
 def test_an_endpoint_that_tells_no_usage_is_scored_and_one_that_lists_other_models_is_told_of(capsys, tmp_path):
     with serving_chat(usage=None, lists=["better"]) as (_, address):
         status, result, said = evaluate(capsys, tmp_path, *chat(address))
@@ -681,7 +861,8 @@ def test_a_row_is_checked_and_printed(capsys, row):
     status = main(["leaderboard", str(row.parent)])
     said = capsys.readouterr().out
     assert status == 0, said
-    assert "| [nobody   at all](https://example.com) |" in said
+    assert r"| 1 | [nobody \| at all](https://example.com) |" in said
+    assert said.count("| yes |") == 1
     assert f"{len(load_tasks('test'))} tasks of the test split" in said
     assert leaderboard.check(row).result["success"]["success"] == pytest.approx(10 / 165)  # those that cannot be done
 
@@ -710,7 +891,7 @@ def edit_result(**values):
         (RESULT, edit_result(command=[]), "command is []"),
         (RESULT, edit_result(format=7), "format 1"),
         (EPISODES, edit_line(3, reward=1.0), "does not follow"),
-        (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "were not judged"),
+        (EPISODES, lambda text: "\n".join(text.splitlines()[:-1]) + "\n", "there are 164 episodes"),
         (EPISODES, edit_line(3, steps=[]), "has no steps"),
         (EPISODES, edit_line(0, version="0.0.0"), "version is '0.0.0'"),
         (EPISODES, edit_line(0, env={"max_steps": 31}), "max_steps"),
@@ -726,21 +907,70 @@ def test_a_row_that_is_not_right_is_found(row, tmp_path, name, edit, fault):
     assert re.search(fault.replace("[]", r"\[\]"), "\n".join(found.faults)), found.faults
 
 
-def test_a_row_with_made_up_verdicts_does_not_survive_that_it_is_played_again(row, tmp_path, capsys):
-    def edit(text):
-        header, *lines = [json.loads(line) for line in text.splitlines()]
-        lines[2] |= {"reward": 1.0, "verdicts": [{"check": "state", "passed": True, "reason": "trust me"}]}
-        records = [Record(**line) for line in lines]
-        (row.parent / "forged.json").write_text(json.dumps(summarise(header, records, ["webarena-gym", "evaluate"])))
-        return "\n".join(map(json.dumps, [header, *lines])) + "\n"
+PASSED = {"check": "state", "passed": True, "reason": "trust me", "decided_by": "state"}
 
-    folder = tmp_path / "changed"
-    change(row, tmp_path, EPISODES, edit)
-    (folder / RESULT).write_bytes((row.parent / "forged.json").read_bytes())
-    assert leaderboard.check(folder, with_replay=False).faults == []
-    (fault,) = leaderboard.check(folder).faults
-    assert "played again" in fault
-    assert main(["leaderboard", str(folder)]) == 1
+
+@pytest.mark.parametrize(
+    ("header", "record", "about"),
+    [
+        ({}, {"reward": 1.0, "verdicts": [PASSED]}, {}),
+        ({}, {"ending": "too_long", "reward": 1.0, "verdicts": []}, {}),
+        ({}, {"verdicts": [PASSED | {"passed": False}]}, {}),
+        ({}, {"steps": [{"url": "http://shop.test/", "reply": 'exit(message="N/A")', "action_error": "the env's fault"}]}, {}),
+        ({}, {"verdicts": ["passed"]}, {}),
+        ({}, {"steps": [{"reply": 1}]}, {}),
+        ({}, {"side_effects": ["none"]}, {}),
+        *(({}, {name: value}, {}) for name in ("cost", "seconds", "prompt_tokens") for value in (-1e9, float("nan"), float("inf"), 10**400)),
+        ({}, {"sites": ["map"]}, {}),
+        ({}, {"checks": []}, {}),
+        *(({}, {"reference_steps": value}, {}) for value in (None, -1, 1000)),
+        ({"repeats": 10**12}, {}, {}),
+        ({"seed": None, "env": {"max_steps": 30, "window": -1}}, {}, {}),
+        ({"env": {"max_steps": 30, "history": "all"}}, {}, {}),
+        *(({"suite": {name: value}}, {}, {}) for name, value in (("tasks", 9999), ("variation", "easy"), ("worlds", [10**30]), ("worlds", [*range(10**5)]))),
+        *(({}, {}, {"link": link}) for link in ("javascript:alert(1)", "data:text/html,x", "https://", "https://x)<img src=x>", "https://x|y", " https://x", "//x")),
+        ({}, {}, {"name": 1}),
+    ],
+)  # fmt: skip
+def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
+    """Figures are made to follow from what is forged, as a forger would."""
+    forge(row, tmp_path, header, record, about)
+    assert main(["leaderboard", str(tmp_path)]) == 1
+    assert "| yes |" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("header", "record", "options", "why"),
+    [
+        ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in chromium"),
+        ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "by a program with a browser of its own"),
+        ({}, {}, ("--no-replay",), "not asked for"),
+    ],
+)
+def test_what_cannot_be_checked_is_not_ranked_beside_what_was(row, tmp_path, capsys, header, record, options, why):
+    forge(row, tmp_path, header, record, {"name": "<script>[x](javascript:y)`*\x1b|", "link": ""})
+    assert main(["leaderboard", str(tmp_path), *options]) == 0
+    said = capsys.readouterr().out
+    assert f"| no: {why} |" in said
+    assert "not played again, and not ranked" in said
+    assert r"|  | &lt;script&gt;\[x\](javascript:y)\`\* \| | 6.1 %" in said
+
+
+def forge(row, tmp_path, header, record, about):
+    """Copy a row, with parts of its header, of one of its episodes and of its description replaced."""
+    folder = tmp_path / "forged"
+    folder.mkdir()
+    known, *lines = map(json.loads, (row / EPISODES).read_text().splitlines())
+    suite = header.get("suite", {})
+    known |= {**header, "suite": known["suite"] | suite}
+    lines[2] |= record
+    (folder / EPISODES).write_text("\n".join(map(json.dumps, [known, *lines])) + "\n")
+    try:
+        result = summarise(known, [Record(**line) for line in lines], ["webarena-gym", "evaluate"])
+    except (TypeError, AttributeError, OverflowError):  # what nobody can make figures of
+        result = json.loads((row / RESULT).read_text())
+    (folder / RESULT).write_text(json.dumps(result))
+    (folder / leaderboard.ROW).write_text(json.dumps({"name": "nobody"} | about))
 
 
 def test_a_folder_without_rows_is_bad_input(tmp_path):
@@ -782,8 +1012,12 @@ served = pytest.mark.skipif(not importlib.util.find_spec("webarena_gym.arena"), 
 
 
 @served
-@pytest.mark.parametrize(("mode", "success"), [("step", 1.0), ("browse", 0.5)])
-def test_programs_play_on_the_episode_server(capsys, tmp_path, mode, success):
+@pytest.mark.parametrize(
+    ("mode", "steps", "success", "length"), [("step", 30, 1.0, 1.0), ("step", 1, 0.0, 0.0), ("browse", 30, 0.5, None)]
+)
+def test_programs_play_on_the_episode_server_which_knows_their_steps(
+    capsys, tmp_path, monkeypatch, mode, steps, success, length
+):
     (tmp_path / "player.py").write_text(PLAYER)
     tasks = [
         next(task for task in load_tasks("test") if task.template == f"shopping.{name}")
@@ -792,10 +1026,26 @@ def test_programs_play_on_the_episode_server(capsys, tmp_path, mode, success):
     (tmp_path / "tasks.json").write_text(json.dumps([task.to_json() for task in tasks]))
     command = f"command:{sys.executable} {tmp_path / 'player.py'}"
     status, result, said = evaluate(
-        capsys, tmp_path, "--agent", command, "--mode", mode, "--tasks", tmp_path / "tasks.json", "--jobs", 2
+        capsys,
+        tmp_path,
+        "--agent",
+        command,
+        "--mode",
+        mode,
+        "--tasks",
+        tmp_path / "tasks.json",
+        "--jobs",
+        2,
+        "--max-steps",
+        steps,
     )
     assert (status, result["judged"], result["failed"]) == (0, 2, 0), said
     assert result["success"]["success"] == success
+    assert result["endings"] == {"truncated" if steps == 1 else "exited": 2}
+    assert (result["spl"] and result["spl"]["success"]) == length
+    if mode == "step":  # so that a row of a leaderboard can be checked
+        monkeypatch.setattr(leaderboard, "tasks_of", lambda _: tasks)
+        assert leaderboard.replay(*read_episodes(tmp_path / "run" / EPISODES)) == []
 
 
 @served

@@ -2,41 +2,47 @@
 
 A row is `row.json`, {"name", "authors", "link", "notes"} of texts, beside the `result.json` and the `episodes.jsonl` that
 `webarena-gym evaluate` wrote. Its figures must follow from its episodes, its episodes must be all of the suite, of the digest that
-the installed version has, and the replies of its episodes must earn the same rewards when they are played again.
+the installed version has, and the replies of its episodes must do the same when they are played again. A row that cannot be played
+again is not ranked.
 """
 
+import html
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from webarena_gym import __version__
 from webarena_gym import tasks as task_suite
 from webarena_gym.env import WebArenaLite
-from webarena_gym.errors import AgentError, ResultError, TaskError
+from webarena_gym.errors import AgentError, ResultError, WebArenaGymError
 from webarena_gym.evaluation.agents import COMMAND, Reply
 from webarena_gym.evaluation.plan import Trial, suite_digest
 from webarena_gym.evaluation.results import EPISODES, RESULT, Record, read_episodes, read_result, summarise
-from webarena_gym.evaluation.runner import EnvSeat
+from webarena_gym.evaluation.runner import EnvSeat, record_of
 from webarena_gym.progress import Progress
+from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 
 ROW = "row.json"
 MAX_STEPS = 30
 _ABOUT = ("name", "authors", "link", "notes")
+_LINK = re.compile(r"""https?://[^\s<>()\[\]{}"'`\\|/?#@]+([/?#][^\s<>()\[\]{}"'`\\|]*)?""")
 _FREE = {
     "max_steps", "observation", "dialect", "elements", "history", "browser", "variation", "thoughts", "header", "viewport", "window", "bbox",
 }  # fmt: skip
 
 
 class Row(NamedTuple):
-    """One row: who it is of, its figures, and what is wrong with it."""
+    """One row: who it is of, its figures, what is wrong with it, and why it was not played again."""
 
     folder: Path
     about: Mapping[str, str]
     result: Mapping[str, Any]
     faults: Sequence[str]
+    unplayed: str
 
 
 def show(folder: Path, *, with_replay: bool = True) -> int:
@@ -59,65 +65,80 @@ def check(folder: Path, *, with_replay: bool = True) -> Row:
     """Return a row, with everything that is wrong with it."""
     about: Mapping[str, str] = {}
     result: Mapping[str, Any] = {}
+    unplayed = "" if with_replay else "not asked for"
     try:
         about, result = _read_about(folder / ROW), read_result(folder / RESULT)
         header, records = read_episodes(folder / EPISODES)
         faults = list(_faults(header, records, result))
-        if with_replay and not faults:
-            faults += replay(header, records)
+        if not faults:
+            unplayed = unplayed or _unplayable(header, records)
+            faults += [] if unplayed else replay(header, records)
     except ResultError as error:
         faults = [str(error)]
-    return Row(folder, about, result, faults)
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError, WebArenaGymError) as error:
+        faults = [f"the episodes are malformed: {type(error).__name__}: {error}"]
+    return Row(folder, about, result, faults, unplayed)
 
 
 def table(rows: Iterable[Row]) -> str:
-    """Return the leaderboard as a table in Markdown, the best first; rows of different suites apart."""
+    """Return the leaderboard as tables in Markdown, the best first; rows of different suites apart, and those that were not played again."""
     lines = []
-    by_suite: dict[str, list[Row]] = {}
+    by_suite: dict[tuple[str, bool], list[Row]] = {}
     for row in rows:
-        by_suite.setdefault(row.result["suite"]["digest"], []).append(row)
-    for digest, members in by_suite.items():
+        by_suite.setdefault((row.result["suite"]["digest"], bool(row.unplayed)), []).append(row)
+    for (digest, is_unplayed), members in sorted(by_suite.items()):
         suite = members[0].result["suite"]
+        title = f"{suite['tasks']} tasks of the {suite['split']} split, {suite['variation']}, digest {digest[:12]}"
         lines += [
-            f"{suite['tasks']} tasks of the {suite['split']} split, {suite['variation']}, digest {digest[:12]}",
+            f"{title}; not played again, and not ranked" if is_unplayed else title,
             "",
-            "| agent | success (95 %) | episodes | steps | cost of an episode | version | by |",
-            "| --- | --- | --- | --- | --- | --- | --- |",
+            "| rank | agent | success (95 %) | episodes | steps | cost of an episode, as told | version | by | played again |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
-        for row in sorted(members, key=lambda row: -row.result["success"]["success"]):
-            score, cost = row.result["success"], row.result["cost"]
+        for rank, row in enumerate(sorted(members, key=lambda row: -row.result["success"]["success"]), 1):
+            score, steps, cost = (row.result[key] for key in ("success", "steps", "cost"))
+            name = _escaped(row.about["name"])
             cells = [
-                f"[{row.about['name']}]({row.about['link']})" if row.about.get("link") else row.about["name"],
+                "" if is_unplayed else str(rank),
+                f"[{name}]({row.about['link']})" if row.about.get("link") else name,
                 f"{100 * score['success']:.1f} % ({100 * score['low']:.0f} to {100 * score['high']:.0f})",
                 str(score["n"]),
-                f"{row.result['steps']['mean']:.1f}",
+                f"{steps['mean']:.1f}" if steps else "",
                 f"{cost['mean']:.4g}" if cost else "",
                 row.result["version"],
-                row.about.get("authors", ""),
+                _escaped(row.about.get("authors", "")),
+                f"no: {row.unplayed}" if is_unplayed else "yes",
             ]
-            lines.append(f"| {' | '.join(cell.replace('|', ' ') for cell in cells)} |")
+            lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
 
 
+def _escaped(text: str) -> str:
+    """Return a text that says the same in a table of Markdown, and in HTML that is made of it."""
+    plain = "".join(letter if letter.isprintable() else " " for letter in text)
+    return re.sub(r"([\\`*_\[\]|])", r"\\\1", html.escape(" ".join(plain.split())))
+
+
+def _unplayable(header: Mapping[str, Any], records: Sequence[Record]) -> str:
+    """Return why episodes cannot be played again; nothing where they can."""
+    if (browser := header["env"].get("browser", "inprocess")) != "inprocess":
+        return f"played in {_escaped(str(browser))}"
+    return "" if all(record.has_steps for record in records) else "by a program with a browser of its own"
+
+
 def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
     """Play the replies of episodes again, and return where that does not come to the same."""
-    env = header["env"]
-    if env.get("browser", "inprocess") != "inprocess":
-        return []  # the same episode in Chromium needs Chromium
     tasks = {task.task_id: task for task in tasks_of(header)}
     faults = []
     player = _Repeater()
     progress = Progress(len(records), "episodes played again")
-    with closing(EnvSeat(player, env)) as seat:
+    WebArenaLite(tasks=list(tasks.values())[:1], **header["env"]).close()  # raises where it cannot be made
+    with closing(EnvSeat(player, header["env"])) as seat:
         for count, record in enumerate(records, 1):
-            if record.ending == "too_long" or not record.steps:
+            if record.ending == "too_long":
                 continue
             task = tasks[record.task_id]
-            if record.reference_steps not in {None, len(task.solution)}:
-                faults.append(
-                    f"{record.task_id}, repeat {record.repeat}: reference_steps is {record.reference_steps}; the task's solution has {len(task.solution)}"
-                )
             player.replies = [str(step.get("reply", "")) for step in record.steps]
             again = seat.play(Trial(task, record.repeat, header["seed"]))
             if (again.reward, again.ending) != (record.reward, record.ending):
@@ -125,6 +146,11 @@ def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:
                 faults.append(
                     f"{record.task_id}, repeat {record.repeat}: {record.ending} with the reward {record.reward}; played again, {what}"
                 )
+            for part in ("steps", "verdicts", "side_effects"):
+                if (told := _short(getattr(record, part), 10**9)) != (found := _short(getattr(again, part), 10**9)):
+                    faults.append(
+                        f"{record.task_id}, repeat {record.repeat}: {part} are {told:.200}; played again, {found:.200}"
+                    )
             progress.show(count)
     progress.clear()
     return faults
@@ -155,41 +181,49 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
         "not all of the test split was played: split, templates and limit must be test, none and none": lambda: (
             header["suite"].get("split"), header["suite"]["templates"], header["suite"]["limit"]
         ) == ("test", None, None),
+        f"variation is not the same of suite and env, or none of {', '.join(get_args(Variation))}": lambda: (
+            header["suite"]["variation"] == header["env"].get("variation", "content") in get_args(Variation)
+        ),
         f"max_steps is more than {MAX_STEPS}": lambda: header["env"]["max_steps"] <= MAX_STEPS,
         f"env has other keywords than {', '.join(sorted(_FREE))}": lambda: set(header["env"]) <= _FREE,
     }  # fmt: skip
-    try:
-        broken = [fault for fault, holds in rules.items() if not holds()]
-        yield from broken
-        if broken:
-            return
-        tasks = tasks_of(header)
-        again = json.loads(json.dumps(summarise(header, records, command)))
-    except (AttributeError, KeyError, TypeError, TaskError) as error:
-        yield f"the header of the episodes is malformed: {type(error).__name__}: {error}"
+    broken = [fault for fault, holds in rules.items() if not holds()]
+    yield from broken
+    if broken:
         return
-    if header["suite"]["digest"] != suite_digest(tasks):
-        yield f"the digest of the suite is {header['suite']['digest']}; this version has {suite_digest(tasks)}"
-    expected = {(task.task_id, repeat) for task in tasks for repeat in range(header["repeats"])}
+    if len(header["suite"]["worlds"]) > len(records):
+        yield f"{len(records)} episodes are of {len(header['suite']['worlds'])} worlds"
+        return
+    tasks = {task.task_id: task for task in tasks_of(header)}
+    suite = {"tasks": len(tasks), "digest": suite_digest(list(tasks.values()))}
+    for key, value in suite.items():
+        if header["suite"][key] != value:
+            yield f"the {key} of the suite is {header['suite'][key]}; this version has {value}"
+    if len(records) != len(tasks) * header["repeats"]:
+        yield f"there are {len(records)} episodes; expected {header['repeats']} of each of {len(tasks)} tasks"
+        return
+    expected = {(name, repeat) for name in tasks for repeat in range(header["repeats"])}
     judged = {record.key for record in records if record.is_judged}
-    if judged != expected or len(records) != len(expected):
+    if judged != expected:
         yield f"{len(expected - judged)} episodes of {len(expected)} were not judged, and {len(judged - expected)} are not of the suite"
+        return
+    again = json.loads(json.dumps(summarise(header, records, command)))
     for key in sorted({*again, *result}):
         if again.get(key) != result.get(key):
             yield f"{key} of the result file does not follow from the episodes: {_short(result.get(key))}, not {_short(again.get(key))}"
     for record in records:
+        where = f"{record.task_id}, repeat {record.repeat}"
         passed = bool(record.verdicts) and all(verdict.get("passed") is True for verdict in record.verdicts)
-        if record.is_judged and record.ending != "too_long" and passed != (record.reward == 1.0):
-            yield f"{record.task_id}, repeat {record.repeat}: the reward {record.reward} does not follow from the verdicts"
-        if (
-            record.is_judged
-            and not record.steps
-            and record.ending != "too_long"
-            and not str(header["agent"]["name"]).startswith(COMMAND)
-        ):
-            yield f"{record.task_id}, repeat {record.repeat}: has no steps"
+        if record.ending != "too_long" and passed != (record.reward == 1.0):
+            yield f"{where}: the reward {record.reward} does not follow from the verdicts"
+        if not record.has_steps and not str(header["agent"]["name"]).startswith(COMMAND):
+            yield f"{where}: has no steps"
         if len(record.steps) > header["env"]["max_steps"]:
-            yield f"{record.task_id}, repeat {record.repeat}: has {len(record.steps)} steps"
+            yield f"{where}: has {len(record.steps)} steps"
+        true = record_of(Trial(tasks[record.task_id], record.repeat, 0), ending=record.ending, reward=record.reward)
+        for part in ("sites", "checks", "reference_steps"):
+            if getattr(record, part) != getattr(true, part):
+                yield f"{where}: {part} is {_short(getattr(record, part))}; the task has {_short(getattr(true, part))}"
 
 
 def tasks_of(header: Mapping[str, Any]) -> list[Task]:
@@ -208,9 +242,13 @@ def _read_about(path: Path) -> dict[str, str]:
         raise ResultError(f"{path} holds {_short(about)}; expected an object of the texts {', '.join(_ABOUT)}")
     if not about.get("name", "").strip():
         raise ResultError(f"{path} has no name")
+    if about.get("link") and not _LINK.fullmatch(about["link"]):
+        raise ResultError(
+            f"the link of {path} is {about['link']!r}; expected https://... or http://... without spaces, quotes and brackets"
+        )
     return about
 
 
-def _short(value: Any) -> str:
+def _short(value: Any, most: int = 200) -> str:
     text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+    return text if len(text) <= most else f"{text[:most]}..."

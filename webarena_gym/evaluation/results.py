@@ -33,7 +33,8 @@ class Record:
 
     One that "failed" broke through no fault of the agent's choices, and has no reward; `failure` says what broke. The step limit
     ("truncated") is judged with an empty answer; a conversation that does not fit the model ("too_long") is lost.
-    `steps` are the replies, the address that each was given at, and what the env had to say against it.
+    `steps` are the replies, the address that each was given at, and what the env had to say against it; none are known of a program
+    that has a browser of its own.
     """
 
     task_id: str
@@ -64,10 +65,53 @@ class Record:
         """Whether it has a reward."""
         return self.reward is not None
 
+    @property
+    def has_steps(self) -> bool:
+        """Whether its steps are known."""
+        return bool(self.steps) or self.ending == "too_long"
+
 
 _PARTS = (("by site", "by_site"), ("by what is checked", "by_check"), ("by kind of difficulty", "by_difficulty"))
 _KEYS = {item.name for item in fields(Record)}
 _REQUIRED = ("task_id", "repeat", "sites", "checks", "ending", "reward")
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _LARGEST
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _list_of(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list | tuple) and all(map(is_one, value))
+
+
+_LARGEST = 1e15
+_EXPECTED: tuple[tuple[str, Callable[[Any], bool], Sequence[str]], ...] = (
+    ("a text", _is_text, ("task_id", "failure")),
+    ("a count", lambda value: type(value) is int and _is_number(value), ("repeat",)),
+    (
+        "a count above 0, or null",
+        lambda value: value is None or (type(value) is int and 0 < value <= _LARGEST),
+        ("reference_steps",),
+    ),
+    ("a number from 0", _is_number, ("seconds", "agent_seconds")),
+    (
+        "a number from 0, or null",
+        lambda value: value is None or _is_number(value),
+        ("prompt_tokens", "completion_tokens", "cost"),
+    ),
+    ("a list of texts", _list_of(_is_text), ("sites", "checks", "side_effects")),
+    ("a list of pairs of numbers", _list_of(_list_of(_is_number)), ("step_seconds",)),
+    (
+        "a list of objects of texts",
+        _list_of(lambda step: isinstance(step, dict) and all(map(_is_text, step.values()))),
+        ("steps",),
+    ),
+    ("a list of objects", _list_of(lambda verdict: isinstance(verdict, dict)), ("verdicts",)),
+)
 
 
 def parse_record(value: Any, where: str) -> Record:
@@ -80,16 +124,16 @@ def parse_record(value: Any, where: str) -> Record:
     for key in value:
         if key not in _KEYS:
             raise ResultError(f"{where}: unknown key {key!r}; expected some of {', '.join(sorted(_KEYS))}")
-    if not isinstance(value["task_id"], str) or type(value["repeat"]) is not int:
-        raise ResultError(
-            f"{where}: task_id and repeat are {value['task_id']!r} and {value['repeat']!r}; expected a text and a number"
-        )
+    for expected, is_right, keys in _EXPECTED:
+        for key in keys:
+            if key in value and not is_right(value[key]):
+                raise ResultError(f"{where}: {key} is {value[key]!r:.200}; expected {expected}")
     if value["ending"] not in get_args(Ending):
         raise ResultError(f"{where}: ending is {value['ending']!r}; expected one of {', '.join(get_args(Ending))}")
-    expected = (None,) if value["ending"] == "failed" else (0.0, 1.0)
-    if value["reward"] not in expected or isinstance(value["reward"], bool):
+    rewards = {"failed": (None,), "too_long": (0.0,)}.get(value["ending"], (0.0, 1.0))
+    if value["reward"] not in rewards or isinstance(value["reward"], bool):
         raise ResultError(
-            f"{where}: the reward of an episode that {value['ending']} is {value['reward']!r}; expected one of {expected}"
+            f"{where}: the reward at the ending {value['ending']} is {value['reward']!r}; expected one of {rewards}"
         )
     return Record(**value)
 
@@ -181,7 +225,8 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     are means over tasks; `steps`, `seconds` and what was used are of an episode,
     `action_errors` of a step: 1 for an action that was refused. `spl` is success weighted by path length (Anderson et al.
     2018, section 4.2): the reward, times the steps of the reference solution over those taken where these are more. `within_reference` is
-    the share of episodes that earned the reward in no more steps than the reference solution has. Both are null where no task has one. Failed episodes are counted, listed by what broke,
+    the share of episodes that earned the reward in no more steps than the reference solution has. Both are of episodes whose steps are
+    known, and null where none has them or no task has a solution. Failed episodes are counted, listed by what broke,
     and in no figure. Where nothing was judged, `success` is null.
     """
     records = sorted(records, key=lambda record: (record.repeat, record.task_id))
@@ -193,7 +238,8 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     kinds = by_difficulty(judged)
     if kinds:
         parts["by_difficulty"] = kinds
-    has_reference = any(record.reference_steps for record in judged)
+    stepped = [record for record in judged if record.has_steps]
+    has_reference = any(record.reference_steps for record in stepped)
     planned = header["suite"]["tasks"] * header["repeats"]
     failures = Counter(record.failure for record in records if not record.is_judged)
     return {
@@ -210,10 +256,10 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
             for name, groups in parts.items()
         },
         **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
-        "spl": clustered(_by_task(judged, _weighted))._asdict() if has_reference else None,
-        "within_reference": clustered(_by_task(judged, _within))._asdict() if has_reference else None,
+        "spl": clustered(_by_task(stepped, _weighted))._asdict() if has_reference else None,
+        "within_reference": clustered(_by_task(stepped, _within))._asdict() if has_reference else None,
         "endings": dict(Counter(record.ending for record in judged).most_common()),
-        "steps": _spread([float(len(record.steps)) for record in judged]),
+        "steps": _spread([float(len(record.steps)) for record in stepped]),
         "action_errors": _spread([float(bool(step.get("action_error"))) for record in judged for step in record.steps]),
         "seconds": _spread([record.seconds for record in judged]),
         "agent_seconds": _spread([record.agent_seconds for record in judged]),

@@ -18,7 +18,7 @@ _TOO_LONG = re.compile(
     "|exceed_context_size"  # llama.cpp
     "|maximum allowed length"  # SGLang
     r"|`inputs` tokens \+ `max_new_tokens` must be|`inputs` must have less than"  # Text Generation Inference, Together
-    "|(prompt|input) (is )?too long"  # Anthropic, Bedrock, Fireworks
+    "|(prompt|input) (is )?too long|too long to fit"  # Anthropic, Bedrock, Fireworks; vLLM
     "|input token count|exceeds the maximum number of tokens"  # Gemini
     "|ContextWindowExceeded"  # LiteLLM
     "|tokens_limit_reached|max_prompt_tokens_exceeded"  # GitHub
