@@ -182,7 +182,7 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
             header["suite"].get("split"), header["suite"]["templates"], header["suite"]["limit"]
         ) == ("test", None, None),
         f"variation is not the same of suite and env, or none of {', '.join(get_args(Variation))}": lambda: (
-            header["suite"]["variation"] == header["env"].get("variation", "content") in get_args(Variation)
+            header["suite"].get("variation") == header["env"].get("variation", "content") in get_args(Variation)
         ),
         f"max_steps is more than {MAX_STEPS}": lambda: header["env"]["max_steps"] <= MAX_STEPS,
         f"env has other keywords than {', '.join(sorted(_FREE))}": lambda: set(header["env"]) <= _FREE,

@@ -5,7 +5,7 @@ import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
-from math import isfinite
+from math import inf
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -26,7 +26,7 @@ _TOO_LONG = re.compile(
     "|too many tokens|exceeded model token limit|range of input length|prompt exceeds max length",  # Cohere, Moonshot, DashScope, Zhipu
     re.IGNORECASE,
 )
-_REPLY_TOKENS = re.compile(r"is too large: (\d+)|requested (\d+) output tokens|(\d+) (?:in|tokens for) the completion")
+_REPLY_TOKENS = re.compile(r"is too large: (\d+)|requested (\d+) output tokens|\b(\d{1,12}) (?:in|tokens for) the completion")
 _CONTEXT_TOKENS = re.compile(r"context length (?:is|of) (\d+)")
 _UNPAID = re.compile(
     "insufficient_quota|exceeded_current_quota|billing_(hard_limit|not_active)|insufficient[ _](balance|credit|funds)|credit balance",
@@ -233,5 +233,4 @@ def _usage(told: Any) -> Usage:
         value if type(value) is int and value >= 0 else None for value in map(told.get, ("prompt_tokens", "completion_tokens"))
     )
     cost = told.get("cost")
-    is_known = isinstance(cost, int | float) and isfinite(cost) and cost >= 0
-    return Usage(prompt, completion, float(cost) if is_known else None)
+    return Usage(prompt, completion, float(cost) if isinstance(cost, int | float) and 0 <= cost < inf else None)

@@ -77,7 +77,7 @@ class _Handler(urllib.request.HTTPHandler, urllib.request.HTTPSHandler):
             made.connect = partial(req.connect, made.connect, made)
             return made
 
-        return super().do_open(connection, req, **arguments)  # type: ignore[arg-type]
+        return super().do_open(connection, req, **arguments)
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
