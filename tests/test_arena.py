@@ -169,6 +169,10 @@ def test_a_snapshot_is_returned_to_also_from_beyond_the_end(client, mode):
         state = client.well("POST", f"/episodes/{episode['id']}/restore", {"snapshot": snapshot})
         assert (state["status"], state["result"]) == ("open", None)
         assert client.answer(episode)["success"] is success
+    state = client.well("GET", f"/episodes/{episode['id']}")
+    solved = [DIALECTS["webrl"].format(step.action) for step in task.solution[:-1]]
+    assert state["judged"] == 4
+    assert [step["reply"] for step in state["steps"]] == ([*solved, *['exit(message="")'] * 4] if mode == "step" else [])
     client.well("POST", f"/episodes/{episode['id']}/restore", {"snapshot": empty})
     solve()
     assert client.answer(episode)["success"]

@@ -21,7 +21,7 @@ from webarena_gym.errors import AgentError, RefusedError, ResultError, TaskError
 from webarena_gym.evaluation import leaderboard
 from webarena_gym.evaluation.agents import load, with_calls
 from webarena_gym.evaluation.plan import Plan, suite_digest
-from webarena_gym.evaluation.programs import ProgramSeat
+from webarena_gym.evaluation.programs import ProgramSeat, ServedArena
 from webarena_gym.evaluation.results import (
     EPISODES,
     RESULT,
@@ -183,6 +183,9 @@ def silent(observation, info):
 def narrow(observation):
     return ""
 
+def paid(observation, info):
+    return Reply("", cost=-1e9)
+
 def vague(observation, info):
     return "hello"
 
@@ -253,6 +256,7 @@ def test_a_class_is_made_once_for_each_job_and_told_of_episodes_and_what_it_used
     [
         ("broken", "raised RuntimeError: out of ideas (my_agent.py, line 9)"),
         ("silent", "returned None"),
+        ("paid", "returned a Reply with cost -1000000000.0; expected a number from 0"),
         (
             "narrow",
             "cannot be called as agent(observation, info): TypeError: narrow() takes 1 positional argument but 2 were given",
@@ -761,7 +765,7 @@ def test_calls_that_fit_no_tool_are_told_and_not_an_exception(capsys, tmp_path):
 def test_whatever_a_server_tells_of_usage_is_read_or_left_out(told):
     usage = _usage(told)
     assert usage.prompt_tokens is None or type(usage.prompt_tokens) is int
-    assert usage.cost is None or type(usage.cost) is float
+    assert usage.cost is None or (type(usage.cost) is float and usage.cost >= 0)
     assert _usage([told]) == Usage()
 
 
@@ -927,6 +931,7 @@ PASSED = {"check": "state", "passed": True, "reason": "trust me", "decided_by": 
         ({"repeats": 10**12}, {}, {}),
         ({"seed": None, "env": {"max_steps": 30, "window": -1}}, {}, {}),
         ({"env": {"max_steps": 30, "history": "all"}}, {}, {}),
+        ({"env": {"max_steps": 30, "browser": "my own"}}, {}, {}),
         *(({"suite": {name: value}}, {}, {}) for name, value in (("tasks", 9999), ("variation", "easy"), ("worlds", [10**30]), ("worlds", [*range(10**5)]))),
         *(({}, {}, {"link": link}) for link in ("javascript:alert(1)", "data:text/html,x", "https://", "https://x)<img src=x>", "https://x|y", " https://x", "//x")),
         ({}, {}, {"name": 1}),
@@ -942,7 +947,7 @@ def test_no_forged_row_passes(row, tmp_path, capsys, header, record, about):
 @pytest.mark.parametrize(
     ("header", "record", "options", "why"),
     [
-        ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in chromium"),
+        ({"env": {"max_steps": 30, "browser": "chromium"}}, {}, (), "played in Chromium"),
         ({"agent": {"name": "command:x", "mode": "browse"}}, {"steps": []}, (), "by a program with a browser of its own"),
         ({}, {}, ("--no-replay",), "not asked for"),
     ],
@@ -1046,6 +1051,17 @@ def test_programs_play_on_the_episode_server_which_knows_their_steps(
     if mode == "step":  # so that a row of a leaderboard can be checked
         monkeypatch.setattr(leaderboard, "tasks_of", lambda _: tasks)
         assert leaderboard.replay(*read_episodes(tmp_path / "run" / EPISODES)) == []
+
+
+def test_a_program_that_is_judged_until_it_is_right_has_failed(monkeypatch):
+    arena = ServedArena({}, url="http://localhost")
+    result = {"reward": 1.0, "truncated": False, "verdicts": [], "side_effects": []}
+    told = {"failure": "", "judged": 1, "result": result, "steps": []}
+    monkeypatch.setattr(arena, "_ask", lambda *_: told)
+    assert arena.outcome({"WEBARENA_GYM_EPISODE": "e"})["reward"] == 1.0
+    told["judged"] = 2
+    with pytest.raises(AgentError, match="judged 2 times"):
+        arena.outcome({"WEBARENA_GYM_EPISODE": "e"})
 
 
 @served

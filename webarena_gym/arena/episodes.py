@@ -75,6 +75,7 @@ class Episode:
         self._requests = 0
         self._log: deque[Exchange] = deque(maxlen=limits.log)
         self._steps: list[dict[str, str]] = []
+        self._judged = 0
         self._snapshots: dict[str, _Saved] = {}
         self._taken = 0
         self._translation: Translation | None = None
@@ -159,6 +160,7 @@ class Episode:
             requests=self._requests,
             log=list(self._log),
             steps=list(self._steps),
+            judged=self._judged,
             snapshots=list(self._snapshots),
             result=self._result,
             failure=self._failure,
@@ -303,6 +305,7 @@ class Episode:
             self._env.close()
             raise self._lost()
         self._is_over = True
+        self._judged += 1
         verdicts = [Verdict(**verdict) for verdict in info["verdicts"]]
         side_effects = list(info.get("side_effects", ()))
         self._result = Result(reward, bool(info["success"]), verdicts, side_effects, in_words(info), truncated)

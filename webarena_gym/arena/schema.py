@@ -268,6 +268,8 @@ class EpisodeState:
     """The newest requests, the oldest of them first."""
     steps: list[dict[str, str]]
     """Step mode: each action with the address that it was given at and what was wrong with it; undone ones are among them."""
+    judged: int
+    """How often it was judged: more than once where it was restored from beyond the end."""
     snapshots: list[str]
     """The names of its snapshots."""
     result: Result | None

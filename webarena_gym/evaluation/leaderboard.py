@@ -122,8 +122,8 @@ def _escaped(text: str) -> str:
 
 def _unplayable(header: Mapping[str, Any], records: Sequence[Record]) -> str:
     """Return why episodes cannot be played again; nothing where they can."""
-    if (browser := header["env"].get("browser", "inprocess")) != "inprocess":
-        return f"played in {_escaped(str(browser))}"
+    if header["env"].get("browser", "inprocess") != "inprocess":
+        return "played in Chromium"
     return "" if all(record.has_steps for record in records) else "by a program with a browser of its own"
 
 
@@ -184,6 +184,7 @@ def _faults(header: Mapping[str, Any], records: Sequence[Record], result: Mappin
         f"variation is not the same of suite and env, or none of {', '.join(get_args(Variation))}": lambda: (
             header["suite"].get("variation") == header["env"].get("variation", "content") in get_args(Variation)
         ),
+        "browser is neither inprocess nor chromium": lambda: header["env"].get("browser", "inprocess") in ("inprocess", "chromium"),
         f"max_steps is more than {MAX_STEPS}": lambda: header["env"]["max_steps"] <= MAX_STEPS,
         f"env has other keywords than {', '.join(sorted(_FREE))}": lambda: set(header["env"]) <= _FREE,
     }  # fmt: skip

@@ -62,10 +62,15 @@ class ServedArena:
         return {URL: self._url, EPISODE: str(told["id"])} | ({TOKEN: self._token} if self._token else {})
 
     def outcome(self, episode: Mapping[str, str]) -> dict[str, Any] | None:
-        """Return how an episode ended; None where it goes on. Raises ServerError, also for an episode that was lost."""
+        """Return how an episode ended; None where it goes on.
+
+        Raises ServerError, also for an episode that was lost, and AgentError for one that was played on after it had been judged.
+        """
         told = self._ask(f"/{episode[EPISODE]}")
         if told.get("failure"):
             raise ServerError(f"the episode was lost: {told['failure']}")
+        if told["judged"] > 1:
+            raise AgentError(f"the program had the episode judged {told['judged']} times, so its reward says nothing")
         if (result := told.get("result")) is None:
             return None
         judged = {"verdicts": result["verdicts"], "side_effects": result["side_effects"], "steps": told["steps"]}

@@ -34,11 +34,7 @@ _UNPAID = re.compile(
 )
 _FILTERED = re.compile("content_filter|content_policy|ResponsibleAI|data_inspection|moderation", re.IGNORECASE)
 _WITHHELD = ("content_filter", "refusal", "safety", "recitation", "prohibited_content", "error", "abort")  # of finish_reason
-_REASONING = (
-    "reasoning_content",
-    "reasoning",
-    "reasoning_details",
-)  # fields in which servers give thoughts, and want them back
+_REASONING = ("reasoning_content", "reasoning", "reasoning_details")  # fields of thoughts, which some servers want back
 
 
 class ToolCall(NamedTuple):
@@ -204,14 +200,11 @@ def _is_final(error: RefusedError) -> bool:
 
 
 def _call(told: Mapping[str, Any]) -> ToolCall:
-    function, more = (
-        told["function"],
-        {name: value for name, value in told.items() if name not in ("id", "type", "index", "function")},
-    )
-    arguments = function.get("arguments") or ""
+    arguments = told["function"].get("arguments") or ""
     if not isinstance(arguments, str):  # some servers give the object itself
         arguments = json.dumps(arguments, ensure_ascii=False)
-    return ToolCall(str(told.get("id") or ""), str(function["name"]), arguments, more)
+    more = {name: value for name, value in told.items() if name not in ("id", "type", "index", "function")}
+    return ToolCall(str(told.get("id") or ""), str(told["function"]["name"]), arguments, more)
 
 
 def _text(content: Any) -> str | None:
