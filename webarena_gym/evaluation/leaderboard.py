@@ -71,7 +71,10 @@ def check(folder: Path, *, with_replay: bool = True) -> Row:
         header, records = read_episodes(folder / EPISODES)
         faults = list(_faults(header, records, result))
         if not faults:
-            unplayed = unplayed or _unplayable(header, records)
+            if header["env"].get("browser", "inprocess") != "inprocess":
+                unplayed = unplayed or "played in Chromium"
+            elif not all(record.has_steps for record in records):
+                unplayed = unplayed or "by a program with a browser of its own"
             faults += [] if unplayed else replay(header, records)
     except ResultError as error:
         faults = [str(error)]
@@ -118,13 +121,6 @@ def _escaped(text: str) -> str:
     """Return a text that says the same in a table of Markdown, and in HTML that is made of it."""
     plain = "".join(letter if letter.isprintable() else " " for letter in text)
     return re.sub(r"([\\`*_\[\]|])", r"\\\1", html.escape(" ".join(plain.split())))
-
-
-def _unplayable(header: Mapping[str, Any], records: Sequence[Record]) -> str:
-    """Return why episodes cannot be played again; nothing where they can."""
-    if header["env"].get("browser", "inprocess") != "inprocess":
-        return "played in Chromium"
-    return "" if all(record.has_steps for record in records) else "by a program with a browser of its own"
 
 
 def replay(header: Mapping[str, Any], records: Sequence[Record]) -> list[str]:

@@ -24,7 +24,7 @@ from webarena_gym.evaluation.agents import (
     digest,
     load,
 )
-from webarena_gym.evaluation.plan import Plan, Trial, sample
+from webarena_gym.evaluation.plan import Plan, sample
 from webarena_gym.evaluation.programs import TOKEN, ProgramSeat, ServedArena, parse_command
 from webarena_gym.evaluation.results import EPISODES, RESULT, EpisodesFile, summarise, table, write_result
 from webarena_gym.evaluation.runner import EnvSeat, GivenUpError, Seat, run
@@ -34,7 +34,7 @@ from webarena_gym.tasks import Task
 
 _FRESH_WORLD = 900_000  # the first of the worlds that --fresh-worlds adds
 _STEPS = 30  # of an episode of the standard suite
-_SEVERAL, _FEW = 8, 4  # jobs, where nothing is said: of a chat model's server, and of programs
+_JOBS = {CHAT: 8, COMMAND: 4}  # where nothing is said
 _SCRIPTED: Mapping[str, Callable[[], Player]] = {"random": RandomPlayer, "expert": ExpertPlayer}
 
 
@@ -44,14 +44,18 @@ def evaluate(options: argparse.Namespace) -> int:
     Raises WebArenaGymError for bad input, and where nobody answers.
     """
     plan = _plan(options)
-    _expect_env(plan)
+    try:
+        WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
+    except (TypeError, ValueError) as error:
+        raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
     agent, make_seat, stop = _agent(options, plan)
     header = plan.header(agent)
     folder = options.out or Path("runs/evaluate") / re.sub(r"[^\w.-]+", "-", f"{options.agent}-{options.split}")
     if options.fresh:
         (folder / EPISODES).unlink(missing_ok=True)
     episodes = EpisodesFile(folder / EPISODES, header)
-    trials = [trial for trial in plan.trials if not _is_judged(episodes, trial)]
+    judged = {key for key, record in episodes.records.items() if record.is_judged}
+    trials = [trial for trial in plan.trials if trial.key not in judged]
     total = len(plan.trials)
     if len(trials) < total:
         print(
@@ -63,7 +67,7 @@ def evaluate(options: argparse.Namespace) -> int:
     waits = _Waits(progress)
     waits.log.addHandler(waits)
     try:
-        jobs = options.jobs or _jobs(options.agent)
+        jobs = options.jobs or next((jobs for kind, jobs in _JOBS.items() if options.agent.startswith(kind)), 1)
         for count, record in enumerate(run(trials, make_seat, jobs, on_stop=stop), total - len(trials) + 1):
             episodes.add(record)
             progress.show(count)
@@ -104,15 +108,6 @@ class _Waits(logging.Handler):
         print(f"webarena-gym: {record.getMessage()}", file=sys.stderr)
 
 
-def _is_judged(episodes: EpisodesFile, trial: Trial) -> bool:
-    record = episodes.records.get(trial.key)
-    return record is not None and record.is_judged
-
-
-def _jobs(agent: str) -> int:
-    return _SEVERAL if agent.startswith(CHAT) else _FEW if agent.startswith(COMMAND) else 1
-
-
 def _plan(options: argparse.Namespace) -> Plan:
     """Return what is to be played. Raises TaskError for options that name nothing, and ValueError for other wrong ones."""
     tasks, source = _tasks(options)
@@ -125,14 +120,6 @@ def _plan(options: argparse.Namespace) -> Plan:
     return Plan(
         tasks=sample(tasks, options.limit, options.seed), suite=source, env=env, repeats=options.repeats, seed=options.seed
     )
-
-
-def _expect_env(plan: Plan) -> None:
-    """Raise TaskError where no env can be made with the keywords of a plan."""
-    try:
-        WebArenaLite(tasks=plan.tasks[:1], **plan.env).close()
-    except (TypeError, ValueError) as error:
-        raise TaskError(f"no env can be made with {dict(plan.env)}: {error}") from error
 
 
 def _tasks(options: argparse.Namespace) -> tuple[list[Task], dict[str, Any]]:
