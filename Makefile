@@ -4,22 +4,38 @@ VENV ?= .venv
 LOWEST ?= .venv-lowest
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+TRAINER := $(VENV)/.trainer
+EXTRAS := chromium,serve,mcp,train,cluster,lora,verified,baselines,dev,peers
+CPU_INDEX := https://download.pytorch.org/whl/cpu
+PIP_CPU := --quiet --no-compile --retries 0 --timeout 15 --index-url $(CPU_INDEX)
 TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests share their browser
 
 .PHONY: install demo starter test test-slow test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
-install: $(READY)
+# Runs a command, and says every 20 s that it goes on: also after Ctrl-C or a kill it ends with the shell.
+patiently = trap 'kill $$beat' EXIT; trap 'exit 130' INT TERM; \
+	while sleep 20 >/dev/null 2>&1 && kill -0 $$$$ 2>/dev/null; do echo "  still installing, $$(du -sm $(VENV) | cut -f1) MB so far"; done & beat=$$!; $(1)
 
-$(READY): pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --upgrade pip
-	$(BIN)/pip install --quiet -c constraints.txt -e '.[chromium,serve,mcp,train,cluster,lora,verified,baselines,dev,peers]'
-	$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
-	touch $(READY)
+install: $(READY)  ## everything: agents, benchmarks, adapters, tests
 
-demo: install  ## clone an agent, reinforce it for six minutes, evaluate, report: some ten minutes on two cores
-	$(BIN)/python -m agents.demo
+$(READY): $(TRAINER)
+	@echo "Installing the rest into $(VENV): benchmarks, adapters, tools of tests, some 1.5 GB"
+	@$(call patiently,$(BIN)/pip install --quiet -c constraints.txt -e '.[$(EXTRAS)]')
+	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
+	@touch $@
+
+# What the agents need. Without an NVIDIA GPU, torch's build for CPUs, a tenth in size, if its index can be reached.
+$(TRAINER): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "webarena-gym needs Python 3.11 or newer")'
+	@echo "Installing what the agents need into $(VENV): torch, transformers and others, some 1.2 GB on a CPU"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -c 'import torch' 2>/dev/null || [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null || { \
+		$(call patiently,$(BIN)/pip install $(PIP_CPU) -c constraints.txt --no-deps torch 2>/dev/null || echo "  $(CPU_INDEX) is out of reach: torch comes from PyPI"); }
+	@$(call patiently,$(BIN)/pip install --quiet --no-compile -c constraints.txt -e '.[train]')
+	@touch $@
+
+demo: $(TRAINER)  ## clone an agent, reinforce it, evaluate, report: some eight minutes on two cores, all in all
+	@$(BIN)/python -m agents.demo
 
 STARTER := runs/starter
 starter: install  ## train the agent that ships as agents/checkpoints/starter: clone it, reinforce it on plain sites and on rebuilt ones, average both

@@ -1,23 +1,27 @@
 """From nothing to a web agent and a report: `make demo`.
 
 A pointing network is cloned from one demonstration of each training template, reinforced by multi-turn GRPO on its own rollouts, and
-evaluated on the test split's templates in worlds that no training has seen, beside the random policy and the expert. What it prints
-is what happened.
+evaluated on the test split's templates in worlds that no training has seen, beside the random policy and the expert. It prints a line
+a phase, and the answer; tables are in the report. What Ctrl-C or a kill has stopped goes on where it was, if started again.
 """
 
+import json
+import sys
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from shutil import rmtree
+from threading import Event, Thread
 
 from agents import train_rl
 from agents.data.demonstrations import draw_tasks
-from agents.data.trajectories import write_trajectories
-from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, table
+from agents.data.trajectories import read_trajectories, write_trajectories
+from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, summarise
 from agents.evaluation.report import write_report
 from agents.evaluation.report.sources import Sources, newest_groups
-from agents.models.checkpoints import agent_record
+from agents.models.checkpoints import agent_record, checkpoints
 from agents.rollouts.players import collect_rarely
 from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, parse_settings
 from agents.training import pointer_cloning
@@ -29,6 +33,7 @@ from webarena_gym.tasks import Task
 _CLONING_WORLDS = (11, 12, 13, 14)  # each template is demonstrated in one of them
 _STEPS = 15  # of a rollout that is trained on
 _SAVE_ROLLOUTS = 5  # updates from one of which the report has groups to the next
+_BEAT_S = 20.0  # between two signs of life where there are no bars
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +41,12 @@ class DemoSettings:
     """Clone, reinforce, evaluate and report."""
 
     out: Path = Path("runs/demo")
-    """folder of the demo; what an earlier demo left there is replaced"""
+    """folder of the demo; an unfinished one with the same settings is continued, and another one replaced"""
     model: Path | None = None
     """reinforce this agent, a run or model folder, instead of a new clone"""
     cloning_updates: int = 1200
     """updates of behaviour cloning"""
-    grpo_minutes: float = 6.0
+    grpo_minutes: float = 3.0
     """time for M-GRPO"""
     templates: Templates = ()
     """kinds of tasks to learn; by default the training split's, and those of the test split to evaluate on"""
@@ -59,45 +64,97 @@ class DemoSettings:
 
 def run(settings: DemoSettings) -> None:
     """Do everything and write the report."""
-    started = time.perf_counter()
+    started, out = time.perf_counter(), settings.out
+    unfinished = _begin(settings)
+    try:
+        answer = _run(settings)
+    except KeyboardInterrupt:
+        kept = [f"{name} up to update {done[-1].update}" for name in ("cloning", "grpo") if (done := checkpoints(out / name))]
+        kept += [file.name for file in sorted(out.glob("episodes_*.jsonl"))]
+        print(f"\nStopped. Kept in {out}: {', '.join(kept) or 'nothing yet'}. The same command goes on from there.", flush=True)
+        raise
+    unfinished.unlink()
+    print(f"\n{answer}\nOne clone and one run: docs/results.md has three of each, with intervals.")
+    print(f"{(time.perf_counter() - started) / 60:.1f} minutes. Tables, curves and every episode: {out / 'report.html'}")
+
+
+def _begin(settings: DemoSettings) -> Path:
+    """Clear away what is not of an unfinished demo with these settings, and return the file that marks it as unfinished."""
+    out, unfinished = settings.out, settings.out / "unfinished.json"
+    own = json.dumps(asdict(settings), default=str)
+    if unfinished.is_file() and unfinished.read_text(encoding="utf-8") == own:
+        print(f"Going on with the demo in {out}.", flush=True)
+        return unfinished
     for name in ("cloning", "grpo"):
-        rmtree(settings.out / name, ignore_errors=True)
-    for file in settings.out.glob("episodes_*.jsonl"):
+        rmtree(out / name, ignore_errors=True)
+    for file in out.glob("episodes_*.jsonl"):
         file.unlink()
-    tasks = [task for world in settings.test_worlds for task in _held_out(settings, world)]
-    name, runs = "as given", dict[str, Sequence[Mapping[str, float]]]()
-    model = settings.model
-    if model is None:
-        name, model = "cloned", settings.out / "cloning"
-        _clone(settings, model)
+    out.mkdir(parents=True, exist_ok=True)
+    unfinished.write_text(own, encoding="utf-8")
+    return unfinished
+
+
+def _run(settings: DemoSettings) -> str:
+    """Do what is left to do, and return the answer."""
+    model, out = settings.model or settings.out / "cloning", settings.out
+    name, runs = "as given" if settings.model else "cloned", dict[str, Sequence[Mapping[str, float]]]()
+    with _phase("1/5 drawing the tasks to evaluate on"):
+        tasks = [task for world in settings.test_worlds for task in _held_out(settings, world)]
+    if not settings.model:
+        with _phase("2/5 cloning an agent from one demonstration of each kind of task", model):
+            _clone(settings, model)
         runs["cloning"] = read_metrics(model)
-    agent, grpo = agent_record(model), settings.out / "grpo"
-    env = EnvSettings(**{key: value for key, value in agent.items() if key in ENV_FIELDS})
-    evaluations = {policy: _evaluate(policy, tasks, env, settings) for policy in ("random", "expert")}
-    evaluations[name] = _evaluate(str(model), tasks, env, settings)
-    _reinforce(settings, model, grpo)
+    env, grpo = EnvSettings(**{key: value for key, value in agent_record(model).items() if key in ENV_FIELDS}), out / "grpo"
     reinforced = f"{name}, then M-GRPO"
-    evaluations[reinforced] = _evaluate(str(grpo), tasks, env, settings)
-    for policy, evaluation in evaluations.items():
-        print(f"\n{policy}\n{table(evaluation)}")
-    report = settings.out / "report.html"
-    minutes = (time.perf_counter() - started) / 60
-    write_report(
-        report,
-        Sources(
-            runs=runs | {"M-GRPO": read_metrics(grpo)},
-            policies={policy: evaluations[policy].trajectories for policy in (name, reinforced, "random", "expert")},
-            groups=newest_groups({"M-GRPO": grpo}),
-            folders={"M-GRPO": grpo},
-        ),
-        title="A small agent learns to use the web",
-        lead=f"{len(tasks)} tasks in worlds that no training has seen. {minutes:.1f} minutes in all.",
-        window=env.window,
-    )
+    policies = {"random": "random", "expert": "expert", name: str(model), reinforced: str(grpo)}
+    evaluations = dict[str, Evaluation]()
+    for policy, source in policies.items():
+        if policy == reinforced:
+            with _phase(f"4/5 reinforcing it on its own episodes (M-GRPO) for {settings.grpo_minutes:g} minutes", grpo):
+                _reinforce(settings, model, grpo)
+        with _phase(
+            f"3/5 playing {len(tasks)} tasks: {policy}" if policy != reinforced else f"5/5 playing {len(tasks)} tasks again"
+        ):
+            evaluations[policy] = _evaluate(source, tasks, env, settings)
+    with _phase("    writing the report"):
+        write_report(
+            out / "report.html",
+            Sources(
+                runs=runs | {"M-GRPO": read_metrics(grpo)},
+                policies={policy: evaluations[policy].trajectories for policy in (name, reinforced, "random", "expert")},
+                groups=newest_groups({"M-GRPO": grpo}),
+                folders={"M-GRPO": grpo},
+            ),
+            title="A small agent learns to use the web",
+            lead=f"{len(tasks)} tasks in worlds that no training has seen.",
+            window=env.window,
+        )
     shares = ", ".join(f"{policy} {100 * each.total.success:.1f} %" for policy, each in evaluations.items())
-    print(f"\ngreedy on {len(tasks)} tasks: {shares}")
-    print("One clone and one run: docs/results.md has three of each, with intervals.")
-    print(f"{minutes:.1f} minutes. Every episode, step by step: {report}")
+    return f"Success on {len(tasks)} tasks in worlds that no training has seen: {shares}."
+
+
+@contextmanager
+def _phase(title: str, run: Path | None = None) -> Iterator[None]:
+    """Say what begins. Where no bars are shown, say now and then that it goes on, but not while the trainer of a run tells it itself."""
+    started, over = time.perf_counter(), Event()
+    print(title, flush=True)
+
+    def beat() -> None:
+        seen = 0
+        while not over.wait(_BEAT_S):
+            metrics = run / "metrics.jsonl" if run else None
+            size = metrics.stat().st_size if metrics and metrics.is_file() else 0
+            if size == seen:
+                print(f"    going on, {time.perf_counter() - started:.0f} s so far", flush=True)
+            seen = size
+
+    thread = Thread(target=beat, daemon=True)
+    if not sys.stderr.isatty():
+        thread.start()
+    try:
+        yield
+    finally:
+        over.set()
 
 
 def _clone(settings: DemoSettings, out: Path) -> None:
@@ -123,10 +180,14 @@ def _held_out(settings: DemoSettings, world: int) -> list[Task]:
 
 
 def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: DemoSettings) -> Evaluation:
+    file = settings.out / f"episodes_{Path(policy).name}.jsonl"
+    if file.is_file():
+        return summarise(tasks, read_trajectories(file))
     chosen = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed, "processes": 0})
     evaluation = evaluate_policy(chosen, tasks, env)
-    settings.out.mkdir(parents=True, exist_ok=True)
-    write_trajectories(settings.out / f"episodes_{Path(policy).name}.jsonl", evaluation.trajectories)
+    beside = file.with_suffix(".unfinished")  # so that a kill leaves all episodes or none
+    write_trajectories(beside, evaluation.trajectories)
+    beside.replace(file)
     return evaluation
 
 

@@ -36,14 +36,48 @@ def test_it_shows_an_agent_before_and_after(tmp_path, capsys, monkeypatch, given
     monkeypatch.setattr(demo, "_SAVE_ROLLOUTS", 1)
     demo.run(settings(tmp_path, *(["--model", str(CHECKPOINTS / "cloned-1")] if given else [])))
     assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
-    said = capsys.readouterr().out
-    for policy in ("random", "expert", name, f"{name}, then M-GRPO"):
-        assert f"\n{policy}\nall " in said
-    assert "expert 100.0 %" in said
+    said = capsys.readouterr().out.splitlines()
+    assert len(said) <= 12
+    assert said[-3].startswith("Success on 5 tasks in worlds that no training has seen: random ")
+    for policy in ("expert 100.0 %", f"{name} ", f"{name}, then M-GRPO "):
+        assert f", {policy}" in said[-3]
     report = (tmp_path / "demo" / "report.html").read_text(encoding="utf-8")
     assert f"{name}, then M-GRPO" in report
     assert "worlds that no training has seen" in report
     assert '<a href="#groups">' in report
+
+
+def test_a_demo_that_was_stopped_says_what_is_kept_and_goes_on_from_there(tmp_path, capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_rl, "train", stop)
+        with pytest.raises(KeyboardInterrupt):
+            demo.run(settings(tmp_path))
+    kept = "cloning up to update 2, episodes_cloning.jsonl, episodes_expert.jsonl, episodes_random.jsonl"
+    assert f"Stopped. Kept in {tmp_path / 'demo'}: {kept}." in capsys.readouterr().out
+    played = []
+    evaluate_policy = demo.evaluate_policy
+    monkeypatch.setattr(
+        demo, "evaluate_policy", lambda chosen, *rest: played.append(chosen.policy) or evaluate_policy(chosen, *rest)
+    )
+    before = (tmp_path / "demo" / "cloning" / "metrics.jsonl").stat().st_mtime_ns
+    demo.run(settings(tmp_path))
+    assert capsys.readouterr().out.startswith("Going on with the demo in ")
+    assert played == [str(tmp_path / "demo" / "grpo")]
+    assert (tmp_path / "demo" / "cloning" / "metrics.jsonl").stat().st_mtime_ns == before
+    demo._begin(settings(tmp_path, "--seed", "1"))  # another demo, or one after the last has ended, begins anew
+    assert not (tmp_path / "demo" / "cloning").exists()
+
+
+def test_a_phase_that_says_nothing_itself_shows_that_it_goes_on(capsys, monkeypatch):
+    monkeypatch.setattr(demo, "_BEAT_S", 0.001)
+    said = ""
+    with demo._phase("drawing"):
+        while "going on" not in said:
+            said += capsys.readouterr().out
+    assert said.startswith("drawing\n")
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,9 @@ from types import TracebackType
 from typing import Any
 
 from torch.utils.tensorboard import SummaryWriter
-from tqdm import tqdm
 
 from webarena_gym.progress import Progress
 
-_BAR = "{desc}: {percentage:3.0f}% |{bar}| {elapsed}<{remaining} {postfix}"
 _FILE = "metrics.jsonl"
 
 
@@ -28,14 +26,13 @@ class Metrics:
         beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
         self._file = beside.replace(run / _FILE).open("a", encoding="utf-8")
         self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
-        self._bar = tqdm(total=100, unit="%", desc=title, bar_format=_BAR, disable=None)  # on terminals alone
-        self._lines = Progress(100, f"% of {title}")
+        self._progress = Progress(100, f"% of {title}")
 
     def __enter__(self) -> "Metrics":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._bar.close()
+        self._progress.clear()
         self._file.close()
         self._board.close()
 
@@ -47,13 +44,8 @@ class Metrics:
             self._board.add_scalar(name, value, update)
 
     def show(self, progress: float, text: str) -> None:
-        """Move the bar to a part of the run, from 0 to 1, with a text behind it; where there is no terminal, write a line now and then."""
-        percentage = min(100.0, 100 * progress)
-        if self._bar.disable:
-            self._lines.show(int(percentage), text)
-        else:
-            self._bar.set_postfix_str(text, refresh=False)
-            self._bar.update(percentage - self._bar.n)
+        """Show which part of the run is done, from 0 to 1, with a text behind it."""
+        self._progress.show(int(min(100.0, 100 * progress)), text)
 
 
 def read_metrics(run: Path) -> list[dict[str, float]]:
