@@ -21,10 +21,10 @@ from webarena_gym.evaluators import evaluate
 from webarena_gym.evaluators.kinds.program_html import page_shows
 from webarena_gym.evaluators.kinds.state import state
 from webarena_gym.evaluators.kinds.string_match import answer
-from webarena_gym.evaluators.outcome import View, answer_alone, no_scripts
+from webarena_gym.evaluators.outcome import Outcome, View, answer_alone, no_scripts
 from webarena_gym.pages.page import Page
 from webarena_gym.sites.world import load_world
-from webarena_gym.tasks import load
+from webarena_gym.tasks import SPLITS, draw, load, templates
 
 TASKS = load("test")
 
@@ -102,6 +102,25 @@ def test_every_check_that_failed_is_told_with_its_reason(verdicts):
     for verdict in verdicts:
         told = [sentence for sentence in others if verdict["reason"] in sentence]
         assert told or verdict["passed"]
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("part", range(6))
+def test_columns_of_every_check_of_state_have_titles_for_people(part):
+    shipped = {task.template: task for split in SPLITS for task in load(split)}
+    others = sorted(name for name, template in templates().items() if name not in shipped and not template.difficulty)
+    tasks = [*[*shipped.values()][part::6], *draw(others[part::6], world_seed=11, count=1)]
+    checks = [
+        {"site": task.sites[0], **check, "expected": [["of no world"]]}
+        for task in tasks
+        for check in task.eval.get("state", [])
+    ]
+    assert len(checks) > 20
+    with closing(load_world(11).open()) as databases:
+        outcome = Outcome("", None, None, lambda site: databases[site].connection, {})
+        for check in checks:
+            (verdict,) = evaluate({"eval_types": ["state"], "state": [check]}, "", outcome)
+            assert re.fullmatch(r"[\w ]+(, [\w ]+)*", verdict.reason.partition(": [")[0]), verdict.reason
 
 
 def test_what_was_not_judged_is_told_so():

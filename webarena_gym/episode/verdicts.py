@@ -124,8 +124,7 @@ def _differing(columns: list[str], wanted: list[Any], found: list[Any]) -> str:
         one, other = wanted[0], found[0]
         if len(one) == len(other):
             places = [place for place, (value, own) in enumerate(zip(one, other, strict=True)) if repr(value) != repr(own)]
-            names = [columns[place] for place in places if len(columns) == len(one) and columns[place].isidentifier()]
-            where = f"{', '.join(names)}: " if len(names) == len(places) else ""
+            where = f"{', '.join(columns[place] for place in places)}: " if len(columns) == len(one) else ""
             return f"{where}expected {_row([one[place] for place in places])}, found {_row([other[place] for place in places])}"
     if not (wanted and found):  # empty values tell nothing where there is no row to compare with
         wanted, found = _filled(wanted), _filled(found)

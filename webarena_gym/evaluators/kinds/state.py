@@ -1,11 +1,12 @@
 """The eval kind `state`: a query over the episode's own database must return the expected rows."""
 
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from itertools import count
+from itertools import count, pairwise
 from types import NoneType
 from typing import Any
 
@@ -22,6 +23,11 @@ _STEPS_AT_A_TIME = 100_000
 _LONGEST_VALUE = 10_000_000  # bytes
 _MOST_TOLD = 5  # rows
 _MORE = 6  # rows that are read beyond those that are expected, so that the reason can tell them
+
+_TOKEN = re.compile(r"'[^']*'|[\w.]+|\S")
+_KEYWORDS = frozenset(
+    ("and", "as", "case", "column1", "else", "end", "in", "integer", "is", "like", "not", "null", "or", "then", "when")
+)
 
 
 def state(query: str, *parameters: Any, expected: list[list[Any]], site: str = "") -> dict[str, Any]:
@@ -71,7 +77,7 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     try:
         with deferred(), _bounded(database):  # SQLite would take an interrupt in a callback for a fault of the query
             cursor = database.execute(query, check.get("parameters", []))
-            columns = [column for column, *_ in cursor.description or ()]
+            columns = [_title(column) for column, *_ in cursor.description or ()]
             found = [list(row) for row in cursor.fetchmany(len(expected) + _MORE)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
@@ -81,7 +87,7 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
 
 
 def _reason(columns: list[str], found: list[list[Any]], expected: list[list[Any]]) -> str:
-    """Return the columns, and rows that were expected against rows that were found, the first ones; where they differ, those that do."""
+    """Return the columns' titles, and rows that were expected against rows that were found, the first ones; where they differ, those that do."""
     if found == expected:
         return f"{', '.join(columns)}: as expected"
     if len(found) < len(expected) + _MORE:  # all rows are known, so what is not among them is nowhere
@@ -89,6 +95,37 @@ def _reason(columns: list[str], found: list[list[Any]], expected: list[list[Any]
         if extra or missing:
             found, expected = extra, missing
     return f"{', '.join(columns)}: {expected[:_MOST_TOLD]} against {found[:_MOST_TOLD]}"
+
+
+def _title(column: str) -> str:
+    """Return a title for people of a column, which SQLite calls by its name or by the expression that it is.
+
+    >>> [_title(column) for column in ("due_on", "trim(replace(s.body, char(10), ' '))", "sum(status = 'closed')", "f.name IN (?, ?)")]
+    ['due on', 'body', 'number with status closed', 'name as asked for']
+    """
+    shown, _, rest = column.removeprefix("(SELECT ").partition(" FROM ")
+    if "instr(" in rest:
+        return f"number of texts found in {_title(rest.partition('instr(')[2].partition(',')[0])}"
+    tokens = _TOKEN.findall(shown)
+    calls = {name.lower() for name, after in pairwise([*tokens, ""]) if after == "("}
+    read = [
+        token.rpartition(".")[2].replace("_cents", " in cents").replace("_", " ")
+        for token, after in pairwise([*tokens, ""])
+        if after != "(" and token[0].isalpha() and token.lower() not in _KEYWORDS
+    ]
+    names = " or ".join(dict.fromkeys(read)) or ("value" if "count" not in calls else "")
+    if "count" in calls:
+        what = f"entries in {rest.split()[0].replace('_', ' ')}" if rest else "entries"
+        return f"has {what}" if rest.endswith("> 0") else f"number of {what}"
+    if calls & {"in", "instr"} or "LIKE" in tokens:
+        return f"{names} as asked for"
+    if "length" in calls:
+        names = f"length of {names}"
+    if "sum" not in calls:
+        return names
+    if "=" in tokens:
+        return f"number with {names} {tokens[-2].strip(chr(39))}"
+    return f"number that are {names[3:]}" if names.startswith("is ") else f"total {names}"
 
 
 def _less(rows: list[list[Any]], others: list[list[Any]]) -> list[list[Any]]:
