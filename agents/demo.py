@@ -127,7 +127,6 @@ def _run(settings: DemoSettings) -> str:
             ),
             title="A small agent learns to use the web",
             lead=f"{len(tasks)} tasks in worlds that no training has seen.",
-            window=env.window,
         )
     shares = ", ".join(f"{policy} {100 * each.total.success:.1f} %" for policy, each in evaluations.items())
     return f"Success on {len(tasks)} tasks in worlds that no training has seen: {shares}."

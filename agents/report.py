@@ -69,12 +69,6 @@ def main(arguments: Sequence[str]) -> None:
         help=f"of each run, so many groups of rollouts (default: {MOST_GROUPS})",
     )
     parser.add_argument("--no-pages", action="store_true", help="show the text of pages alone, without playing episodes again")
-    parser.add_argument(
-        "--window",
-        type=console.whole(1),
-        default=12_000,
-        help="the env's window in episode files of older versions, which do not say it (default: 12000)",
-    )
     options = parser.parse_args(arguments)
     if options.watch:
         _watch(parser, options)
@@ -119,7 +113,6 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         lead=options.lead,
         megabytes=options.megabytes,
         pages=not options.no_pages,
-        window=options.window,
     )
     shown = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in contents.shown.items())
     print(f"{out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))

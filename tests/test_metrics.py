@@ -16,7 +16,7 @@ def test_a_log_gets_a_line_now_and_then_and_a_terminal_a_bar(is_terminal, tmp_pa
         for update in range(1, 9):
             metrics.log(update, {"success": 0.5})
             metrics.show(update / 8, f"success {update}")
-            now[0] += 10.0
+            now[0] += 7.5
     told = capsys.readouterr().err
     if is_terminal:
         assert "] 100/100 % of M-GRPO" in told

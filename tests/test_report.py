@@ -41,7 +41,6 @@ from webarena_gym.evaluation.results import read_episodes
 from webarena_gym.pages.network import Network
 from webarena_gym.pages.page import Page
 
-WINDOW = 12_000
 HOSTILE = "</script><script>window.hacked = 1</script><img src=x onerror='window.hacked = 1'><!--<b>\u2028"
 HOSTILE_PAGE = f"""<html><body onload="parent.hacked = 1"><a data-marked href="javascript:parent.hacked = 1">Here</a>
 <style>@import "http://elsewhere.test/a.css"; b {{ background: url(http://elsewhere.test/b.png) }}</style><b>Bold</b>
@@ -112,7 +111,7 @@ def test_episodes_of_the_evaluate_command_are_read(tmp_path):
         (item.task_id, item.reward, len(item.steps)) for item in records
     ]
     assert all(item.goal == task_of(item).intent for item in episodes)
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         replayed = [replayer.replay(task_of(item), item) for item in episodes]
     assert [(len(own.pages), own.problem) for own in replayed] == [(len(item.steps) + 1, "") for item in episodes]
     assert all(shown.text for own in replayed for shown in own.pages)
@@ -131,7 +130,7 @@ def test_pages_of_other_envs_than_settings_can_say_are_not_played(tmp_path, head
     path = tmp_path / "episodes.jsonl"
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     (episode,) = read_sources([f"x={path}"]).policies["x"]
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         replay = replayer.replay(task_of(episode), episode)
     assert (replay.pages, "not known here" in replay.problem) == ([], True)
 
@@ -168,7 +167,7 @@ def inspect_log(tasks, tmp_path):
 def test_logs_of_inspect_are_read_and_their_pages_played_again(shop_tasks, tmp_path):
     *episodes, broken = read_sources([f"model={inspect_log(shop_tasks, tmp_path)}"]).policies["model"]
     assert (broken.ending, broken.failure) == ("failed", "It broke")
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         for task, episode in zip(shop_tasks, episodes, strict=True):
             assert (episode.task_id, episode.reward, len(episode.steps)) == (task.task_id, 1.0, len(task.solution) + 1)
             assert "no such" in episode.steps[0].action_error
@@ -319,7 +318,7 @@ def test_the_element_of_an_action_is_found_in_the_text(page, address, marked):
 def test_episodes_are_played_again_with_their_elements_marked(settings, shop_tasks):
     tasks = task_suite.draw(["shopping.cart_add"], world_seed=1000, count=1, variation=settings.get("variation", "content"))
     (episode,) = played(tasks, **settings)
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         replay = replayer.replay(tasks[0], episode)
     assert (replay.problem, len(replay.pages)) == ("", len(episode.steps) + 1)
     for shown, step in zip(replay.pages, episode.steps, strict=False):
@@ -336,17 +335,15 @@ def test_pages_that_are_not_seen_again_are_left_out_and_it_is_told(shop_tasks, e
     episode = next(item for item in expert if len(item.steps) > 1)
     task = task_of(episode)
     steps = (episode.steps[0], replace(episode.steps[1], page="other"), *episode.steps[2:])
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         half = replayer.replay(task, replace(episode, steps=steps))
         none = replayer.replay(task, replace(episode, steps=steps[1:]))
-        older = replayer.replay(task, replace(episode, env=None))
-        other = replayer.replay(task, replace(episode, env=None, steps=steps[1:]))
+        other = replayer.replay(task, replace(episode, env=None))
         unknown = replayer.replay(task_of(trajectory()), trajectory())
         empty = replayer.replay(task, replace(episode, steps=()))
     assert (len(half.pages), half.problem) == (1, "From step 2 on, the env shows other pages today.")
     assert (none.pages, none.problem) == ([], "From step 1 on, the env shows other pages today.")
-    assert (len(older.pages), older.problem) == (len(episode.steps) + 1, "")
-    assert (other.pages, other.problem.partition("today. ")[2][:30]) == ([], "Its file is of an older versio")
+    assert (other.pages, other.problem) == ([], "Its env showed pages in a way that is not known here.")
     assert (unknown.pages, unknown.problem) == ([], "Its task is of no world that can be drawn here.")
     assert (empty.pages, empty.problem) == ([], "It has no steps.")
 
@@ -355,8 +352,8 @@ def test_a_label_that_resembles_is_marked_as_the_env_reads_it(shop_tasks):
     with closing(gymnasium.make(ENV_ID, tasks=shop_tasks, elements="label", disable_env_checker=True)) as env:
         _, info = env.reset(seed=0)
         step = Step(info["page"], 'do(action="Click", element="sign ou")')
-    episode = replace(trajectory(task_id=info["task_id"]), steps=(step,))
-    packed = pack_episodes({"one": [episode]}, room=10**6, pages=True, window=WINDOW)
+    episode = replace(trajectory(task_id=info["task_id"]), steps=(step,), env=EnvSettings())
+    packed = pack_episodes({"one": [episode]}, room=10**6, pages=True)
     (shown, _) = unpacked(packed.blocks["pages-0"])["pages"]
     assert info["page"][slice(*shown["mark"])] == "<a>Sign Out</a>"
 
@@ -370,7 +367,7 @@ def test_candidates_are_marked_on_the_page_by_their_elements(shop_tasks, numbere
     step = replace(
         first, candidates=tuple(Candidate(f"deed {place}", rng.random() / 10, each) for place, each in enumerate(named))
     )
-    with Replayer(window=WINDOW) as replayer:
+    with Replayer() as replayer:
         replay = replayer.replay(shop_tasks[0], replace(numbered[0], steps=(step, *numbered[0].steps[1:])))
     chances = sorted(float(value) for value in re.findall(r'data-chance="([\d.]+)"', replay.pages[0].html))
     there = {each for each in named if each in known}
@@ -433,9 +430,9 @@ def test_what_does_not_fit_is_left_out_in_turns_and_it_is_told(tmp_path, capsys)
 
 
 def test_pages_are_left_out_before_steps(expert):
-    whole = pack_episodes({"expert": expert}, room=10**8, pages=True, window=WINDOW)
+    whole = pack_episodes({"expert": expert}, room=10**8, pages=True)
     needed = sum(len(name) + len(content) + 60 for name, content in whole.blocks.items()) + len(json.dumps(whole.heads))
-    packed = pack_episodes({"expert": expert}, room=needed - 1000, pages=True, window=WINDOW)
+    packed = pack_episodes({"expert": expert}, room=needed - 1000, pages=True)
     shown = packed.shown["expert"]
     assert whole.shown["expert"] == (len(expert),) * 3
     assert 0 < shown.pages < shown.steps == shown.episodes == len(expert)
@@ -472,7 +469,7 @@ def test_endings_are_told_apart():
         (float("nan"), "failed"),
     ]
     episodes = [trajectory(*ending) for ending in endings]
-    packed = pack_episodes({"one": episodes}, room=10**6, pages=False, window=WINDOW)
+    packed = pack_episodes({"one": episodes}, room=10**6, pages=False)
     told = ["solved", "wrong", "solved", "out of steps", "prompt too long", "broken, not counted"]
     assert [head["outcome"] for head in packed.heads] == told
 
@@ -579,6 +576,36 @@ def test_results_and_curves_are_seen(open_report):
     page.locator("figure svg").first.focus()
     page.keyboard.press("ArrowLeft")
     assert legend.inner_text().split()[-1] == "58"
+
+
+@needs.chromium
+def test_it_opens_with_a_task_that_was_learned_and_one_that_was_not(chromium, tmp_path):
+    outcomes = {"t/1": (1.0, 1.0), "t/2": (0.0, 0.0), "t/3": (0.0, 1.0)}
+    before, after = ([trajectory(own[place], task_id=task) for task, own in outcomes.items()] for place in (0, 1))
+    write_report(tmp_path / "report.html", Sources({}, {"cloned": before, "reinforced": after}), title="Title")
+    page = chromium.new_page(viewport={"width": 1280, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("#about:has-text('reinforced, t/3')")
+    told = [line.split() for line in page.locator("#telling li").all_inner_texts()]
+    assert [line[:3] for line in told] == [["Solved", "by", "“reinforced”"], ["Solved", "by", "neither"]]
+    page.locator("#telling a").nth(2).click()
+    page.wait_for_selector("#about:has-text('cloned, t/2')")
+    first, second = (page.locator(part).bounding_box()["y"] for part in ("#viewer", "#results"))
+    assert first < second
+    page.close()
+
+
+@needs.chromium
+@pytest.mark.parametrize("width", [800, 1280])
+def test_neither_a_page_nor_a_bar_is_cut_or_wrapped(open_report, width):
+    page = open_report("#episode/expert/1/1", viewport={"width": width, "height": 800})
+    shown_page(page).locator("[data-marked]").wait_for()
+    for part in ("#window", "#stage", "#results .scroll", "body"):
+        assert page.locator(part).first.evaluate("element => element.scrollWidth <= element.clientWidth"), part
+    bars = page.locator(".interval").evaluate_all(
+        "bars => bars.map(bar => bar.getBoundingClientRect().left - bar.closest('td').getBoundingClientRect().left)"
+    )
+    assert len(set(bars)) == 1
 
 
 @needs.chromium

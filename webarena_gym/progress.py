@@ -4,7 +4,7 @@ import sys
 import time
 
 _WIDTH = 30  # characters of the bar
-_EVERY_S = 20.0  # between two lines where the error output is no terminal
+_EVERY_S = 15.0  # between two lines where the error output is no terminal
 
 
 class Progress:
@@ -23,7 +23,7 @@ class Progress:
         self._first: int | None = None  # what was done before, in an earlier run
 
     def show(self, done: int, text: str = "") -> None:
-        """Tell that so many parts are done, with a text behind it: at once on a terminal, every 20 s elsewhere."""
+        """Tell that so many parts are done, with a text behind it: at once on a terminal, every 15 s elsewhere."""
         now_s = time.perf_counter()
         first = self._first = done if self._first is None else self._first
         left = _left(now_s - self._began_s, done - first, self._total - done)

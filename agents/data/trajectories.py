@@ -61,7 +61,7 @@ class Trajectory:
     """One played episode.
 
     Rollouts of one task from one seed have the same `group`. `policy_version` is the number of updates of the oldest parameters that
-    replied. `env` says how the env showed its pages; it is None in files of older versions, and where nobody said it.
+    replied. `env` says how the env showed its pages; it is None where settings cannot say it.
 
     An episode with the ending "failed" failed for reasons other than the policy, which `failure` gives: its reward has no meaning, and
     it must not be trained on. At the step limit ("truncated") the env gives the reward. A prompt that is longer than the model can
@@ -107,7 +107,7 @@ def write_trajectories(path: Path, trajectories: Sequence[Trajectory]) -> None:
 
 
 def read_trajectories(path: Path) -> list[Trajectory]:
-    """Read a file of `write_trajectories`, also of older versions."""
+    """Read a file of `write_trajectories`."""
     with path.open(encoding="utf-8") as file:
         return [from_record(json.loads(line)) for line in file]
 
@@ -118,10 +118,10 @@ def from_record(record: dict[str, Any]) -> Trajectory:
     for step in record.pop("steps"):
         for name in ("prompt_ids", "response_ids", "logprobs", "continuations"):
             step[name] = tuple(step[name])
-        step["tokens"] = tuple(step.get("tokens", ()))
-        step["candidates"] = tuple(Candidate(*item) for item in step.get("candidates", ()))
+        step["tokens"] = tuple(step["tokens"])
+        step["candidates"] = tuple(Candidate(*item) for item in step["candidates"])
         steps.append(Step(**step))
-    env = record.pop("env", None)
+    env = record.pop("env")
     return Trajectory(
         steps=tuple(steps), verdicts=tuple(record.pop("verdicts")), env=EnvSettings(**env) if env else None, **record
     )

@@ -58,10 +58,9 @@ def write_report(
     lead: str = "",
     megabytes: float = 100.0,
     pages: bool = True,
-    window: int = 12_000,
 ) -> Contents:
     """Write the report; the arguments are those of `render_report`."""
-    rendered = render_report(sources, title=title, lead=lead, megabytes=megabytes, pages=pages, window=window)
+    rendered = render_report(sources, title=title, lead=lead, megabytes=megabytes, pages=pages)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(rendered.text, encoding="utf-8")
     return Contents(path.stat().st_size, rendered.shown)
@@ -74,13 +73,11 @@ def render_report(
     lead: str = "",
     megabytes: float = 100.0,
     pages: bool = True,
-    window: int = 12_000,
     watched: Sequence[str] | None = None,
 ) -> Rendered:
     """Return the report. All episodes are in its tables and lists, with as many steps and pages as fit into the size.
 
-    `pages` plays episodes again for their pages; `window` is that of the env that they were played in. A report that is `watched` asks
-    its server for news; these are the names of what it holds.
+    `pages` plays episodes again for their pages. A report that is `watched` asks its server for news; these are the names of what it holds.
     """
     script = "\n".join((_STATIC / name).read_text(encoding="utf-8") for name in _SCRIPTS)
     curves = {name: thin(records) for name, records in sources.runs.items()}
@@ -91,7 +88,7 @@ def render_report(
     }
     results = summarise_all(sources.policies)
     room = int(megabytes * 1e6) - len(script) - len(json.dumps(drawn)) - 50_000  # for the tables and the style
-    packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages, window=window)
+    packed = pack_episodes(sources.policies, rollouts_by_policy(sources.groups), room=room, pages=pages)
     text = (
         _environment()
         .get_template("report.html")

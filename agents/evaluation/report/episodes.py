@@ -59,14 +59,13 @@ def pack_episodes(
     *,
     room: int,
     pages: bool,
-    window: int,
 ) -> Packed:
     """Return all episodes, in turns, so that the policies show the same tasks; with as many steps and pages as fit into `room` bytes.
 
     The `rollouts` of training come last.
 
     Steps come before pages: what a person would have seen is added for as many episodes as there is room for then. With `pages`
-    episodes are played again for it, in envs with that `window`.
+    episodes are played again for it.
     """
     rollouts = rollouts or {}
     items = [*_in_turns(policies), *_in_turns(rollouts)]
@@ -81,7 +80,7 @@ def pack_episodes(
         heads[index]["holds"] = "steps"
         blocks |= packed
     if pages and room > 0:
-        _add_pages(items, heads, blocks, room, window)
+        _add_pages(items, heads, blocks, room)
     held = [(head["policy"], head["holds"]) for head in heads]
     shown = {
         name: Shown(held.count((name, "pages")), held.count((name, "pages")) + held.count((name, "steps")), len(episodes))
@@ -90,9 +89,9 @@ def pack_episodes(
     return Packed(heads, blocks, shown)
 
 
-def _add_pages(items: Sequence[_Item], heads: Sequence[dict[str, Any]], blocks: dict[str, str], room: int, window: int) -> None:
+def _add_pages(items: Sequence[_Item], heads: Sequence[dict[str, Any]], blocks: dict[str, str], room: int) -> None:
     """Add the pages of the first episodes, as many as there is room for, and what their pages need."""
-    with Replayer(window=window) as replayer:
+    with Replayer() as replayer:
         for index, item in enumerate(items):
             replay = replayer.replay(item.task, item.episode)
             contents = replayer.assets.contents

@@ -65,13 +65,12 @@ def _env(arguments: Mapping[str, Any]) -> EnvSettings | None:
 def _from_record(record: Record, env: EnvSettings | None) -> Trajectory:
     """Return an episode of `webarena-gym evaluate`, whose file has neither goals nor the text of pages."""
     task = find_task(record.task_id)
-    seconds = chain(record.step_seconds, repeat((0.0, 0.0)))  # older files have none
     return Trajectory(
         record.task_id,
         task.intent if task else record.task_id,
         tuple(
             Step("", step["reply"], step.get("action_error", ""), policy_s=policy_s, env_s=env_s)
-            for step, (policy_s, env_s) in zip(record.steps, seconds, strict=False)
+            for step, (policy_s, env_s) in zip(record.steps, chain(record.step_seconds, repeat((0.0, 0.0))), strict=False)
         ),
         record.reward or 0.0,
         record.ending,

@@ -18,8 +18,6 @@ from webarena_gym.sites.layout import Variation, layout_of
 from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task
 
-_UNKNOWN = "Its file is of an older version and does not say how the env showed pages; it was tried with the default settings."
-
 
 class Shown(NamedTuple):
     """A page as HTML and as text, and the address that the observation gives to the element which the reply names."""
@@ -40,13 +38,11 @@ class Replay(NamedTuple):
 class Replayer:
     """Plays episodes again in envs of its own, as a context manager, and keeps what their pages need in `assets`.
 
-    The envs have the settings that the episode names. An episode that names none, in a file of an older version, is played with the
-    default settings and this `window`.
+    The envs have the settings that the episode names.
     """
 
-    def __init__(self, *, window: int) -> None:
+    def __init__(self) -> None:
         self.assets = Assets()
-        self._default = EnvSettings(window=window)
         self._envs: dict[EnvSettings, gymnasium.Env[str, str]] = {}
         self._networks: dict[tuple[int, Variation], Network] = {}
         self._open = ExitStack()
@@ -66,10 +62,10 @@ class Replayer:
             return Replay([], [], "It has no steps.")
         if task.world_seed is None:
             return Replay([], [], "Its task is of no world that can be drawn here.")
-        if episode.env is None and not any(step.page for step in episode.steps):
-            return Replay([], [], "Its file holds no text of pages, and its env showed them in a way that is not known here.")
+        if episode.env is None:
+            return Replay([], [], "Its env showed pages in a way that is not known here.")
         # What follows changes no page: the history, and a limit that no episode reaches.
-        settings = replace(episode.env or self._default, history="none", thoughts=False, max_steps=10**6)
+        settings = replace(episode.env, history="none", thoughts=False, max_steps=10**6)
         if settings not in self._envs:
             env = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
             self._envs[settings] = self._open.enter_context(closing(env))
@@ -82,8 +78,7 @@ class Replayer:
         assets: dict[str, None] = {}
         for number, step in enumerate(episode.steps):
             if info["page"] not in step.page and step.page:  # a log may have more around a page
-                why = f"From step {number + 1} on, the env shows other pages today."
-                return Replay(pages, list(assets), why if number or episode.env else f"{why} {_UNKNOWN}")
+                return Replay(pages, list(assets), f"From step {number + 1} on, the env shows other pages today.")
             self._show(env, info["page"], step, network, pages, assets)
             info = env.step(step.reply)[-1]
             if not step.page and info["action_error"] != step.action_error:

@@ -1,11 +1,12 @@
 // Episodes: a list, and one of them step by step. What is shown follows from the fragment of the address.
 
 const END = "end"; // the step after the last reply: what the checks said
-const EPISODE_ROW = 78; // pixels
+const EPISODE_ROW = 58; // pixels
 
 let current; // the head, the body and the step that are shown
 let showing = 0; // counts up, so that a slow page does not come after a later one
 let episodeList;
+let telling = []; // episodes to begin with
 
 function startEpisodes() {
   if (!byId("episodes")) return;
@@ -15,10 +16,35 @@ function startEpisodes() {
   episodeList = windowed(byId("list"), byId("list"), EPISODE_ROW, episodeRow);
   byId("previous").addEventListener("click", () => turn(-1));
   byId("next").addEventListener("click", () => turn(1));
+  startTelling();
   addEventListener("hashchange", route);
   addEventListener("resize", fitPage);
   addEventListener("keydown", press);
   route();
+}
+
+// What one wants to see first: a task that the second policy has learned and one that it has not, played by both; of a single policy, one of each.
+function startTelling() {
+  const own = data.episodes.filter((head) => head.holds && !head.rollout);
+  const [first, second] = [...new Set(own.map((head) => head.policy))];
+  const pairs = own.filter((head) => head.policy === (second || first)).map((after) =>
+    [...own.filter((head) => second && head.policy === first && head.task === after.task).slice(0, 1), after]);
+  const rows = second
+    ? [[`Solved by “${second}” only`, ["wrong", "solved"]], ["Solved by neither", ["wrong", "wrong"]]]
+    : [["Solved", ["solved"]], ["Not solved", ["wrong"]]];
+  const chosen = rows.map(([title, wanted]) => {
+    const fitting = pairs.filter((pair) => pair.length === wanted.length && pair.every(({ outcome }, place) => outcome === wanted[place]));
+    fitting.sort((one, other) => oddness(one) - oddness(other));
+    return [title, fitting[0]];
+  }).filter(([, pair]) => pair);
+  telling = chosen.map(([, pair]) => pair.at(-1));
+  byId("telling").replaceChildren(...chosen.map(([title, pair]) => make("li", {}, make("b", {}, title),
+    make("span", { class: "chips" }, ...pair.map((head) => make("a", { href: pathOf(head, 1) }, `${head.policy} `, badge(head.outcome)))), pair[0].goal)));
+}
+
+// How far from what is told well: with pages, and in some five steps.
+function oddness(pair) {
+  return Math.max(...pair.map((head) => Math.abs(head.steps - 5) + (head.holds === "pages" ? 0 : 100)));
 }
 
 function pathOf(head, step) {
@@ -44,8 +70,9 @@ function route() {
     list(heads, searched, all);
     if (isOpen || !heads.length) return;
     isOpen = true;
-    if (kind === "episodes" && parameters) history.replaceState(null, "", address(heads[0], stepOf(heads[0])));
-    show(heads[0], stepOf(heads[0]));
+    const [head] = kind === "episodes" || parameters || !telling.length ? heads : telling;
+    if (kind === "episodes" && parameters) history.replaceState(null, "", address(head, stepOf(head)));
+    show(head, stepOf(head));
   });
   if (!named) return;
   const shown = show(named, step);
@@ -115,6 +142,7 @@ async function show(head, wanted) {
   episodeList.redraw();
   const item = step === END ? undefined : body.steps[step - 1];
   byId("turn").replaceChildren(...(item ? tell(item) : tellEnd(body)));
+  byId("more").replaceChildren(...(item ? tellMore(item) : []));
   showOthers(head);
   showCompared(head, body, step, mine);
   showText(item, step > 1 ? body.steps[step - 2] : undefined);
@@ -131,9 +159,14 @@ function tell(item) {
   return [
     item.thought ? field("Thought", make("p", { class: "thought" }, item.thought)) : null,
     field("Action", make("pre", { class: "action" }, item.action || "(an empty reply)")),
+    item.error ? field("The env's answer", make("p", { class: "bad" }, item.error)) : null,
+  ].filter(Boolean);
+}
+
+function tellMore(item) {
+  return [
     item.candidates.length ? field("What it could choose", candidatesOf(item.candidates)) : null,
     item.logprobs.length ? field("Tokens", tokensOf(item.logprobs, item.tokens)) : null,
-    item.error ? field("The env's answer", make("p", { class: "bad" }, item.error)) : null,
     item.seconds.some(Boolean) ? field("Time", make("p", { class: "seconds" }, timeOf(item.seconds))) : null,
   ].filter(Boolean);
 }

@@ -1,6 +1,6 @@
 // Success by template over the updates of each run, as a map of colours.
 
-const HEAT_CELL = 14; // pixels
+const HEAT_CELL = 14; // pixels, at least
 
 function drawHeat() {
   if (!byId("heat")) return;
@@ -9,7 +9,7 @@ function drawHeat() {
 
 function heatOf(run, templates) {
   const updates = [...new Set(Object.values(templates).flatMap((own) => Object.keys(own).map(Number)))].sort((one, other) => one - other);
-  const columns = `grid-template-columns: max-content repeat(${updates.length}, ${HEAT_CELL}px)`;
+  const columns = `grid-template-columns: max-content repeat(${updates.length}, minmax(${HEAT_CELL}px, 1fr))`;
   const rows = Object.entries(templates).flatMap(([template, own]) => [
     make("span", { class: "name" }, template),
     ...updates.map((update) => {

@@ -2,7 +2,7 @@
 
 const PAGE_WIDTH = 1280; // pixels of the window that the sites are made for; the whole is drawn smaller
 const LEAST_HEIGHT = 720;
-const LEAST_RATIO = 0.45;
+const LEAST_RATIO = 0.3;
 const LEAST_TOLD = 0.005; // probability of an element that is written beside it
 const PAGE_RULES =
   "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">";
