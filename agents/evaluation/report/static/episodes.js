@@ -1,7 +1,7 @@
 // Episodes: a list, and one of them step by step. What is shown follows from the fragment of the address.
 
 const END = "end"; // the step after the last reply: what the checks said
-const EPISODE_ROW = 58; // pixels
+const EPISODE_ROW = 46; // pixels
 
 let current; // the head, the body and the step that are shown
 let showing = 0; // counts up, so that a slow page does not come after a later one
