@@ -25,7 +25,7 @@ _PAPER_VARIANTS = {"zero": "6.1 to 4.8", "plain": "20.0 to 33.9", "long": "24.5 
 
 _HEADS = ("", "greedy", "sampled", "the paper, Qwen2.5-3B, on WebArena-Lite")
 _INTERVALS = (
-    "Intervals are of 95 %: of success as if every episode were a sample of its own, of lifts a bootstrap over clones, their seeds and "
+    "Intervals are of 95 %: of success as if episodes were independent, of lifts a bootstrap over clones, their seeds and "
     "templates."
 )
 
@@ -126,7 +126,7 @@ def language_model() -> str:
     note = (
         f"Greedy on {result['n']} tasks (the test split, and its templates in a fresh world), sampled on the first "
         f"{result['n_sampled']}; {result['seeds']} seeds of M-GRPO. "
-        "Intervals are of 95 %: of success as if every episode were a sample of its own, of the lift a bootstrap over tasks and seeds."
+        "Intervals are of 95 %: of success as if episodes were independent, of the lift a bootstrap over tasks and seeds."
     )
     return _table(_HEADS, rows) + _origin(note, result | {"command": _of_then(result)})
 

@@ -379,7 +379,7 @@ def test_candidates_are_marked_on_the_page_by_their_elements(shop_tasks, numbere
 
 def test_a_page_is_written_without_its_addresses_and_stays_as_it_is():
     root = lxml_html.document_fromstring(
-        "<link rel=stylesheet href=/a.css><link rel=icon href=/i.png><base href=/x/><script>1</script><img src=/b.png alt=B>"
+        "<link rel=stylesheet href=/a.css><link rel=icon href=/i.png><base href=/x/><script>1</script><img src=/b.png alt=B srcset='/b.png 1x'>"
         "<img src=http://elsewhere.test/c.png><meta http-equiv=refresh content=0><iframe src=/f></iframe><p id=p>Text</p>"
     )
     before = lxml_html.tostring(root)

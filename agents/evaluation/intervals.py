@@ -21,7 +21,7 @@ class Lift(NamedTuple):
 
 
 def pooled(rewards_ST: Sequence[Sequence[float]]) -> Score:
-    """Return the score of S training seeds together, as if every episode were a sample of its own; equal seeds count once.
+    """Return the score of S training seeds together, as if episodes were independent; equal seeds count once.
 
     >>> pooled([[0, 1], [0, 1]]).n, pooled([[0, 1], [1, 1]]).n
     (2, 4)

@@ -70,6 +70,7 @@ def write_page(
     for element in list(root.iter(*_LEFT_OUT, "link", "img", "meta")):
         if element.tag == "meta" and "http-equiv" not in element.attrib:
             continue
+        element.attrib.pop("srcset", None)  # or a browser would take it for the picture, and has it not
         source = element.attrib.pop("src" if element.tag == "img" else "href", "")
         sheet = element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split()
         key = assets.key(network, urljoin(page.url, source)) if source and (sheet or element.tag == "img") else None

@@ -85,11 +85,9 @@ def product_page(request: Request, product: sqlite3.Row) -> str:
 @site.get("/media/catalog/<url_key>.svg")
 def picture(request: Request, url_key: str) -> Response:
     """Draw a product. A picture that does not exist is an empty 404, so that it shows nobody's pending messages."""
-    row = request.db.execute(
-        "SELECT p.name, c.name AS category FROM product p JOIN category c USING (category_id) WHERE p.url_key = ?", (url_key,)
-    ).fetchone()
+    row = request.db.execute("SELECT name FROM product WHERE url_key = ?", (url_key,)).fetchone()
     if row is None:
         return Response(status=404)
-    response = Response(images.draw(row["name"], row["category"]), content_type="image/svg+xml")
+    response = Response(images.draw(row["name"]), content_type="image/svg+xml")
     response.cache_control.max_age = 86400
     return response
