@@ -12,15 +12,27 @@ TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests sha
 
 .PHONY: install demo starter test test-slow test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
-# Runs a command, and says every 20 s that it goes on: also after Ctrl-C or a kill it ends with the shell.
-patiently = trap 'kill $$beat' EXIT; trap 'exit 130' INT TERM; \
-	while sleep 20 >/dev/null 2>&1 && kill -0 $$$$ 2>/dev/null; do echo "  still installing, $$(du -sm $(VENV) | cut -f1) MB so far"; done & beat=$$!; $(1)
+# Runs a command, and says every 20 s that it goes on.
+define PATIENTLY
+import subprocess, sys
+running, seconds = subprocess.Popen(sys.argv[1:]), 0
+while True:
+    try:
+        sys.exit(running.wait(20))
+    except subprocess.TimeoutExpired:
+        seconds += 20
+        print(f"  still installing, {seconds} s so far", flush=True)
+    except KeyboardInterrupt:
+        sys.exit(130)
+endef
+export PATIENTLY
+PIP := $(BIN)/python -c "$$PATIENTLY" $(BIN)/pip install
 
 install: $(READY)  ## everything: agents, benchmarks, adapters, tests
 
 $(READY): $(TRAINER)
 	@echo "Installing the rest into $(VENV): benchmarks, adapters, tools of tests, some 1.5 GB"
-	@$(call patiently,$(BIN)/pip install --quiet -c constraints.txt -e '.[$(EXTRAS)]')
+	@$(PIP) --quiet -c constraints.txt -e '.[$(EXTRAS)]'
 	@$(BIN)/pip install --quiet -c constraints.txt --no-deps miniwob  # its pages alone, without Selenium
 	@touch $@
 
@@ -30,8 +42,8 @@ $(TRAINER): pyproject.toml constraints.txt
 	@echo "Installing what the agents need into $(VENV): torch, transformers and others, some 1.2 GB on a CPU"
 	@$(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -c 'import torch' 2>/dev/null || [ "$$(uname)" != Linux ] || command -v nvidia-smi >/dev/null || { \
-		$(call patiently,$(BIN)/pip install $(PIP_CPU) -c constraints.txt --no-deps torch 2>/dev/null || echo "  $(CPU_INDEX) is out of reach: torch comes from PyPI"); }
-	@$(call patiently,$(BIN)/pip install --quiet --no-compile -c constraints.txt -e '.[train]')
+		$(PIP) $(PIP_CPU) -c constraints.txt --no-deps torch 2>/dev/null || echo "  $(CPU_INDEX) is out of reach: torch comes from PyPI"; }
+	@$(PIP) --quiet --no-compile -c constraints.txt -e '.[train]'
 	@touch $@
 
 demo: $(TRAINER)  ## clone an agent, reinforce it, evaluate, report: some eight minutes on two cores, all in all

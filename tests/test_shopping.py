@@ -542,7 +542,9 @@ def test_pictures_are_drawn_from_the_product_and_a_missing_one_shows_no_page(vis
 def test_pictures_are_of_what_the_name_says():
     catalogue = json.loads(resources.files("webarena_gym.sites.shopping.world").joinpath("catalogue.json").read_text("utf-8"))
     nouns = [kind[0] for leaves in catalogue["categories"].values() for leaf in leaves.values() for kind in leaf[2]]
-    drawn = {noun: [path.get("d") for path in fromstring(images.draw(f"Brand {noun}").encode()).iter("{*}path")] for noun in nouns}
+    drawn = {
+        noun: [path.get("d") for path in fromstring(images.draw(f"Brand {noun}").encode()).iter("{*}path")] for noun in nouns
+    }
     other = drawn["Power Bank"]  # whose words say no shape
     assert sum(paths == other for paths in drawn.values()) <= len(nouns) // 20
     assert len({str(paths) for paths in drawn.values()}) >= 30
