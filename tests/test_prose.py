@@ -12,7 +12,7 @@ from webarena_gym.sites.country.dice import Dice
 from webarena_gym.sites.prose import grammar, pools, things, topics
 from webarena_gym.sites.prose.registers import written
 
-FILES = ("aspects", "reviews", "threads", "issues", "articles", "policies")
+FILES = ("aspects", "reviews", "threads", "issues")
 HALVES = pytest.mark.parametrize("is_held_out", [False, True], ids=["training", "held-out"])
 USERS = [f"user_{number}" for number in range(60)]
 NOUNS = [noun for noun, kind in things.kinds().items() if kind.group not in set(topics.WORKS.values())]
@@ -52,20 +52,6 @@ def drawn_issues(count, is_held_out):
         bug = prose.Bug(defect=defect, version="2.4.1", platform=dice.pick(prose.PLATFORMS), since="2.3" if number % 2 else "",
                         register="formal")  # fmt: skip
         yield bug, prose.compose_issue(bug, dice, is_held_out=is_held_out)
-
-
-def towns(count):
-    for number in range(count):
-        yield prose.Town(
-            name=f"Velim {number}", state="Okra", founded=1600 + number, founder="Ada Borel", population=1000 + 7 * number,
-            population_year=2020, rivers=("Senne", "Lom")[: 1 + number % 2], industries=("hops", "glass"), railway=1870,
-            landmarks=("the Salt Tower",), mayor="Jon Reed", mayor_since=2016, elevation_m=80, area_km2=14, twin="Brakel",
-            festival="Lantern Fair", festival_month="May",
-            disputes=(prose.Dispute(topic="the founder", accepted="Ada", source="the register", value="Eva", other="a letter"),),
-        )  # fmt: skip
-
-
-# The phrasings
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -186,14 +172,6 @@ SAYS = {
         "question": "symptom trigger", "docs": "symptom workaround", "asks change": "change", "suggests change": "change",
         "did change": "change_quoted", "refuses change": "change_quoted why", "objects": "why", "waits": "number",
     },
-    "policies": {
-        "returns days": "days start", "returns fee": "fee", "returns shorter": "category days", "returns final": "categories",
-        "returns members": "extra", "returns faulty": "days", "shipping flat": "flat free", "shipping heavy": "heavy fee",
-        "shipping remote": "regions fee", "shipping express": "express hour", "shipping no express": "categories",
-        "moderation links": "links", "moderation young": "age", "moderation warnings": "warnings ban",
-        "contribution approvals": "approvals", "contribution large": "lines approvals", "contribution docs": "approvals",
-        "contribution security": "label",
-    },
 }  # fmt: skip
 """The slots that every phrasing of a section must have: without them a fact would be lost."""
 
@@ -204,14 +182,6 @@ def test_every_phrasing_says_its_facts(name, section):
         slots = re.findall(r"\{(?:a )?(\w+)\}", line.replace("{Clause}", "{clause}"))
         for fact in SAYS[name][section].split():
             assert set(fact.split("|")) & set(slots), line
-
-
-def test_articles_say_the_fields_that_name_their_sections():
-    for section, lines in pools.sections("articles").items():
-        kind, _, field = section.partition(" ")
-        if kind in ("prize", "disputed", "settled") or field in ("opening", "filler", "born", "died"):
-            continue
-        assert all(f"{{{field}}}" in line for line in lines), section
 
 
 @pytest.mark.parametrize("text", ["a [b", "a b]", "a {b", "a | b", "{"])
@@ -240,8 +210,6 @@ def all_texts(is_held_out):
         yield from ((said.facts.register == "careless", text) for said, text in zip(thread.comments, comments, strict=True))
     for _, issue in drawn_issues(60, is_held_out):
         yield from ((False, part) for part in issue)
-    for town in towns(20):
-        yield from ((False, part.text) for part in prose.compose_article(town, Dice(town.name), is_held_out=is_held_out))
 
 
 @HALVES
@@ -417,128 +385,6 @@ def test_merge_requests_say_what_they_do_and_close(is_held_out):
         _, body = prose.compose_request(facts, dice, is_held_out=is_held_out)
         assert (wish.wish if about is wish else defect.fix).lower() in body.lower(), body
         assert (re.search(r"[Cc]loses:? #12", body) is not None) == bool(issue), body
-
-
-@HALVES
-def test_articles_say_all_that_is_given(is_held_out):
-    for town in towns(12):
-        parts = prose.compose_article(town, Dice(town.name), is_held_out=is_held_out)
-        text = " ".join(part.text for part in parts)
-        for value in (
-            str(town.founded),
-            f"{town.population:,}",
-            "2020",
-            "Senne",
-            "hops and glass",
-            "1870",
-            "Jon Reed",
-            "2016",
-            "Brakel",
-        ):
-            assert value in text, (value, text)
-        assert parts[-1].heading == "Sources"
-        assert "the register" in parts[-1].text
-    bare = prose.compose_article(prose.Town(name="Velim", state="Okra"), Dice("bare"), is_held_out=is_held_out)
-    assert [part.heading for part in bare] == [""]
-
-
-# Policies
-
-
-RETURNS = prose.Returns(
-    days=30, start="delivery", faulty_days=90, opened_fee_percent=15, shorter=(("Headphones", 14),), final=("Snacks",),
-    members_extra_days=10,
-)  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("case", "decided"),
-    [
-        (("Lamps", 30, False, False, False), (True, 0, "in time")),
-        (("Lamps", 31, False, False, False), (False, 0, "too late")),
-        (("Lamps", 40, True, False, True), (True, 15, "in time")),
-        (("Headphones", 15, False, False, False), (False, 0, "too late")),
-        (("Headphones", 24, False, False, True), (True, 0, "in time")),
-        (("Snacks", 1, False, False, True), (False, 0, "final")),
-        (("Snacks", 90, True, True, False), (True, 0, "faulty")),
-        (("Snacks", 101, True, True, True), (False, 0, "final")),
-        (("Lamps", 100, True, True, True), (True, 0, "faulty")),
-    ],
-)
-def test_returns_are_decided_in_the_order_of_the_page(case, decided):
-    names = ("category", "days", "is_opened", "is_faulty", "is_member")
-    result = RETURNS.decide(**dict(zip(names, case, strict=True)))
-    assert (result.is_accepted, result.fee_percent, result.because) == decided
-
-
-def test_opened_items_are_refused_where_there_is_no_fee():
-    rule = replace(RETURNS, opened_fee_percent=None)
-    case = {"category": "Lamps", "days": 3, "is_faulty": False, "is_member": False}
-    assert rule.decide(is_opened=True, **case).because == "opened"
-    assert rule.decide(is_opened=False, **case).is_accepted
-    with pytest.raises(ValueError, match="faulty"):
-        prose.Returns(days=30, start="delivery", faulty_days=20)
-
-
-def test_shipping_adds_what_is_never_waived():
-    rule = prose.Shipping(
-        flat_cents=500, free_from_cents=7500, heavy_over_lb=40, heavy_fee_cents=1200, remote=("Okra",), remote_fee_cents=800,
-        express_cents=1500, express_before="1 PM", no_express=("Planters",),
-    )  # fmt: skip
-    case = {"subtotal_cents": 7500, "weight_lb": 40, "region": "Lom", "category": "Lamps", "is_express": False}
-    assert rule.cost(**case) == 0
-    assert rule.cost(**case | {"subtotal_cents": 7499}) == 500
-    assert rule.cost(**case | {"weight_lb": 41, "region": "Okra", "is_express": True}) == 3500
-    assert rule.cost(**case | {"category": "Planters", "is_express": True}) is None
-
-
-@pytest.mark.parametrize(
-    ("change", "decided"),
-    [
-        ({}, "leave"),
-        ({"links": 3}, "remove"),
-        ({"links": 1, "age_days": 13}, "remove"),
-        ({"links": 9, "is_moderator": True}, "leave"),
-        ({"is_insult": True, "warnings": 1}, "remove and warn"),
-        ({"is_insult": True, "warnings": 2, "is_moderator": True}, "remove and ban"),
-        ({"is_insult": True, "reveals_private_data": True}, "ban for good"),
-    ],
-)
-def test_moderation_takes_the_strictest_measure(change, decided):
-    rule = prose.Moderation(links=2, min_age_days=14, warnings=2, ban_days=30)
-    case = {"links": 2, "age_days": 14, "is_insult": False, "warnings": 0, "reveals_private_data": False, "is_moderator": False}
-    assert rule.decide(**case | change) == decided
-
-
-def test_contributions_need_approvals_tests_and_maintainers():
-    rule = prose.Contribution(approvals=1, large_lines=400, large_approvals=3, docs_approvals=2, maintainer_label="security")
-    case = {"lines": 400, "is_docs_only": False, "has_tests": True, "labels": (), "approvals": 1, "has_maintainer": False}
-    assert rule.may_merge(**case)
-    assert not rule.may_merge(**case | {"lines": 401, "approvals": 2})
-    assert rule.may_merge(**case | {"lines": 401, "approvals": 3})
-    assert not rule.may_merge(**case | {"has_tests": False})
-    assert rule.may_merge(**case | {"has_tests": False, "is_docs_only": True, "approvals": 2, "lines": 9000})
-    assert not rule.may_merge(**case | {"labels": ("security",)})
-    assert rule.may_merge(**case | {"labels": ("security",), "has_maintainer": True})
-
-
-@HALVES
-def test_pages_of_policies_state_every_number(is_held_out):
-    rules = {
-        RETURNS: ("30", "15", "14", "headphones", "snacks", "10", "90", "delivery"),
-        prose.Shipping(
-            flat_cents=595, free_from_cents=7500, heavy_over_lb=40, heavy_fee_cents=1200, remote=("Okra",), remote_fee_cents=800,
-            express_cents=1495, express_before="1 PM", no_express=("Planters",),
-        ): ("$5.95", "$75", "40", "$12", "Okra", "$8", "$14.95", "1 PM", "planters"),
-        prose.Moderation(links=2, min_age_days=14, warnings=3, ban_days=30): ("two links", "14", "three warnings", "30"),
-        prose.Contribution(approvals=1, large_lines=400, large_approvals=3, docs_approvals=2, maintainer_label="security"): (
-            "one approval", "400", "three approvals", "two approvals", '"security"',
-        ),
-    }  # fmt: skip
-    for rule, wanted in rules.items():
-        for number in range(10):
-            text = prose.compose_policy(rule, Dice(str(number)), is_held_out=is_held_out)
-            assert [value for value in wanted if value.lower() not in text.lower()] == [], text
 
 
 def test_both_halves_have_enough_to_say():

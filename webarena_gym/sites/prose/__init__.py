@@ -1,4 +1,4 @@
-"""Texts that a world is written in: reviews, forum threads, issues, articles, policies; composed from facts, without a model.
+"""Texts that a world is written in: reviews, forum threads, issues; composed from facts, without a model.
 
 Facts come first. A frozen dataclass holds all that a text says, so that what is true of a text is known without reading it;
 a `compose_...` function says it. Whoever builds a world keeps the facts in its tables (or draws them again), and asks about them.
@@ -10,11 +10,9 @@ a `compose_...` function says it. Whoever builds a world keeps the facts in its 
 | forum comment | `Answer`, `Thanks`, `Stand`, `Impression`, `Detail`, `Chatter` | `compose_comment` | `draw_discussion` |
 | issue and comment on it | `Bug` of a `Defect`, `Wish`; `Note` | `compose_issue`, `compose_note` | `draw_defect`, `draw_wish` |
 | merge request, comment on it | `Request`; `Remark` | `compose_request`, `compose_remark` | `draw_defect`, `draw_choice` |
-| article | `Town`, `Person`, `Company`, `Building`, `River`, `Work`, `Event` | `compose_article` | - |
-| policy | `Returns`, `Shipping`, `Moderation`, `Contribution` | `compose_policy` | - |
 
 All functions are pure: they take facts, a `Dice`, and whether the world is held out. Training worlds and held-out worlds use
-disjoint pools of phrasings, problems, debates and defects. A policy has a method that decides a case as its page says.
+disjoint pools of phrasings, problems, debates and defects.
 
 >>> from webarena_gym.sites.country.dice import Dice
 >>> bottle = Thing("Water Bottle", brand="Bako", attributes=(("Material", "Tritan"),))
@@ -28,20 +26,6 @@ A new phrasing is a line of a file in `data` (the grammar is told in `grammar`);
 `data/things.txt`. This package knows no site, no database and no task.
 """
 
-from webarena_gym.sites.prose.articles import (
-    Building,
-    Company,
-    Dispute,
-    Event,
-    Person,
-    Prize,
-    River,
-    Section,
-    Subject,
-    Town,
-    Work,
-    compose_article,
-)
 from webarena_gym.sites.prose.discussions import Discussion, Said, draw_discussion
 from webarena_gym.sites.prose.issues import (
     PLATFORMS,
@@ -66,7 +50,6 @@ from webarena_gym.sites.prose.issues import (
     parts_of_programs,
     platforms_of,
 )
-from webarena_gym.sites.prose.policies import Contribution, Moderation, Policy, Refund, Returns, Shipping, compose_policy
 from webarena_gym.sites.prose.registers import REGISTERS, Register
 from webarena_gym.sites.prose.reviews import Opinion, ReviewFacts, Titled, compose_review, draw_review
 from webarena_gym.sites.prose.things import Thing
@@ -92,58 +75,39 @@ __all__ = [
     "REGISTERS",
     "Answer",
     "Bug",
-    "Building",
     "Chatter",
     "Claim",
     "Comment",
-    "Company",
-    "Contribution",
     "Defect",
     "Detail",
     "Discussion",
-    "Dispute",
-    "Event",
     "Gap",
     "Impression",
     "Inquiry",
     "Issue",
-    "Moderation",
     "Note",
     "NoteKind",
     "Opening",
     "Opinion",
-    "Person",
-    "Policy",
     "Post",
-    "Prize",
     "Problem",
     "Question",
-    "Refund",
     "Register",
     "Remark",
     "Remedy",
     "Report",
     "Request",
-    "Returns",
     "ReviewFacts",
     "ReviewKind",
-    "River",
     "Said",
-    "Section",
-    "Shipping",
     "Stand",
-    "Subject",
     "Thanks",
     "Thing",
     "Titled",
-    "Town",
     "Wish",
-    "Work",
-    "compose_article",
     "compose_comment",
     "compose_issue",
     "compose_note",
-    "compose_policy",
     "compose_post",
     "compose_remark",
     "compose_request",
