@@ -12,15 +12,15 @@ TEST := $(BIN)/python -m pytest -q -n auto --dist loadfile  # a file's tests sha
 
 .PHONY: install demo starter test test-slow test-lowest test-integrations check bench looks screenshots axe docs peers suite clean
 
-# Runs a command, and says every 20 s that it goes on.
+# Runs a command, and says every 15 s that it goes on.
 define PATIENTLY
 import subprocess, sys
 running, seconds = subprocess.Popen(sys.argv[1:]), 0
 while True:
     try:
-        sys.exit(running.wait(20))
+        sys.exit(running.wait(15))
     except subprocess.TimeoutExpired:
-        seconds += 20
+        seconds += 15
         print(f"  still installing, {seconds} s so far", flush=True)
     except KeyboardInterrupt:
         sys.exit(130)

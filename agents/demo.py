@@ -33,7 +33,7 @@ from webarena_gym.tasks import Task
 _CLONING_WORLDS = (11, 12, 13, 14)  # each template is demonstrated in one of them
 _STEPS = 15  # of a rollout that is trained on
 _SAVE_ROLLOUTS = 5  # updates from one of which the report has groups to the next
-_BEAT_S = 20.0  # between two signs of life where there are no bars
+_BEAT_S = 15.0  # between two signs of life where there are no bars
 
 
 @dataclass(frozen=True, kw_only=True)
