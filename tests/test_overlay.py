@@ -11,7 +11,7 @@ from webarena_gym.errors import SnapshotError
 from webarena_gym.sites.kit.overlay import Overlay
 
 SCHEMA = """
-CREATE TABLE note (note_id INTEGER PRIMARY KEY, text TEXT NOT NULL, title TEXT UNIQUE, votes INTEGER NOT NULL DEFAULT 0);
+CREATE TABLE note (note_id INTEGER PRIMARY KEY AUTOINCREMENT, text TEXT NOT NULL, title TEXT UNIQUE, votes INTEGER NOT NULL DEFAULT 0);
 CREATE TABLE vote (note_id INTEGER NOT NULL, person TEXT NOT NULL, PRIMARY KEY (note_id, person)) WITHOUT ROWID;
 CREATE TABLE loose (text, amount);
 CREATE TABLE named (name TEXT PRIMARY KEY, data BLOB);
@@ -25,7 +25,7 @@ CREATE TRIGGER note_changed AFTER UPDATE OF text ON note BEGIN
 END;
 CREATE TRIGGER note_removed AFTER DELETE ON note BEGIN DELETE FROM note_text WHERE rowid = old.note_id; END;
 """
-TABLES = ("note", "vote", "loose", "named", "note_text")
+TABLES = ("note", "vote", "loose", "named", "note_text", "sqlite_sequence")
 WRITES = (
     "INSERT INTO note (text, title) VALUES ('{a} new', 't{a}{b}{c}')",
     "INSERT OR REPLACE INTO note (note_id, text, title) VALUES ({a}, 'again', 't{b}')",
@@ -63,7 +63,7 @@ def file(tmp_path):
 
 
 def content(overlay):
-    key = {"note": "note_id", "vote": "note_id, person", "loose": "rowid", "named": "name", "note_text": "rowid"}
+    key = {"note": "note_id", "vote": "note_id, person", "loose": "rowid", "named": "name", "note_text": "rowid", "sqlite_sequence": "name"}
     return {
         table: [tuple(row) for row in overlay.connection.execute(f"SELECT {key[table]}, * FROM {table} ORDER BY {key[table]}")]
         for table in TABLES

@@ -24,8 +24,6 @@ from webarena_gym.sites.catalogue import schema
 
 _DECLARED = re.compile(r"^-- incidental: (\+?)([a-z_*]+)(?:\.([a-z_*]+))?(?: WHERE (.+?))?(?:  -- .*)?$", re.MULTILINE)
 _PAGE = 4096
-_BORN = ("created_at", "added_at")
-"""When a row came to be: one that differs in this is another row, which has the number of one that is gone."""
 
 Row = tuple[Any, ...]
 
@@ -66,7 +64,6 @@ class _Table(NamedTuple):
     key: tuple[str, ...]  # the columns that tell rows apart
     is_numbered: bool  # the key is a number that the database gave
     told: tuple[int, ...]  # the places of the columns that count
-    identity: tuple[int, ...]  # the places of those that make a numbered row another one
     parents: Mapping[str, str]  # the tables that columns point to
 
 
@@ -116,8 +113,9 @@ def _tables(name: str, base: bytes) -> tuple[_Table, ...]:
     """Return the tables of a database that are not incidental as a whole."""
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.deserialize(base)
-        names = [table for (table,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-        return tuple(_table(name, connection, table) for table in names if table not in incidental(name).tables)
+        query = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+        names = [table for (table,) in connection.execute(query) if table not in incidental(name).tables]
+        return tuple(_table(name, connection, table) for table in names)
 
 
 def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
@@ -131,23 +129,12 @@ def _table(site: str, connection: sqlite3.Connection, name: str) -> _Table:
         columns, key = ["rowid", *columns], ["rowid"]
     own = key if is_numbered else []
     told = [place for place, column in enumerate(columns) if column not in own and not declared.covers(name, column)]
-    fixed = {column for column, _, not_null, _ in info if not_null and column in parents}
-    identity = [place for place, column in enumerate(columns) if column in _BORN] or [
-        place for place, column in enumerate(columns) if column in fixed
-    ]
-    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), tuple(identity) if is_numbered else (), parents)
+    return _Table(name, tuple(columns), tuple(key), is_numbered, tuple(told), parents)
 
 
 def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: str = "TRUE") -> Iterator[Change]:
     """Yield the changes of one table, among the rows `{0}` for which an SQL condition holds."""
     added, removed, changed = _differences(connection, table, among)
-    kept = []
-    for before, after in changed:
-        if any(before[place] != after[place] for place in table.identity):
-            removed.append(before)
-            added.append(after)
-        else:
-            kept.append((before, after))
     condition = incidental(site).added.get(table.name, "FALSE")
     added = [row for row in added if not _holds(connection, table, row, condition)]
     if table.is_numbered:  # what was removed and made again is the same by another number
@@ -156,7 +143,7 @@ def _compare(site: str, connection: sqlite3.Connection, table: _Table, among: st
             if twin is not None:
                 added.remove(row)
                 removed.remove(twin)
-    pairs: list[tuple[Row | None, Row | None]] = [*((row, None) for row in removed), *((None, row) for row in added), *kept]
+    pairs: list[tuple[Row | None, Row | None]] = [*((row, None) for row in removed), *((None, row) for row in added), *changed]
     for pair in pairs:
         change = _change(site, connection, table, *pair)
         if change.before != change.after:

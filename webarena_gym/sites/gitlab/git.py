@@ -129,8 +129,8 @@ def commit(
     """Add a commit to a branch and return its name. `changes` has the new text of each file, None for one that goes."""
     project_id, title = branch["project_id"], message.partition("\n")[0][:255]
     head = db.execute("SELECT head_id FROM branch WHERE branch_id = ?", (branch["branch_id"],)).fetchone()["head_id"]
-    count = db.execute("SELECT count(*) FROM git_commit").fetchone()[0]
-    sha = hashlib.sha1(f"{project_id}/{head}/{count}/{now}/{message}".encode(), usedforsecurity=False).hexdigest()
+    (last,) = db.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'git_commit'").fetchone()
+    sha = hashlib.sha1(f"{project_id}/{head}/{last}/{now}/{message}".encode(), usedforsecurity=False).hexdigest()
     commit_id = db.execute(
         """
         INSERT INTO git_commit (project_id, sha, parent_id, author_id, author_name, author_email, title, message, created_at)

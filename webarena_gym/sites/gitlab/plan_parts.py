@@ -62,8 +62,11 @@ class Part:
             return self._form(request, project, values, errors)
         row = {"project_id": project["project_id"], **self._stored(values)}
         if self.key == "iid":
-            query = f"SELECT coalesce(max(iid), 0) + 1 FROM {self.noun} WHERE project_id = ?"
-            (row["iid"],) = request.db.execute(query, (project["project_id"],)).fetchone()
+            query = f"""
+                SELECT max(last_{self.noun}, coalesce((SELECT max(iid) FROM {self.noun} WHERE project_id = :id), 0)) + 1
+                FROM project WHERE project_id = :id
+            """
+            (row["iid"],) = request.db.execute(query, {"id": project["project_id"]}).fetchone()
         request.db.execute(f"INSERT INTO {self.noun} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", (*row.values(),))
         return self._done(request, project, row, "created")
 
@@ -89,6 +92,9 @@ class Part:
         """Delete one, and take it off everything."""
         project = planned_project(request, namespace, path)
         row = self.find(request, project, number)
+        if self.key == "iid":
+            query = f"UPDATE project SET last_{self.noun} = max(last_{self.noun}, ?) WHERE project_id = ?"
+            request.db.execute(query, (number, project["project_id"]))
         for statement in (*self.forget, f"DELETE FROM {self.noun} WHERE {self.noun}_id = ?"):
             request.db.execute(statement, (row[f"{self.noun}_id"],))
         return request.redirect(f"/{project['full_path']}/-/{self.noun}s", f"The {self.noun} {row[self.named_by]} was deleted.")

@@ -7,7 +7,7 @@ CREATE TABLE session (session_id TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT R
 -- People and groups share the names that come first in a URL.
 
 CREATE TABLE user (
-    user_id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
+    user_id INTEGER PRIMARY KEY AUTOINCREMENT, username TEXT NOT NULL UNIQUE, name TEXT NOT NULL, email TEXT NOT NULL UNIQUE,
     password TEXT NOT NULL, bio TEXT NOT NULL DEFAULT '', website TEXT NOT NULL DEFAULT '', location TEXT NOT NULL DEFAULT '',
     job_title TEXT NOT NULL DEFAULT '', organization TEXT NOT NULL DEFAULT '', pronouns TEXT NOT NULL DEFAULT '',
     status_emoji TEXT NOT NULL DEFAULT '', status_message TEXT NOT NULL DEFAULT '', is_busy INTEGER NOT NULL DEFAULT 0,
@@ -21,17 +21,17 @@ CREATE TABLE follow (
 ) WITHOUT ROWID;
 
 CREATE TABLE access_token (
-    token_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user, name TEXT NOT NULL, scopes TEXT NOT NULL,
+    token_id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL REFERENCES user, name TEXT NOT NULL, scopes TEXT NOT NULL,
     token TEXT NOT NULL, expires_on TEXT, created_at TEXT NOT NULL, is_revoked INTEGER NOT NULL DEFAULT 0
 );
 
 CREATE TABLE ssh_key (
-    key_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user, title TEXT NOT NULL, content TEXT NOT NULL,
+    key_id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL REFERENCES user, title TEXT NOT NULL, content TEXT NOT NULL,
     expires_on TEXT, created_at TEXT NOT NULL
 );
 
 CREATE TABLE user_group (
-    group_id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
+    group_id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '',
     visibility TEXT NOT NULL,  -- private, internal, public
     created_at TEXT NOT NULL
 );
@@ -45,14 +45,16 @@ CREATE TABLE group_member (
 -- Projects. The full path of a project is <namespace>/<path>; the namespace is a user's or a group's.
 
 CREATE TABLE project (
-    project_id INTEGER PRIMARY KEY, namespace TEXT NOT NULL,  -- user.username or user_group.path
+    project_id INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT NOT NULL,  -- user.username or user_group.path
     owner_id INTEGER REFERENCES user,  -- of a personal project
     group_id INTEGER REFERENCES user_group,  -- of a group's project
     path TEXT NOT NULL, name TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', topics TEXT NOT NULL DEFAULT '',  -- 'a, b'
     visibility TEXT NOT NULL,  -- private, internal, public
     default_branch TEXT NOT NULL DEFAULT 'main', forked_from_id INTEGER REFERENCES project,
     license TEXT NOT NULL DEFAULT '', is_archived INTEGER NOT NULL DEFAULT 0,
-    created_at TEXT NOT NULL, last_activity_at TEXT NOT NULL, UNIQUE (namespace, path)
+    created_at TEXT NOT NULL, last_activity_at TEXT NOT NULL,
+    last_milestone INTEGER NOT NULL DEFAULT 0,  -- the highest number of a milestone that was deleted
+    UNIQUE (namespace, path)
 );
 CREATE INDEX project_by_origin ON project (forked_from_id);
 
@@ -80,12 +82,12 @@ CREATE INDEX star_by_project ON star (project_id);
 -- Repositories. A branch points at its newest commit; commits know their (first) parent; a branch has its files as they are now.
 
 CREATE TABLE branch (
-    branch_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, name TEXT NOT NULL,
+    branch_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, name TEXT NOT NULL,
     head_id INTEGER REFERENCES git_commit, is_protected INTEGER NOT NULL DEFAULT 0, UNIQUE (project_id, name)
 );
 
 CREATE TABLE git_commit (
-    commit_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, sha TEXT NOT NULL,  -- 40 hex digits
+    commit_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, sha TEXT NOT NULL,  -- 40 hex digits
     parent_id INTEGER REFERENCES git_commit, author_id INTEGER REFERENCES user,  -- null: somebody without an account here
     author_name TEXT NOT NULL, author_email TEXT NOT NULL, title TEXT NOT NULL, message TEXT NOT NULL DEFAULT '',
     created_at TEXT NOT NULL
@@ -112,18 +114,18 @@ CREATE TABLE file (  -- the files at the head of a branch; folders follow from t
 -- Planning. iid counts within a project, issues and merge requests each on their own.
 
 CREATE TABLE label (
-    label_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, name TEXT NOT NULL,
+    label_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, name TEXT NOT NULL,
     description TEXT NOT NULL DEFAULT '', color TEXT NOT NULL, UNIQUE (project_id, name)
 );
 
 CREATE TABLE milestone (
-    milestone_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL, title TEXT NOT NULL,
+    milestone_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL, title TEXT NOT NULL,
     description TEXT NOT NULL DEFAULT '', starts_on TEXT, due_on TEXT, state TEXT NOT NULL DEFAULT 'active',  -- active, closed
     UNIQUE (project_id, iid)
 );
 
 CREATE TABLE issue (
-    issue_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL, title TEXT NOT NULL,
+    issue_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL, title TEXT NOT NULL,
     description TEXT NOT NULL DEFAULT '', author_id INTEGER NOT NULL REFERENCES user,
     state TEXT NOT NULL DEFAULT 'opened',  -- opened, closed
     milestone_id INTEGER REFERENCES milestone, due_on TEXT, is_confidential INTEGER NOT NULL DEFAULT 0,
@@ -139,7 +141,7 @@ CREATE TABLE issue_assignee (
 ) WITHOUT ROWID;
 
 CREATE TABLE merge_request (
-    merge_request_id INTEGER PRIMARY KEY, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL,
+    merge_request_id INTEGER PRIMARY KEY AUTOINCREMENT, project_id INTEGER NOT NULL REFERENCES project, iid INTEGER NOT NULL,
     title TEXT NOT NULL, description TEXT NOT NULL DEFAULT '', author_id INTEGER NOT NULL REFERENCES user,
     source_branch TEXT NOT NULL, target_branch TEXT NOT NULL,
     state TEXT NOT NULL DEFAULT 'opened',  -- opened, merged, closed
@@ -163,7 +165,7 @@ CREATE TABLE merge_request_reviewer (
 ) WITHOUT ROWID;
 
 CREATE TABLE note (  -- a comment on an issue or a merge request
-    note_id INTEGER PRIMARY KEY, issue_id INTEGER REFERENCES issue, merge_request_id INTEGER REFERENCES merge_request,
+    note_id INTEGER PRIMARY KEY AUTOINCREMENT, issue_id INTEGER REFERENCES issue, merge_request_id INTEGER REFERENCES merge_request,
     author_id INTEGER NOT NULL REFERENCES user, body TEXT NOT NULL,
     is_system INTEGER NOT NULL DEFAULT 0,  -- 'assigned to @ann', 'closed', ...
     created_at TEXT NOT NULL
@@ -172,7 +174,7 @@ CREATE INDEX note_by_issue ON note (issue_id);
 CREATE INDEX note_by_merge_request ON note (merge_request_id);
 
 CREATE TABLE todo (
-    todo_id INTEGER PRIMARY KEY, user_id INTEGER NOT NULL REFERENCES user, author_id INTEGER NOT NULL REFERENCES user,
+    todo_id INTEGER PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL REFERENCES user, author_id INTEGER NOT NULL REFERENCES user,
     kind TEXT NOT NULL,  -- assigned, mentioned, review_requested, marked
     issue_id INTEGER REFERENCES issue, merge_request_id INTEGER REFERENCES merge_request,
     state TEXT NOT NULL DEFAULT 'pending',  -- pending, done
@@ -180,7 +182,7 @@ CREATE TABLE todo (
 );
 
 CREATE TABLE snippet (
-    snippet_id INTEGER PRIMARY KEY, author_id INTEGER NOT NULL REFERENCES user, title TEXT NOT NULL,
+    snippet_id INTEGER PRIMARY KEY AUTOINCREMENT, author_id INTEGER NOT NULL REFERENCES user, title TEXT NOT NULL,
     description TEXT NOT NULL DEFAULT '', file_name TEXT NOT NULL, content TEXT NOT NULL,
     visibility TEXT NOT NULL,  -- private, internal, public
     created_at TEXT NOT NULL, updated_at TEXT NOT NULL
@@ -193,6 +195,7 @@ CREATE TABLE snippet (
 -- incidental: commit_branch
 -- incidental: file_change
 -- incidental: branch.head_id
+-- incidental: project.last_milestone
 -- incidental: file.commit_id
 -- incidental: +note WHERE is_system
 -- incidental: +todo WHERE kind != 'marked' OR state = 'done'  -- what somebody else is told to do

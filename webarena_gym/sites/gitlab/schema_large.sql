@@ -1,14 +1,14 @@
 -- What only the code host of a large world has: what the texts say, and an index of projects, issues and merge requests.
 
 CREATE TABLE issue_fact (  -- what an issue says; what is not said is ''
-    issue_id INTEGER PRIMARY KEY, kind TEXT NOT NULL,  -- bug | wish | question | gap (of the manual)
+    issue_id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,  -- bug | wish | question | gap (of the manual)
     subject TEXT NOT NULL,  -- what is seen, or wished for
     trigger_text TEXT NOT NULL,  -- when it is seen, or why it is wished for
     version TEXT NOT NULL, platform TEXT NOT NULL, since TEXT NOT NULL
 );
 
 CREATE TABLE note_fact (  -- what a comment on an issue says; what is not said is ''
-    note_id INTEGER PRIMARY KEY, kind TEXT NOT NULL,  -- confirms | cannot reproduce | cause | suspects | workaround works | ...
+    note_id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,  -- confirms | cannot reproduce | cause | suspects | workaround works | ...
     version TEXT NOT NULL, platform TEXT NOT NULL, number TEXT NOT NULL  -- of the merge request that mends it
 );
 

@@ -80,7 +80,7 @@ def _insert_projects(
             project.project_id, project.namespace, project.owner_id, project.group_id, project.name, project.name,
             project.description, ", ".join(project.topics), project.visibility, project.default_branch,
             project.source.project_id if project.source else None, project.license, int(project.is_archived),
-            project.created_at, last,
+            project.created_at, last, 0,
         ))  # fmt: skip
     insert(db, "project", rows)
     insert(

@@ -47,6 +47,10 @@ class _Table(NamedTuple):
         return f"({columns}) IN (SELECT {values} FROM temp.touched WHERE name = '{self.name}')"
 
 
+_LAST_NUMBERS = _Table("sqlite_sequence", ("name", "seq"), ("name",))
+"""SQLite's own table of the last number that each table has given, on which nobody may have triggers."""
+
+
 class Overlay:
     """A database that begins as the file `base` holds it, and can return to it or to a snapshot; the file is never written to.
 
@@ -63,6 +67,8 @@ class Overlay:
             self.connection.execute(f"PRAGMA {setting}")
         self._tables = {table.name: table for table in _tables(self.connection)}
         self._watch()
+        if self.connection.execute("SELECT 1 FROM main.sqlite_schema WHERE name = ?", (_LAST_NUMBERS.name,)).fetchone():
+            self._tables[_LAST_NUMBERS.name] = _LAST_NUMBERS
         self._guard = _Guard()
         self.connection.set_authorizer(self._guard)
         self._begin()
@@ -123,6 +129,9 @@ class Overlay:
         """Return the rows that differ from those of the beginning, as they are now."""
         touched = ((name, key, self._row("main", name, key)) for name, key in self._keys())
         rows = [[name, key, row] for name, key, row in touched if row != self._row("base", name, key)]
+        if _LAST_NUMBERS.name in self._tables:
+            numbers = self.connection.execute("SELECT * FROM main.sqlite_sequence EXCEPT SELECT * FROM base.sqlite_sequence")
+            rows += [[_LAST_NUMBERS.name, [name], [name, last]] for name, last in numbers]
         return {_ROWS: json.dumps(rows, separators=(",", ":")).encode()} if rows else {}
 
     def _keys(self) -> Iterator[tuple[str, list[Any]]]:
@@ -164,11 +173,10 @@ class Overlay:
             self._state, self._changes = self._planted, self.connection.total_changes
 
     def _put(self, name: str, key: list[Any], row: list[Any] | None) -> None:
-        """Write a row under a key where there is none, or remove what is there."""
+        """Write a row under a key in place of what is there; None removes it."""
         table = self._tables[name]
-        if row is None:
-            self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
-        else:
+        self.connection.execute(f"DELETE FROM main.{name} WHERE {table.condition}", key)
+        if row is not None:
             blanks, columns = ", ".join("?" * len(row)), ", ".join(table.columns)
             self.connection.execute(f"INSERT INTO main.{name} ({columns}) VALUES ({blanks})", [*map(_unpacked, row)])
 

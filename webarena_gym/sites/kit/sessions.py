@@ -13,7 +13,10 @@ ENDS = "ends"
 
 
 def sign_in(db: sqlite3.Connection, **data: Any) -> str:
-    """Store a new session with `data` in it and return its id, the value of the site's session cookie."""
+    """Store a new session with `data` in it and return its id, the value of the site's session cookie.
+
+    Sessions are emptied and never deleted, so that their count gives each an id that no other has had.
+    """
     (count,) = db.execute("SELECT count(*) FROM session").fetchone()
     (seed,) = db.execute("SELECT value FROM world WHERE key = 'seed'").fetchone()
     session_id = hashlib.sha256(f"{seed}/{count}".encode()).hexdigest()[:32]

@@ -4,7 +4,7 @@ CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE session (session_id TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE TABLE user (
-    user_id INTEGER PRIMARY KEY,
+    user_id INTEGER PRIMARY KEY AUTOINCREMENT,
     username TEXT NOT NULL UNIQUE COLLATE NOCASE,
     email TEXT NOT NULL,
     password TEXT NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE user (
 );
 
 CREATE TABLE forum (
-    forum_id INTEGER PRIMARY KEY,
+    forum_id INTEGER PRIMARY KEY AUTOINCREMENT,
     name TEXT NOT NULL UNIQUE COLLATE NOCASE,
     title TEXT NOT NULL,
     description TEXT NOT NULL,
@@ -41,11 +41,11 @@ CREATE TABLE subscription (
 CREATE INDEX subscription_user ON subscription (user_id);
 
 CREATE TABLE image (
-    image_id INTEGER PRIMARY KEY,
+    image_id INTEGER PRIMARY KEY AUTOINCREMENT,
     description TEXT NOT NULL
 );
 CREATE TABLE submission (
-    submission_id INTEGER PRIMARY KEY,
+    submission_id INTEGER PRIMARY KEY AUTOINCREMENT,
     forum_id INTEGER NOT NULL REFERENCES forum,
     user_id INTEGER NOT NULL REFERENCES user,
     title TEXT NOT NULL,
@@ -64,7 +64,7 @@ CREATE TABLE submission (
 CREATE INDEX submission_forum ON submission (forum_id);
 CREATE INDEX submission_user ON submission (user_id);
 CREATE TABLE comment (
-    comment_id INTEGER PRIMARY KEY,
+    comment_id INTEGER PRIMARY KEY AUTOINCREMENT,
     submission_id INTEGER NOT NULL REFERENCES submission,
     parent_id INTEGER REFERENCES comment,
     user_id INTEGER NOT NULL REFERENCES user,
@@ -115,12 +115,12 @@ CREATE TABLE hidden_submission (
     PRIMARY KEY (user_id, submission_id)
 ) WITHOUT ROWID;
 CREATE TABLE message_thread (
-    thread_id INTEGER PRIMARY KEY,
+    thread_id INTEGER PRIMARY KEY AUTOINCREMENT,
     sender_id INTEGER NOT NULL REFERENCES user,
     receiver_id INTEGER NOT NULL REFERENCES user
 );
 CREATE TABLE message (
-    message_id INTEGER PRIMARY KEY,
+    message_id INTEGER PRIMARY KEY AUTOINCREMENT,
     thread_id INTEGER NOT NULL REFERENCES message_thread,
     sender_id INTEGER NOT NULL REFERENCES user,
     body TEXT NOT NULL,

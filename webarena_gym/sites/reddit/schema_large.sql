@@ -1,7 +1,7 @@
 -- What only the forum of a large world has: what the texts say, and an index of what was written.
 
 CREATE TABLE submission_fact (  -- what a post says; what is not said is ''
-    submission_id INTEGER PRIMARY KEY, kind TEXT NOT NULL,  -- question | opening (of a debate) | report (on a work)
+    submission_id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,  -- question | opening (of a debate) | report (on a work)
     subject TEXT NOT NULL,  -- the problem, the claim that its author holds, or the name of the work
     somebody TEXT NOT NULL,  -- for whom a question is asked, or who told the author
     span TEXT NOT NULL,  -- how long the problem lasts, or the author's experience: "3 week"
@@ -16,7 +16,7 @@ CREATE TABLE submission_point (  -- the points of a post
 ) WITHOUT ROWID;
 
 CREATE TABLE comment_fact (  -- what a comment says; what is not said is ''
-    comment_id INTEGER PRIMARY KEY, kind TEXT NOT NULL,  -- answer | thanks | stand | impression | detail | chatter
+    comment_id INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL,  -- answer | thanks | stand | impression | detail | chatter
     stance TEXT NOT NULL,  -- worked | failed | heard | idea; helped | failed; side | agree | disagree | changed; own | heard; asks | reply
     subject TEXT NOT NULL,  -- the remedy, the claim that its author holds from then on, or the aspect
     reason TEXT NOT NULL,

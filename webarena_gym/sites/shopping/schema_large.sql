@@ -1,13 +1,13 @@
 -- What only the shop of a large world has.
 
 CREATE TABLE product_variant (  -- a configurable product's variants, one for each choice of its options
-    variant_id INTEGER PRIMARY KEY, product_id INTEGER NOT NULL REFERENCES product, sku TEXT NOT NULL UNIQUE,
+    variant_id INTEGER PRIMARY KEY AUTOINCREMENT, product_id INTEGER NOT NULL REFERENCES product, sku TEXT NOT NULL UNIQUE,
     options TEXT NOT NULL,  -- JSON as in cart_item.options
     quantity INTEGER NOT NULL, is_in_stock INTEGER NOT NULL, UNIQUE (product_id, options)
 );
 
 CREATE TABLE review_fact (  -- what a review says as a whole; what is not said is ''
-    review_id INTEGER PRIMARY KEY, is_first_hand INTEGER NOT NULL,
+    review_id INTEGER PRIMARY KEY AUTOINCREMENT, is_first_hand INTEGER NOT NULL,
     user TEXT NOT NULL,  -- who uses the product, where it is not the writer
     use TEXT NOT NULL, used_for TEXT NOT NULL,  -- "3 week"
     outcome TEXT NOT NULL,  -- kept | returned | exchanged | given away

@@ -13,7 +13,8 @@ from typing import NamedTuple
 from webarena_gym.errors import FormError
 from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping import variants
-from webarena_gym.sites.shopping_admin.queries import insert, next_number, one, update
+from webarena_gym.sites.shopping.queries import next_increment_id
+from webarena_gym.sites.shopping_admin.queries import insert, one, update
 
 STATUSES = {
     "pending": "Pending",
@@ -216,7 +217,7 @@ def invoice(db: sqlite3.Connection, order: Order, quantities: Quantities, now: s
     _check(order, quantities, "to_invoice")
     total = order.worth(quantities, "qty_invoiced") + (0 if order.invoices else order.row["shipping_cents"])
     _count(db, order, "qty_invoiced", quantities)
-    number = next_number(db, "invoice")
+    number = next_increment_id(db, "invoice")
     return insert(db, "invoice", increment_id=number, order_id=order.row["order_id"], grand_total_cents=total, created_at=now)
 
 
@@ -226,7 +227,7 @@ def ship(db: sqlite3.Connection, order: Order, quantities: Quantities, now: str)
         raise OrderError("The order does not allow a shipment to be created.")
     _check(order, quantities, "to_ship")
     _count(db, order, "qty_shipped", quantities)
-    return insert(db, "shipment", increment_id=next_number(db, "shipment"), order_id=order.row["order_id"], created_at=now)
+    return insert(db, "shipment", increment_id=next_increment_id(db, "shipment"), order_id=order.row["order_id"], created_at=now)
 
 
 def refund(
@@ -257,7 +258,7 @@ def refund(
     return insert(
         db,
         "creditmemo",
-        increment_id=next_number(db, "creditmemo"),
+        increment_id=next_increment_id(db, "creditmemo"),
         order_id=order.row["order_id"],
         refund_shipping_cents=shipping_cents,
         adjustment_cents=adjustment_cents,

@@ -29,9 +29,3 @@ def update(db: sqlite3.Connection, table: str, key: str, row_id: int, **values: 
     """Set columns of the row whose `key` is `row_id`."""
     changes = ", ".join(f"{name} = ?" for name in values)
     db.execute(f"UPDATE {table} SET {changes} WHERE {key} = ?", (*values.values(), row_id))
-
-
-def next_number(db: sqlite3.Connection, table: str) -> str:
-    """Return the next number that people see for an invoice, a shipment or a credit memo: 000000138."""
-    (last,) = db.execute(f"SELECT max(CAST(increment_id AS INTEGER)) FROM {table}").fetchone()
-    return f"{(last or 0) + 1:09d}"

@@ -5,14 +5,14 @@ CREATE TABLE world (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;  -
 CREATE TABLE session (session_id TEXT PRIMARY KEY, data TEXT NOT NULL) WITHOUT ROWID;  -- data: a JSON object
 
 CREATE TABLE user (
-    user_id INTEGER PRIMARY KEY, username TEXT NOT NULL UNIQUE COLLATE NOCASE, password TEXT NOT NULL,
+    user_id INTEGER PRIMARY KEY AUTOINCREMENT, username TEXT NOT NULL UNIQUE COLLATE NOCASE, password TEXT NOT NULL,
     real_name TEXT NOT NULL, email TEXT NOT NULL,
     wants_mail INTEGER NOT NULL DEFAULT 0,  -- when something on the watchlist changes
     created_at TEXT NOT NULL
 );
 
 CREATE TABLE article (
-    article_id INTEGER PRIMARY KEY, title TEXT NOT NULL UNIQUE,
+    article_id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL UNIQUE,
     kind TEXT NOT NULL,  -- 'town', 'university', 'film', 'list', ...
     is_featured INTEGER NOT NULL DEFAULT 0
 );
@@ -32,7 +32,7 @@ CREATE TABLE category (article_id INTEGER NOT NULL REFERENCES article, name TEXT
 CREATE INDEX category_by_name ON category (name);
 
 CREATE TABLE revision (  -- the newest of an article is what readers see
-    revision_id INTEGER PRIMARY KEY, article_id INTEGER NOT NULL REFERENCES article, user_id INTEGER NOT NULL REFERENCES user,
+    revision_id INTEGER PRIMARY KEY AUTOINCREMENT, article_id INTEGER NOT NULL REFERENCES article, user_id INTEGER NOT NULL REFERENCES user,
     text TEXT NOT NULL, summary TEXT NOT NULL, created_at TEXT NOT NULL
 );
 CREATE INDEX revision_by_article ON revision (article_id);

@@ -134,12 +134,8 @@ def create_product(request: Request) -> str | Response:
     values = _read(db, form, None)
     if form.show_errors():
         return _page(request, None, "New Product", request.form.to_dict())
-    # Old orders keep the ids of deleted products, so those must not be used again.
-    (product_id,) = db.execute(
-        "SELECT max((SELECT max(product_id) FROM product), (SELECT coalesce(max(product_id), 0) FROM order_item)) + 1"
-    ).fetchone()
     key = _free_url_key(db, values["name"])
-    insert(db, "product", product_id=product_id, url_key=key, created_at=str(request.now), **values)
+    product_id = insert(db, "product", url_key=key, created_at=str(request.now), **values)
     return request.redirect(EDIT_URL.format(product_id), "You saved the product.")
 
 
