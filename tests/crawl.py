@@ -6,7 +6,6 @@
 import argparse
 import re
 import sys
-import traceback
 from collections import Counter, deque
 from random import Random
 from typing import Any, NamedTuple
@@ -96,6 +95,8 @@ class Visitor:
             url = urls.without_fragment(url)
             headers = {"Cookie": self._cookies.header(url), "Content-Type": content_type}
             answer = self._network.request(method, url, {name: value for name, value in headers.items() if value}, body)
+            if self._network.errors:
+                raise RuntimeError(self._network.errors.pop())
             for name, value in answer.headers:
                 if name.lower() == "set-cookie":
                     self._cookies.receive(url, value)
@@ -341,9 +342,7 @@ class Walk:
             return
         except Exception as error:  # noqa: BLE001 - whatever a site raises is a finding
             self._page = None
-            frames = traceback.extract_tb(error.__traceback__)
-            places = " < ".join(f"{frame.filename.rpartition('/')[2]}:{frame.lineno}" for frame in frames[:-7:-1])
-            self._report(Fault(f"{type(error).__name__} at {places}", url, f"{error} after {sent}"))
+            self._report(Fault(type(error).__name__, url, f"{error} after {sent}"))
             return
         if shown_on and page.status >= 400:
             self._report(Fault(f"a link leads to {page.status}", page.url, sent))

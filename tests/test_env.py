@@ -1,9 +1,11 @@
 """The environment keeps Gymnasium's contract and its own promises: isolated, deterministic, forkable, never surprised."""
 
 import pickle
+import re
+import signal
 import subprocess
 import sys
-from math import ceil
+from math import ceil, isnan
 
 import gymnasium
 import pytest
@@ -13,8 +15,9 @@ from hypothesis import strategies as st
 
 from tests import needs
 from webarena_gym.env import CHARSET, WebArenaLite
-from webarena_gym.errors import ServerError, SnapshotError, TaskError
+from webarena_gym.errors import BrowserError, ServerError, SnapshotError, TaskError
 from webarena_gym.observation import visible_text
+from webarena_gym.sites.kit.site import Site
 from webarena_gym.tasks import Expert, Task, find
 from webarena_gym.tasks.template import answer, at_url, state
 from webarena_gym.texts import MAX_ERROR
@@ -556,3 +559,49 @@ def test_a_list_can_be_used_with_keys_and_a_click_says_that_it_chooses_nothing(b
         before = now
     assert "does nothing" in env.step("press [Escape]")[4]["action_error"]
     env.close()
+
+
+@pytest.mark.parametrize("browser", ["inprocess", pytest.param("chromium", marks=needs.chromium)])
+@pytest.mark.parametrize("on_failure", ["nan", "raise"])
+def test_what_a_site_raises_is_a_page_and_costs_the_agent_nothing(browser, on_failure, monkeypatch):
+    usual = Site.answer
+
+    def answer(self, request):
+        if request.path == "/contact/":
+            request.db.execute("DELETE FROM cart_item")
+            raise ZeroDivisionError("of a view")
+        return usual(self, request)
+
+    monkeypatch.setattr(Site, "answer", answer)
+    env = make(browser=browser, dialect="webarena", on_failure=on_failure)
+    env.reset()
+    before = env.unwrapped.database("shopping").execute("SELECT * FROM cart_item").fetchall()
+    text, *rest, info = env.step("```goto [http://shop.test/contact/]```")
+    assert "Internal Server Error" in text
+    assert rest == [0.0, False, False]
+    (error,) = info["site_errors"]
+    assert re.fullmatch(r"GET http://shop.test/contact/: ZeroDivisionError: of a view \(test_env.py:\d+\)", error)
+    assert env.unwrapped.database("shopping").execute("SELECT * FROM cart_item").fetchall() == before
+    saved = env.unwrapped.snapshot()
+    _, reward, terminated, truncated, info = env.step("```stop [done]```")
+    assert (reward, terminated, truncated, info["site_errors"]) == (1.0, True, False, [error])
+    _, info = env.reset()
+    assert "site_errors" not in info
+    env.unwrapped.restore(saved)
+    if on_failure == "raise":
+        with pytest.raises(BrowserError, match="a site failed: GET http://shop.test/contact/: ZeroDivisionError"):
+            env.step("```stop [no]```")
+    else:
+        _, reward, terminated, truncated, info = env.step("```stop [no]```")
+        assert isnan(reward)
+        assert (terminated, truncated, info["failure"]) == (False, True, f"a site failed: {error}")
+        assert "success" not in info
+        assert "Internal Server Error" in info["page"]
+    env.close()
+
+
+def test_an_interrupt_passes_through_a_site(env, monkeypatch):
+    env.reset()
+    monkeypatch.setattr(Site, "answer", lambda *_: signal.raise_signal(signal.SIGINT))
+    with pytest.raises(KeyboardInterrupt):
+        env.step(click("Contact Us"))

@@ -86,8 +86,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         judge: decides fuzzy matches, (intent, reference, answer) -> bool; by default they are compared by type.
         rules: how `eval` blocks are read: "native", or as the evaluators of "webarena", "vab" (VisualAgentBench) or "r1"
             (WebAgent-R1) do; or "verified" for the task file of the package webarena-verified, on real servers.
-        on_failure: what a step does when the browser itself fails: "nan" (truncate with the reward NaN), "zero" (with the reward 0.0,
-            for wrappers that add rewards up) or "raise" (BrowserError). `info["failure"]` says why in the first two cases.
+        on_failure: what a step does when the browser itself fails, or an episode ends without success in which a site has raised: "nan"
+            (truncate with the reward NaN), "zero" (with the reward 0.0, for wrappers that add rewards up) or "raise" (BrowserError).
+            `info["failure"]` says why in the first two cases.
         accounts: with whom to sign in on real servers, by site; WebArena's published accounts where none is given.
         logins: how one signs in to real servers that are not WebArena's own applications, by site (see `servers.logins.Login`).
         on_unreadable: what is done about tasks that cannot be read from a file, or not be judged by the rules: "raise" (an error that
@@ -99,7 +100,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     An episode ends with the reward 1.0 or 0.0 when the agent exits, and is truncated after `max_steps`, when it is judged
     with an empty answer. A malformed or impossible action changes nothing but is told in the next observation. An episode
-    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why. Where
+    that is lost because the browser failed is truncated with the reward NaN, not judged, and `info["failure"]` says why. An exception
+    of a site is a page with status 500, and told in `info["site_errors"]`; without success such an episode is lost as well. Where
     Gymnasium's TimeLimit (`gymnasium.make(..., max_episode_steps=...)`) allows fewer steps, the episode is truncated and judged there.
 
     """
@@ -310,9 +312,9 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._episode = Episode(
             task, goal, self._venue.browser, self._presentation, self.dialect, max_steps=max_steps, steps_left=budget
         )
-        text, info = self._episode.tell()
+        told = self._tell(self._episode)
         self._is_whole = True
-        return text, dict(info)
+        return told
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Take a model's whole reply, do the action in it, and return what follows.
@@ -363,9 +365,13 @@ class WebArenaLite(gymnasium.Env[str, str]):
                 raise
             episode = Episode(episode.task, episode.goal, browser, self._presentation, self.dialect, episode.turns)
         self._episode, episode.is_over = episode, True
-        text, info = episode.tell()
+        last = episode.look()
         self._is_whole = True
-        ending = self._evaluate(answer)
+        try:
+            ending = self._evaluate(answer)
+        except BrowserError as error:
+            return self._give_up(episode, last, error)
+        text, info = self._tell(episode)
         return text, float(ending["success"]), True, False, {**info, **ending}
 
     def _take(self, episode: Episode, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
@@ -375,10 +381,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
             terminated = answer is not None or self._venue.settle()
             truncated = not terminated and (len(episode.turns) >= self._limit(episode) or episode.steps_left == 0)
             episode.is_over = terminated or truncated
-            text, info = episode.tell()
+            last = episode.look()
             ending = self._evaluate(answer or "") if episode.is_over else {}
         except BrowserError as error:
             return self._give_up(episode, last, error)
+        text, info = self._tell(episode)
         return text, float(ending.get("success", False)), terminated, truncated, {**info, **ending}
 
     def render(self) -> Any:
@@ -453,11 +460,18 @@ class WebArenaLite(gymnasium.Env[str, str]):
             snapshot.steps_left,
         )
         self.np_random.bit_generator.state = snapshot.random_state
-        text, info = self._episode.tell()
+        told = self._tell(self._episode)
         self._is_whole = True
-        return text, dict(info)
+        return told
 
     # Inside.
+
+    def _tell(self, episode: Episode, last: Seen | None = None) -> tuple[str, dict[str, Any]]:
+        """Return what the agent is told, with what the sites have raised."""
+        text, info = episode.tell(last)
+        if self._venue.site_errors:
+            info["site_errors"] = [*self._venue.site_errors]
+        return text, dict(info)
 
     def _limit(self, episode: Episode) -> float:
         """Return after how many steps an episode is truncated, however it was begun."""
@@ -501,7 +515,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return known or task_suite.find(str(wanted), self._variation, self._scale)
 
     def _evaluate(self, answer: str) -> dict[str, Any]:
-        """Judge an episode that is over; returns what its info says of that."""
+        """Judge an episode that is over; returns what its info says of that. Raises BrowserError where a site may be to blame."""
         assert self._episode is not None
         task = self._episode.task
         ended = outcome(self._venue, answer, self._accounts)
@@ -512,19 +526,22 @@ class WebArenaLite(gymnasium.Env[str, str]):
         if self._side_effects != "ignored" and all(verdict.passed for verdict in verdicts):
             verdict, more["side_effects"] = judge(task, self._embedded(), is_forbidden=self._side_effects == "forbidden")
             verdicts.append(verdict)
+        success = all(verdict.passed for verdict in verdicts)
+        if self._venue.site_errors and not success:
+            raise BrowserError(f"a site failed: {self._venue.site_errors[0]}")
         return {
-            "success": all(verdict.passed for verdict in verdicts),
+            "success": success,
             "verdicts": [verdict._asdict() for verdict in verdicts],
             **more,
         }
 
     def _give_up(self, episode: Episode, last: Seen, error: BrowserError) -> tuple[str, float, bool, bool, dict[str, Any]]:
-        """End an episode whose browser has failed: truncated, not judged, with the last page that was seen."""
+        """End an episode whose browser or site has failed: truncated, not judged, with the last page that was seen."""
         self._episode, self._lost = None, last
         self._venue.abandon()
         if self._on_failure == "raise":
             raise error
-        text, info = episode.tell(last)
+        text, info = self._tell(episode, last)
         return text, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": str(error)}
 
 

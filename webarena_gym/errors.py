@@ -16,7 +16,7 @@ WebArenaGymError
 │   └── CutOffError    a chat model's reply was cut off before it said anything
 ├── AgentError         an agent that is evaluated cannot be loaded, or broke down; never a score of 0
 ├── ResultError        a file of episodes or results is malformed, or not of the run that it is given for; also a ValueError
-├── BrowserError       the browser itself failed (crashed, missing, timed out); not the policy's fault
+├── BrowserError       the browser failed (crashed, missing, timed out), or an embedded site did; not the policy's fault
 │   └── ScriptError    a script of ours threw in the page
 ├── FormError          an embedded site does not do what a form asks; its page says why
 │   ├── sites.shopping.forms.RefusedError
@@ -130,7 +130,7 @@ class ResultError(WebArenaGymError, ValueError):
 
 
 class BrowserError(WebArenaGymError):
-    """The browser failed; the episode is lost through no fault of the policy."""
+    """The browser or an embedded site failed; the episode is lost through no fault of the policy."""
 
 
 class ScriptError(BrowserError):

@@ -33,6 +33,7 @@ class Info(TypedDict):
     success: NotRequired[bool]  # at the end of an episode
     verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
     side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task
+    site_errors: NotRequired[list[str]]  # what the embedded sites have raised in this episode, each answered with status 500
     failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent
 
 

@@ -9,7 +9,7 @@ from webarena_gym.browsers import Browser
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.changes import Change
 from webarena_gym.episode.acting import act
-from webarena_gym.errors import ActionError
+from webarena_gym.errors import ActionError, EvaluationError
 from webarena_gym.evaluators import Verdict, side_effects
 from webarena_gym.evaluators.kinds import eval_kinds
 from webarena_gym.observation import observe
@@ -78,6 +78,8 @@ def _replayed(
                 action,
                 None if action.element is None else observe(page, elements="label").element(action.element),
             )
+        if venue.site_errors:
+            raise EvaluationError(f"a site failed where the reference solution was replayed: {venue.site_errors[0]}")
         return venue.changes()
     except ActionError as error:
         return f"the reference solution cannot be replayed here, so what the task may change is not known: {error}"

@@ -27,6 +27,7 @@ class MiniWobVenue:
     """
 
     is_embedded = False
+    site_errors = ()
 
     def __init__(self, make_browser: Callable[[Network], Browser], data_mode: DataMode) -> None:
         self.urls: Mapping[str, str] = {}

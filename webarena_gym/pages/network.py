@@ -5,6 +5,7 @@ Nothing here opens a socket. A host that is not mapped does not exist, so an age
 
 import io
 import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -27,11 +28,20 @@ class Response(NamedTuple):
         return next((value for key, value in self.headers if key.lower() == wanted), default)
 
 
+_BROKEN = b"<!doctype html><title>500 Internal Server Error</title><h1>Internal Server Error</h1><p>The site could not answer.</p>"
+_LONGEST_URL = 200  # characters that an error tells
+
+
 class Network:
-    """Calls the sites of one episode. Redirects and cookies are the browser's business."""
+    """Calls the sites of one episode. Redirects and cookies are the browser's business.
+
+    An exception of a site is answered with status 500 and noted in `errors`, unless it was asked for a picture, which not all
+    browsers do. Who begins an episode empties the list.
+    """
 
     def __init__(self, sites: Mapping[str, WSGIApplication]) -> None:
         self._sites = dict(sites)
+        self.errors: list[str] = []
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -66,18 +76,29 @@ class Network:
         for name, value in (headers or {}).items():
             key = name.upper().replace("-", "_")
             environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
-        answer: list[Any] = []
-        written: list[bytes] = []
-
-        def start_response(status: str, head: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
-            answer[:] = status, head
-            return written.append
-
-        chunks = site(environ, start_response)
         try:
-            content = b"".join((*written, *chunks))
-        finally:
-            close = getattr(chunks, "close", None)
-            if close is not None:
-                close()
-        return Response(int(answer[0].split(" ", 1)[0]), list(answer[1]), content)
+            return _answer(site, environ)
+        except Exception as error:  # noqa: BLE001 - whatever a site raises
+            if not environ.get("HTTP_ACCEPT", "").startswith("image/"):
+                where = traceback.extract_tb(error.__traceback__)[-1]
+                place = f"{where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno}"
+                self.errors.append(f"{method} {url[:_LONGEST_URL]}: {type(error).__name__}: {error} ({place})")
+            return Response(500, [("Content-Type", "text/html; charset=utf-8")], _BROKEN)
+
+
+def _answer(site: WSGIApplication, environ: dict[str, Any]) -> Response:
+    answer: list[Any] = []
+    written: list[bytes] = []
+
+    def start_response(status: str, head: list[tuple[str, str]], _exc_info: Any = None) -> Callable[[bytes], None]:
+        answer[:] = status, head
+        return written.append
+
+    chunks = site(environ, start_response)
+    try:
+        content = b"".join((*written, *chunks))
+    finally:
+        close = getattr(chunks, "close", None)
+        if close is not None:
+            close()
+    return Response(int(answer[0].split(" ", 1)[0]), list(answer[1]), content)

@@ -28,6 +28,7 @@ class EmbeddedSnapshot(NamedTuple):
     browser: Any
     scale: Scale = "standard"
     planted: tuple[Planted, ...] = ()
+    site_errors: tuple[str, ...] = ()
 
 
 class Place(NamedTuple):
@@ -115,6 +116,10 @@ class EmbeddedVenue:
             raise LookupError("no task has been entered")
         return self._network
 
+    @property
+    def site_errors(self) -> Sequence[str]:
+        return self._network.errors if self._network else ()
+
     def changes(self) -> list[Change]:
         """Return what differs from the beginning of the current task by its meaning, row by row."""
         if self._databases is None:
@@ -140,6 +145,7 @@ class EmbeddedVenue:
             self.browser.snapshot(),
             self._world.scale,
             self._planted,
+            tuple(self.site_errors),
         )
 
     def restore(self, snapshot: Any) -> None:
@@ -150,6 +156,7 @@ class EmbeddedVenue:
         _, databases = self._open(snapshot.world_seed, snapshot.variation, snapshot.scale)
         self._planted = snapshot.planted
         databases.restore(snapshot.databases, snapshot.planted)
+        self.network.errors[:] = snapshot.site_errors
         self.browser.restore(snapshot.browser)
 
     def abandon(self) -> None:
@@ -173,7 +180,8 @@ class EmbeddedVenue:
             self._network = connect(self._databases, layout_of(seed, variation))
         else:
             self._databases.reset()
+        assert self._network is not None
+        self._network.errors.clear()
         if self._browser is None:
-            assert self._network is not None
             self._browser = self._make_browser(self._network)
         return self._world, self._databases

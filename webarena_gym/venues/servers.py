@@ -43,6 +43,7 @@ class ServerVenue:
     """
 
     is_embedded = False
+    site_errors = ()
 
     def __init__(
         self,

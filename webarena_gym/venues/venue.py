@@ -4,7 +4,7 @@ The embedded sites are one venue (`venues.embedded`); real servers are another (
 """
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Protocol
 
@@ -34,6 +34,11 @@ class Venue(Protocol):
     @property
     def browser(self) -> Browser:
         """The browser of the current episode. Raises LookupError before the first."""
+        ...
+
+    @property
+    def site_errors(self) -> Sequence[str]:
+        """What sites of this process have raised in the current episode."""
         ...
 
     def enter(self, task: Task) -> str:

@@ -51,11 +51,11 @@ class Gate:
         self._opened.set()
         self._streams: set[asyncio.Task[None]] = set()
         self._session = 0
-        self._failure: Exception | None = None
+        self._failure: BrowserError | None = None
         self.traffic: Traffic | None = None
 
     def check(self) -> None:
-        """Raise what a site has raised since the last time, or BrowserError when a real server did not give a document."""
+        """Raise BrowserError when a real server did not give a document since the last time."""
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
@@ -167,14 +167,7 @@ class Gate:
         await self._opened.wait()
         if session != self._session or reader.at_eof():
             raise ConnectionError("nobody waits for the answer any more")
-        try:
-            return self._serve(method, url, kept, body)
-        except HostUnknownError:
-            raise
-        except Exception as error:
-            if headers.get("accept", "").startswith("image/"):  # which the in-process browser never asks for
-                raise
-            return self._fail(error)  # `check` raises it where the site was used
+        return self._serve(method, url, kept, body)
 
     async def _ask_server(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> HttpResponse | Stream:
         try:
@@ -184,12 +177,8 @@ class Gate:
         except (OSError, h11.RemoteProtocolError) as error:
             if not is_document(headers):  # a page may do without one of its parts
                 raise
-            return self._fail(BrowserError(f"the server did not answer {method} {url}: {error}"))
-
-    def _fail(self, failure: Exception) -> HttpResponse:
-        """Keep a failure for `check`, and return an answer, without which Chromium would ask again."""
-        self._failure = self._failure or failure
-        return HttpResponse(502, [], b"")
+            self._failure = self._failure or BrowserError(f"the server did not answer {method} {url}: {error}")
+            return HttpResponse(502, [], b"")  # without an answer Chromium would ask again
 
     def is_allowed(self, host: str) -> bool:
         """Return whether a host, with its port if there is one, is a real server that may be reached."""
