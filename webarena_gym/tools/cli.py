@@ -90,13 +90,21 @@ def make_parser() -> Parser:
 
     fuzz = commands.add_parser(
         "fuzz",
-        help="act at random on both browsers, which must show the same",
-        description="Takes random walks on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
-        "differs is told with the fewest replies that lead to it.",
+        help="act at random: nothing may break, and both browsers must show the same",
+        description="Takes random walks, on both browsers in step: clicks, forms, history, tabs, keys, odd texts. Whatever "
+        "breaks or differs is told with the fewest replies that lead to it.",
     )
-    fuzz.add_argument("--states", type=whole(1), default=10_000, metavar="N", help="states to compare")
+    fuzz.add_argument("--steps", "--states", type=whole(1), default=10_000, metavar="N", help="steps to take: states to see")
+    fuzz.add_argument(
+        "--destructive",
+        action="store_true",
+        help="long walks in the in-process browser, which delete, leave, empty and change what they can",
+    )
     fuzz.add_argument("--seed", type=whole(0), default=0, metavar="N", help="the seed of what is done")
-    fuzz.add_argument("--site", action="append", choices=tuple(HOSTS), help="begin on this site (may be repeated)")
+    fuzz.add_argument(
+        "--sites", "--site", nargs="+", action="extend", choices=tuple(HOSTS), metavar="SITE",
+        help=f"begin on these sites: {', '.join(HOSTS)} (default: all)",
+    )  # fmt: skip
     fuzz.add_argument(
         "--world-seed", type=world_seed, nargs="+", action="extend", metavar="SEED", help="the worlds (default: 1000)"
     )
@@ -330,31 +338,35 @@ def _audit(options: argparse.Namespace) -> int:
 
 
 def _fuzz(options: argparse.Namespace) -> int:
-    from webarena_gym.tools.differential import compare, plan  # noqa: PLC0415 - keeps the other commands quick to start
+    from webarena_gym.tools.fuzz import BROWSERS, plan, search  # noqa: PLC0415 - keeps the other commands quick to start
 
     start = time.perf_counter()
     walks = plan(
-        options.states,
+        options.steps,
         seed=options.seed,
-        sites=options.site or tuple(HOSTS),
+        sites=options.sites or tuple(HOSTS),
         world_seeds=options.world_seed or (1000,),
         variation=options.variation,
+        browsers=("inprocess",) if options.destructive else BROWSERS,
+        is_destructive=options.destructive,
     )
-    progress = Progress(options.states, "states compared")
+    progress = Progress(options.steps, "states seen")
     progress.show(0)
-    found = compare(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
+    found = search(walks, jobs=options.jobs, on_progress=lambda total: progress.show(total.states))
     progress.clear()
     seconds = round(time.perf_counter() - start, 2)
-    print(
-        f"{found.states} states of {found.walks} walks on both browsers, {len(found.differences)} differences, in {seconds} s"
-    )
-    for difference in found.differences:
-        print(f"  {difference}")
+    where = "in the in-process browser" if options.destructive else "on both browsers"
+    print(f"{found.states} states of {found.walks} walks {where}, {len(found.faults)} faults, in {seconds} s")
+    if options.destructive:
+        told = ", ".join(f"{table} {count}" for table, count in found.changes.most_common())
+        print(f"{found.changes.total()} rows were changed: {told}")
+    for fault in found.faults:
+        print(f"  {fault}")
     if options.json:
-        counts = {"states": found.states, "walks": found.walks, "differences": len(found.differences)}
+        counts = {"states": found.states, "walks": found.walks, "faults": len(found.faults), "changes": found.changes.total()}
         setting = {"seed": options.seed, "variation": options.variation, "seconds": seconds}
         print(json.dumps({**counts, **setting}))
-    return 1 if found.differences else 0
+    return 1 if found.faults else 0
 
 
 def _serve(options: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from webarena_gym.browsers import inprocess
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
 from webarena_gym.tools.cli import main
-from webarena_gym.tools.differential import STEPS, Walk, compare, plan, take
+from webarena_gym.tools.fuzz import STEPS, Walk, plan, search, take
 
 pytestmark = [needs.chromium, pytest.mark.usefixtures("one_chromium")]
 
@@ -32,8 +32,8 @@ def test_walks_go_over_sites_and_worlds_in_turn_and_compare_what_was_asked_for()
     [("layout", 21, 200), *(pytest.param(*case, 550, marks=pytest.mark.slow) for case in (("content", 20), ("layout", 21)))],
 )
 def test_both_browsers_show_the_same_whatever_is_done(variation, seed, states):
-    found = compare(plan(states, seed=seed, variation=variation))
-    assert [str(difference) for difference in found.differences] == []
+    found = search(plan(states, seed=seed, variation=variation))
+    assert [str(fault) for fault in found.faults] == []
     assert found.states >= states
 
 
@@ -71,25 +71,25 @@ def break_selects(monkeypatch):
 def test_what_is_broken_is_found_and_told_by_few_replies(monkeypatch, broken, walk, most):
     walks = [walk, *plan(2000, seed=walk.seed, sites=(walk.site,), world_seeds=(walk.world_seed,))]
     broken(monkeypatch)
-    found = next(found for found in (take([each]) for each in walks) if found.differences)
-    (difference,) = found.differences
-    assert 1 <= len(difference.replies) <= most, str(difference)
-    assert found.states >= len(difference.replies)
-    assert all(repr(reply) in str(difference) for reply in difference.replies)
+    found = next(found for found in (take([each]) for each in walks) if found.faults)
+    (fault,) = found.faults
+    assert 1 <= len(fault.replies) <= most, str(fault)
+    assert found.states >= len(fault.replies)
+    assert all(repr(reply) in str(fault) for reply in fault.replies)
     monkeypatch.undo()
-    assert take([difference.walk]).differences == []
+    assert take([fault.walk]).faults == []
 
 
 def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
     arguments = ["fuzz", "--states", "80", "--site", "homepage", "--jobs", "1", "--json"]
     assert main(arguments) == 0
     said = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert said["differences"] == 0
+    assert said["faults"] == 0
     assert said["states"] >= 80
     monkeypatch.setattr(InProcessBrowser, "go_back", lambda self: None)
     assert main(arguments) == 1
     out = capsys.readouterr().out
-    assert json.loads(out.splitlines()[-1])["differences"] > 0
+    assert json.loads(out.splitlines()[-1])["faults"] > 0
     assert "there is no earlier page" in out
     assert main(["fuzz", "--states", "0"]) == 2
     assert "--states is '0'; expected a whole number of 1 or more" in capsys.readouterr().err

@@ -1,9 +1,11 @@
 """The next action of a random walk: a function of a random generator and of the page. Any action that an agent may take."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from random import Random
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from lxml.html import HtmlElement
 
@@ -40,7 +42,14 @@ _ADDRESSES = (
     "about:blank", "shop.test", "HTTP://Shop.Test:80/../a?b c#d", "https://shop.test/", "http://shop.test:81/", "http://elsewhere.test/x#y",
     "http://127.0.0.1:1/", "", "no address", "javascript:alert(1)", "data:text/html,x", "chrome://version", "mailto:a@b.test", "#x", "http://", "http://[",
 )  # fmt: skip
+_MET = 20  # addresses of a kind that are remembered
 _IN_AND_OUT = re.compile(r"(sign|log)[ -]?(out|in|off|on)\b|register|account", re.IGNORECASE)
+
+_DESTROYS = re.compile(
+    r"delet|remov|cancel|clear|empty|leav|block|ban\b|clos|hide|revok|reset|withdraw|archiv|transfer|discard|unsubscrib|unwatch|unfollow"
+    r"|unsav|unstar|undo|un-?publish|reject|hold|refund|credit memo|invoice|\bship\b|save|update|merge|fork|move|demote|submit|create|edit",
+    re.IGNORECASE,
+)
 
 
 class Account(NamedTuple):
@@ -57,16 +66,43 @@ class Scene(NamedTuple):
     seen: Observation
     homes: Sequence[str]
     accounts: Sequence[Account]
+    unseen: Sequence[str] = ()  # addresses of the site that the walk has met and not been to
 
     def places(self, fits: Callable[[HtmlElement], bool] = lambda _: True) -> list[str]:
         """Return the addresses of the elements that fit."""
         return [address for address, node in self.seen.nodes.items() if fits(node.element)]
 
 
-def next_reply(scene: Scene, dialect: Dialect, dice: Random) -> str:
+class Places:
+    """The addresses of a host that a walk has met, by kind: alike but for numbers and parameters."""
+
+    def __init__(self, host: str) -> None:
+        self._host = host
+        self._met: dict[str, list[str]] = {}
+        self._visits = Counter[str]()
+
+    def least_seen(self, page: Page) -> list[str]:
+        """Note a page that the walk has come to, and return the addresses of those kinds that it has been to the least."""
+        self._visits[_kind_of(page.url)] += 1
+        for link in page.root.iter("a"):
+            url = urls.resolve(page.url, link.get("href") or "")
+            if urlsplit(url).netloc == self._host and not _IN_AND_OUT.search(url):
+                met = self._met.setdefault(_kind_of(url), [])
+                if len(met) < _MET and url not in met:
+                    met.append(url)
+        least = min((self._visits[kind] for kind in self._met), default=0)
+        return [url for kind, met in self._met.items() if self._visits[kind] == least for url in met]
+
+
+def _kind_of(url: str) -> str:
+    return re.sub(r"\d+", "#", urlsplit(url).path)
+
+
+def next_reply(scene: Scene, dialect: Dialect, dice: Random, *, is_destructive: bool = False) -> str:
     """Return what is done next, as an agent would write it."""
+    acts = _DESTRUCTIVE_ACTS if is_destructive else _ACTS
     while True:
-        (choose,) = dice.choices([act for act, _ in _ACTS], [weight for _, weight in _ACTS])
+        (choose,) = dice.choices([act for act, _ in acts], [weight for _, weight in acts])
         said = choose(scene, dice)
         if isinstance(said, str):
             return said
@@ -92,6 +128,33 @@ def _click_fragment(scene: Scene, dice: Random) -> Action | None:
 def _sign_in_or_out(scene: Scene, dice: Random) -> Action | None:
     places = scene.places(lambda element: dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS)
     return _with_one(Kind.CLICK, [place for place in places if _IN_AND_OUT.search(_words(scene, place))], dice)
+
+
+def _destroy(scene: Scene, dice: Random) -> Action | None:
+    places = scene.places(lambda element: dom.is_link(element) or dom.kind(element) in dom.BUTTON_KINDS)
+    return _with_one(Kind.CLICK, [place for place in places if _DESTROYS.search(_words(scene, place))], dice)
+
+
+def _submit(scene: Scene, dice: Random) -> Action | None:
+    """Press a button, of the forms that do more than search where there are any."""
+    places = scene.places(lambda element: dom.kind(element) in dom.SUBMIT_KINDS)
+    return _with_one(Kind.CLICK, [place for place in places if "earch" not in _words(scene, place)] or places, dice)
+
+
+def _goto_unseen(scene: Scene, dice: Random) -> Action | None:
+    return Action(Kind.GOTO, argument=dice.choice(scene.unseen)) if scene.unseen else None
+
+
+def _goto_near(scene: Scene, dice: Random) -> Action | None:
+    """Go to an address that nobody may link to: another number, or another value of a parameter."""
+    links = [urls.resolve(scene.page.url, link.get("href")) for link in scene.page.root.iter("a") if "href" in link.attrib]
+    numbered = [url for url in (scene.page.url, *links) if re.search(r"\d", url)]
+    if not numbered:
+        return None
+    url = dice.choice(numbered)
+    found = dice.choice(list(re.finditer(r"\d+", url)))
+    other = dice.choice((str(int(found[0][:18]) + 1), str(max(0, int(found[0][:18]) - 1)), "0", "1", "2", "9" * 30, "x", "-1"))
+    return Action(Kind.GOTO, argument=f"{url[: found.start()]}{other}{url[found.end() :]}")
 
 
 def _words(scene: Scene, place: str) -> str:
@@ -216,4 +279,13 @@ _ACTS: Sequence[tuple[Callable[[Scene, Random], Action | str | None], float]] = 
     (_plain(Kind.SCROLL_UP), 0.5),
     (_plain(Kind.WAIT), 0.5),
     (_nonsense, 1),
+)
+_DESTRUCTIVE_ACTS: Sequence[tuple[Callable[[Scene, Random], Action | str | None], float]] = (
+    *((act, weight / 4) for act, weight in _ACTS),
+    (_goto_unseen, 20),
+    (_destroy, 40),
+    (_submit, 25),
+    (_select, 8),
+    (_type, 10),
+    (_goto_near, 4),
 )
