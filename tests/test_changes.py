@@ -128,7 +128,9 @@ def test_a_number_that_is_gone_is_given_to_no_other_row(site, database):
     tried = 0
     for (table,) in database.connection.execute("SELECT name FROM sqlite_sequence").fetchall() if declared else ():
         number, *row = database.connection.execute(f"SELECT * FROM {table} ORDER BY 1 DESC").fetchone()
-        columns = [name for (name,) in database.connection.execute("SELECT name FROM pragma_table_info(?) WHERE NOT pk", (table,))]
+        columns = [
+            name for (name,) in database.connection.execute("SELECT name FROM pragma_table_info(?) WHERE NOT pk", (table,))
+        ]
         database.connection.execute(f"DELETE FROM {table} WHERE rowid = ?", (number,))
         marks = ", ".join("?" * len(columns))
         again = database.connection.execute(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", row)

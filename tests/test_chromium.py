@@ -332,7 +332,9 @@ def test_an_exception_of_a_site_is_a_page_and_is_noted_once():
         browser.goto(HOME)
     browser.start([HOME + "broken"], {})
     assert asked == ["GET", "GET", "GET", "POST", "GET", "GET"]
-    assert [error.partition(": ")[0] for error in network.errors] == [f"{method} {HOME}broken" for method in ("GET", "POST", "GET")]
+    assert [error.partition(": ")[0] for error in network.errors] == [
+        f"{method} {HOME}broken" for method in ("GET", "POST", "GET")
+    ]
     browser.close()
 
 

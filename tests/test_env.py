@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tests import needs
 from webarena_gym.env import CHARSET, WebArenaLite
-from webarena_gym.errors import BrowserError, ServerError, SnapshotError, TaskError
+from webarena_gym.errors import BrowserError, EvaluationError, ServerError, SnapshotError, TaskError
 from webarena_gym.observation import visible_text
 from webarena_gym.sites.kit.site import Site
 from webarena_gym.tasks import Expert, Task, find
@@ -143,6 +143,24 @@ def test_a_task_without_a_solution_has_no_step_budget():
     assert "steps_left" not in info
     assert info["goal"] == LOOK.intent
     env.close()
+
+
+@pytest.mark.parametrize("options", [{"step_budget": 1e308}, {"max_steps": 10**400}, {"window": 10**400}])
+def test_enormous_numbers_are_no_limit(options):
+    env = make(find("shopping.cart_add/1000/0"), **options)
+    env.reset()
+    assert env.step('do(action="Wait")')[1:4] == (0.0, False, False)
+    env.close()
+
+
+@needs.chromium
+def test_a_check_of_the_state_is_refused_at_load_on_real_servers():
+    with pytest.raises(EvaluationError, match="task t: a check of the kind 'state' reads a database"):
+        make(
+            make_task(state(CART, expected=[[0]], site="shopping")),
+            sites={"shopping": "http://shop.example"},
+            browser="chromium",
+        )
 
 
 @pytest.mark.parametrize("budget", [0, -1, float("nan"), float("inf"), "2"])
@@ -589,7 +607,7 @@ def test_what_a_site_raises_is_a_page_and_costs_the_agent_nothing(browser, on_fa
     assert "site_errors" not in info
     env.unwrapped.restore(saved)
     if on_failure == "raise":
-        with pytest.raises(BrowserError, match="a site failed: GET http://shop.test/contact/: ZeroDivisionError"):
+        with pytest.raises(BrowserError, match=r"a site failed: GET http://shop\.test/contact/: ZeroDivisionError"):
             env.step("```stop [no]```")
     else:
         _, reward, terminated, truncated, info = env.step("```stop [no]```")

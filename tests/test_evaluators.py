@@ -1,13 +1,15 @@
 """Each check passes for what it wants, fails for what it does not, and raises when it cannot be made."""
 
 import sqlite3
-from contextlib import nullcontext
+import time
+from contextlib import nullcontext, suppress
 
 import pytest
 
 from tests.pages import page
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import Outcome, View, evaluate, no_scripts
+from webarena_gym.evaluators.kinds import state as state_kind
 
 FINAL = page(
     '<body><h1>Red Bag</h1><p class="qty">12 left, 130 sold</p><input id="q" value="typed"><textarea id="t">note</textarea>'
@@ -206,3 +208,24 @@ def test_a_query_may_only_read(query, tmp_path, monkeypatch):
         evaluate(state(query, []), "", ended)
     assert list(tmp_path.iterdir()) == []
     ended.database("shopping").execute("DELETE FROM cart")  # the episode itself may write again
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT instr(zeroblob(9000000), CAST(zeroblob(4000000) AS BLOB)||x'01')",
+        "SELECT printf('%*d', 900000000, 1) || 'x'",
+        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)"
+        " SELECT sum(length(replace(printf('%.*c', 190000, 'a'), printf('%.*c', 90000 + i % 3, 'a') || 'b', 'c'))) FROM n",
+        "SELECT group_concat(a.name || printf('%.*c', 9000, 'x')) FROM pragma_function_list a, pragma_function_list b",
+    ],
+)
+def test_a_query_of_long_values_ends_with_an_error_or_soon(query, monkeypatch):
+    monkeypatch.setattr(state_kind, "_LONGEST_S", 0.5)
+    database = sqlite3.connect(":memory:", check_same_thread=False)
+    begun = time.process_time()
+    with suppress(sqlite3.Error), state_kind._bounded(database):
+        database.execute(query).fetchone()
+    assert time.process_time() - begun < 10
+    assert database.execute("SELECT length(zeroblob(500000))").fetchone() == (500000,)
+    database.close()

@@ -8,6 +8,7 @@ from tests import needs
 from webarena_gym.browsers import inprocess
 from webarena_gym.browsers.chromium.tab import Tab
 from webarena_gym.browsers.inprocess import InProcessBrowser
+from webarena_gym.sites.shopping import carts
 from webarena_gym.tools.cli import main
 from webarena_gym.tools.fuzz import STEPS, Walk, plan, search, take
 
@@ -92,4 +93,16 @@ def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
     assert json.loads(out.splitlines()[-1])["faults"] > 0
     assert "there is no earlier page" in out
     assert main(["fuzz", "--states", "0"]) == 2
-    assert "--states is '0'; expected a whole number of 1 or more" in capsys.readouterr().err
+    assert "--steps/--states is '0'; expected a whole number of 1 or more" in capsys.readouterr().err
+
+
+def test_destructive_walks_find_no_fault_and_name_what_a_site_raises(monkeypatch, capsys):
+    arguments = ["fuzz", "--destructive", "--steps", "2400", "--seed", "1", "--jobs", "1", "--json"]
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["changes"] > 50
+    monkeypatch.setattr(carts, "remove", lambda *_: 1 / 0)
+    monkeypatch.setattr(carts, "obtain", lambda *_: 1 / 0)
+    assert main([*arguments, "--sites", "shopping"]) == 1
+    out = capsys.readouterr().out
+    assert "ZeroDivisionError: division by zero" in out
+    assert "shopping, world 1000" in out

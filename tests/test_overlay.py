@@ -63,7 +63,14 @@ def file(tmp_path):
 
 
 def content(overlay):
-    key = {"note": "note_id", "vote": "note_id, person", "loose": "rowid", "named": "name", "note_text": "rowid", "sqlite_sequence": "name"}
+    key = {
+        "note": "note_id",
+        "vote": "note_id, person",
+        "loose": "rowid",
+        "named": "name",
+        "note_text": "rowid",
+        "sqlite_sequence": "name",
+    }
     return {
         table: [tuple(row) for row in overlay.connection.execute(f"SELECT {key[table]}, * FROM {table} ORDER BY {key[table]}")]
         for table in TABLES

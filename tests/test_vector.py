@@ -24,6 +24,8 @@ from webarena_gym.errors import SnapshotError, TaskError, WorkerError
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.template import answer
 from webarena_gym.vector import Result, WebArenaLiteVector
+from webarena_gym.vector.pool import CONTEXTS, Pool
+from webarena_gym.vector.workers import Command
 
 TASKS = [
     Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="done"), world_seed=0)
@@ -647,3 +649,12 @@ def test_each_worker_has_a_chromium_of_its_own_and_takes_it_along():
         assert "SIGKILL" in infos["failure"][0]
         assert all(ends(pid) for pid in families[0])
     assert all(ends(pid) for pid in families[1])
+
+
+def test_a_forked_child_is_told_that_the_envs_are_its_parent_s():
+    pool = Pool(WebArenaLite, 1, 1, 60.0, CONTEXTS[0])
+    pool._pid += 1  # what a child sees
+    for use in (lambda: pool.submit(Command(0, "reset", ())), lambda: pool.wait(0), pool.kill, lambda: pool.pids):
+        with pytest.raises(WorkerError, match="make new ones here"):
+            use()
+    pool.close()

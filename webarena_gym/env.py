@@ -1,6 +1,7 @@
 """`WebArenaLite-v0`: a Gymnasium environment in which an agent does one web task on its own copy of the sites."""
 
 import sqlite3
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from html import escape
@@ -193,7 +194,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
         else:
             choose = partial(task_suite.select, tasks, variation, on_unreadable, scale)
         self._choose_tasks: Callable[[], tuple[Task, ...]] = choose
-        self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable)
+        self._is_judgeable = partial(_judgeable, rules=rules, on_unreadable=on_unreadable, has_databases=sites is None)
         self._draws_late = (  # where it takes long, and is seldom needed
             tasks is None
             and (scale or task_suite.SPLITS[split].scale) == "large"
@@ -306,7 +307,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             self._venue.abandon()
             goal = self._venue.enter(task)
         self._outer_limit = outer_limit(self)
-        budget = ceil(self._step_budget * len(task.solution)) if self._step_budget and task.solution else None
+        budget = ceil(min(self._step_budget * len(task.solution), sys.maxsize)) if self._step_budget and task.solution else None
         if budget is not None:
             goal = f"{goal}\nTake at most {budget} step{'s' * (budget > 1)}, exit included. Scrolling does not count."
         self._episode = Episode(
@@ -545,15 +546,21 @@ class WebArenaLite(gymnasium.Env[str, str]):
         return text, FAILURE_REWARD[self._on_failure], False, True, {**info, "failure": str(error)}
 
 
-def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable) -> tuple[Task, ...]:
+def _judgeable(tasks: Sequence[Task], rules: str, on_unreadable: OnUnreadable, *, has_databases: bool) -> tuple[Task, ...]:
     """Return the tasks that the rules can judge. Raises EvaluationError that names all others, unless these are to be skipped."""
     kept, errors = [], []
     for task in tasks:
         try:
             check(task.eval, rules)
-            kept.append(task)
         except EvaluationError as error:
             errors.append(f"task {task.task_id}: {error}")
+            continue
+        if "state" in task.eval_types and not has_databases:
+            errors.append(
+                f"task {task.task_id}: a check of the kind 'state' reads a database, and those of real servers cannot be read"
+            )
+        else:
+            kept.append(task)
     leave_out(errors, len(tasks), f"cannot be judged by the rules {rules!r}", EvaluationError, on_unreadable)
     return tuple(kept)
 

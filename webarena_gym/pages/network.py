@@ -28,7 +28,9 @@ class Response(NamedTuple):
         return next((value for key, value in self.headers if key.lower() == wanted), default)
 
 
-_BROKEN = b"<!doctype html><title>500 Internal Server Error</title><h1>Internal Server Error</h1><p>The site could not answer.</p>"
+_BROKEN = (
+    b"<!doctype html><title>500 Internal Server Error</title><h1>Internal Server Error</h1><p>The site could not answer.</p>"
+)
 _LONGEST_URL = 200  # characters that an error tells
 
 

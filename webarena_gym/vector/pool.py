@@ -18,6 +18,7 @@ from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 
+from webarena_gym.errors import WorkerError
 from webarena_gym.vector.workers import OUT_OF_MEMORY, Command, CommandResult, serve
 
 CONTEXTS = tuple(name for name in ("forkserver", "spawn") if name in multiprocessing.get_all_start_methods())
@@ -90,6 +91,7 @@ class Pool:
             self._context.set_forkserver_preload(["webarena_gym.env"])  # so that workers share the memory of their imports
         self._queues: list[deque[_Job]] = [deque() for _ in range(num_workers)]
         self._workers: dict[int, _Worker] = {}
+        self._pid = os.getpid()
         self.close = weakref.finalize(self, _end_all, self._workers, os.getpid())
         for number in range(num_workers):
             self._workers[number] = self._start()
@@ -97,15 +99,18 @@ class Pool:
     @property
     def pids(self) -> list[int]:
         """The processes that run, in the order of the workers."""
+        self._expect_own()
         return [worker.process.pid for _, worker in sorted(self._workers.items())]
 
     def kill(self) -> None:
         """Kill all workers, whatever they do."""
+        self._expect_own()
         for worker in self._workers.values():
             worker.process.kill()
 
     def submit(self, command: Command) -> None:
         """Let an env do something as soon as its worker gets round to it. Never blocks for long."""
+        self._expect_own()
         dumps = pickle.dumps if command.what == "step" else cloudpickle.dumps  # the slower one takes classes of a script, too
         content = dumps(tuple(command), pickle.HIGHEST_PROTOCOL)
         self._queues[self._home(command.env)].append(_Job(command.env, content, command.what in ("reset", "restore")))
@@ -116,6 +121,7 @@ class Pool:
 
         Returns an empty list when nothing happens within `timeout_s`. Call it only while some job is under way.
         """
+        self._expect_own()
         happened: list[CommandResult] = []
         end = monotonic() + timeout_s
         while not happened:
@@ -132,6 +138,13 @@ class Pool:
             if now >= end:
                 break
         return happened
+
+    def _expect_own(self) -> None:
+        """Raise WorkerError in a forked child: the pipes lead to the workers of its parent, whose episodes it would disturb."""
+        if os.getpid() != self._pid:
+            raise WorkerError(
+                f"these envs belong to process {self._pid}, and this is its child {os.getpid()}: make new ones here"
+            )
 
     def _home(self, env: int) -> int:
         return env % len(self._queues)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from itertools import count, pairwise
+from threading import Timer
 from types import NoneType
 from typing import Any
 
@@ -20,7 +21,10 @@ MOST_STEPS = 50_000_000
 """Instructions of SQLite's machine that a query may take: some seconds, and a hundred times what any task of this package needs."""
 
 _STEPS_AT_A_TIME = 100_000
-_LONGEST_VALUE = 10_000_000  # bytes
+_LONGEST_VALUE = (
+    200_000  # bytes; to look for one value in another is one step of SQLite's, and takes the product of their lengths
+)
+_LONGEST_S = 5.0  # of a query, which steps of long values may take in spite of their number; beyond it nothing is judged
 _MOST_TOLD = 5  # rows
 _MORE = 6  # rows that are read beyond those that are expected, so that the reason can tell them
 
@@ -48,14 +52,19 @@ def _reading_only(action: int, *_: Any) -> int:
 
 @contextmanager
 def _bounded(database: sqlite3.Connection) -> Iterator[None]:
-    """Bound what queries do: they read, take a number of steps and not a time, and make no enormous values."""
+    """Bound what queries do: they read, take a number of steps, make no long values, and end with an error if they go on for long."""
     steps = count(_STEPS_AT_A_TIME, _STEPS_AT_A_TIME)
     longest = database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
     database.set_authorizer(_reading_only)
     database.set_progress_handler(lambda: next(steps) > MOST_STEPS, _STEPS_AT_A_TIME)
+    timer = Timer(_LONGEST_S, database.interrupt)
+    timer.daemon = True
+    timer.start()
     try:
         yield
     finally:
+        timer.cancel()
+        timer.join()  # so that it interrupts no later query
         database.set_progress_handler(None, 0)
         database.set_authorizer(None)
         database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
@@ -81,7 +90,7 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
             found = [list(row) for row in cursor.fetchmany(len(expected) + _MORE)]
             cursor.close()
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
-        limit = f" (it may take {MOST_STEPS:,} steps)" if str(error) == "interrupted" else ""
+        limit = f" (it may take {MOST_STEPS:,} steps, and {_LONGEST_S:g} s)" if str(error) == "interrupted" else ""
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
     return [Verdict("state", found == expected, _reason(columns, found, expected), "equal rows")]
 

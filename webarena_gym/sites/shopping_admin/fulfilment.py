@@ -227,7 +227,9 @@ def ship(db: sqlite3.Connection, order: Order, quantities: Quantities, now: str)
         raise OrderError("The order does not allow a shipment to be created.")
     _check(order, quantities, "to_ship")
     _count(db, order, "qty_shipped", quantities)
-    return insert(db, "shipment", increment_id=next_increment_id(db, "shipment"), order_id=order.row["order_id"], created_at=now)
+    return insert(
+        db, "shipment", increment_id=next_increment_id(db, "shipment"), order_id=order.row["order_id"], created_at=now
+    )
 
 
 def refund(

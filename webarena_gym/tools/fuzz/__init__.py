@@ -184,8 +184,9 @@ class _Players:
         def end(env: WebArenaLite) -> Any:
             self.changed = [f"{change.site}.{change.table}" for change in env.changes()]
             saved = env.snapshot()
-            page = env.page.url, env.restore(saved)[1]["page"]
-            return saved.venue.databases, page, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
+            if len(self._envs) == 1:
+                env.restore(saved)
+            return saved.venue.databases, env.step(env.dialect.format(Action(Kind.EXIT, argument="done")))
 
         return self._fault(end)
 
