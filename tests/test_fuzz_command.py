@@ -93,7 +93,7 @@ def test_the_command_counts_and_fails_for_differences(monkeypatch, capsys):
     assert json.loads(out.splitlines()[-1])["faults"] > 0
     assert "there is no earlier page" in out
     assert main(["fuzz", "--states", "0"]) == 2
-    assert "--steps/--states is '0'; expected a whole number of 1 or more" in capsys.readouterr().err
+    assert "--steps is '0'; expected a whole number of 1 or more" in capsys.readouterr().err
 
 
 def test_destructive_walks_find_no_fault_and_name_what_a_site_raises(monkeypatch, capsys):
