@@ -81,7 +81,7 @@ class Network:
         try:
             return _answer(site, environ)
         except Exception as error:  # noqa: BLE001 - whatever a site raises
-            if not environ.get("HTTP_ACCEPT", "").startswith("image/"):
+            if not str(environ.get("HTTP_ACCEPT", "")).startswith("image/"):
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 place = f"{where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno}"
                 self.errors.append(f"{method} {url[:_LONGEST_URL]}: {type(error).__name__}: {error} ({place})")
