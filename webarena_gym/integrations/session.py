@@ -9,7 +9,8 @@ from webarena_gym.actions.forms import Form, Parameter
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.episode.history import Message
-from webarena_gym.tasks import Task
+from webarena_gym.errors import TaskError
+from webarena_gym.tasks import Task, load, named, select
 
 TOOL_PROMPT = f"""\
 You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows, as simplified HTML.
@@ -19,7 +20,45 @@ Do what the task says and change nothing else. When it is done, call the tool th
 {ANSWERS}"""
 """The system prompt for models that call the actions as tools; for those that write them as text, `Session.system_prompt`."""
 
+NAME = "webarena_gym"
+"""The name by which other libraries know the env."""
+
 _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
+
+
+def choose(
+    split: str = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = (), **drawn: Any
+) -> tuple[Task, ...]:
+    """Return the tasks of a split that need no sites but these and are of these templates; with neither, all.
+
+    `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split or a template that there is not, and where no
+    task is left.
+    """
+    wanted = {sites} if isinstance(sites, str) else set(sites)
+    names = {each.name for each in named([templates] if isinstance(templates, str) else templates)} if templates else set()
+    every = load(split, **drawn)
+    chosen = tuple(
+        task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)
+    )
+    if not chosen:
+        known = sorted({site for task in every for site in task.sites})
+        raise TaskError(
+            f"no task of the split {split!r} has the sites {sorted(wanted) or 'any'} and the templates {sorted(names) or 'any'};"
+            f" the split has the sites {', '.join(known)}"
+        )
+    return chosen
+
+
+def dataset_rows(
+    tasks: str | Sequence[str | Task] = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the rows of a dataset for the tasks of a split, as `choose` takes them, or for a list of tasks.
+
+    A row names its task; its prompt is the system prompt for calls of tools, and an empty message to which the first page is added.
+    """
+    chosen = choose(tasks, sites, templates) if isinstance(tasks, str) else select(tasks)
+    prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
+    return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in chosen]
 
 
 class Session:
