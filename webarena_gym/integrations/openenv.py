@@ -21,9 +21,23 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.errors import WebArenaGymError
 from webarena_gym.integrations.session import choose
 
-
 SETTINGS = frozenset(
-    "split world_seed variation scale history observation dialect elements max_steps step_budget thoughts header window side_effects".split()
+    {
+        "split",
+        "world_seed",
+        "variation",
+        "scale",
+        "history",
+        "observation",
+        "dialect",
+        "elements",
+        "max_steps",
+        "step_budget",
+        "thoughts",
+        "header",
+        "window",
+        "side_effects",
+    }
 )
 """The keywords of `WebArenaLite` that a client may set; what reaches files, servers or browsers is the server's own."""
 

@@ -72,7 +72,9 @@ class Session:
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
         self.info: dict[str, Any] = {}
+        self.observation = ""  # the env's own: the goal, the history and the newest page
         self.reward: float | None = None
+        self.truncated = False
 
     @property
     def dialect(self) -> Dialect:
@@ -97,8 +99,8 @@ class Session:
 
     def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:
         """Begin a task, drawn by the seed where none is given; return the goal and the first page. Raises TaskError."""
-        self.reward = None
-        _, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
+        self.reward, self.truncated = None, False
+        self.observation, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
         return f"Task: {self.info['goal']}\n\n{self.info['page']}"
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
@@ -111,8 +113,8 @@ class Session:
         What is said after the end changes nothing.
         """
         if not self.is_over:
-            _, reward, terminated, truncated, self.info = self.env.step(reply)
-            if terminated or truncated:
+            self.observation, reward, terminated, self.truncated, self.info = self.env.step(reply)
+            if terminated or self.truncated:
                 self.reward = float(reward)
         return "The episode is over." if self.is_over else str(self.info["page"])
 

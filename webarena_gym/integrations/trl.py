@@ -13,7 +13,6 @@ from webarena_gym.actions import DIALECTS
 from webarena_gym.integrations.session import Session, methods
 from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
-
 SMOKE: Mapping[str, Any] = {
     "use_cpu": True,
     "bf16": False,

@@ -26,9 +26,9 @@ class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Which tasks there are, and how they are shown: keywords of `WebArenaLite`."""
 
     split: Literal["train", "validation", "test", "hard"] = "train"
-    sites: list[str] = []
+    sites: tuple[str, ...] = ()
     """those tasks that need no other sites; all by default"""
-    templates: list[str] = []
+    templates: tuple[str, ...] = ()
     """those of these templates; all by default"""
     world_seed: int | None = None
     variation: Literal["content", "layout"] = "content"
