@@ -24,9 +24,9 @@ SECTIONS = dict(re.findall(r"^##+ ([^\n]*)\n(.*?)(?=^##+ |\Z)", TEXT, re.MULTILI
 LIBRARIES = {
     "Gymnasium": "gymnasium", "BrowserGym": "browsergym.core", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
     "OpenEnv": "openenv.core", "SkyRL": "skyrl_gym", "NeMo Gym": "nemo_gym", "Stable-Baselines3": "sb3_contrib", "CleanRL": "torch",
-    "Tianshou": "tianshou", "TorchRL": "torchrl", "RLlib": "ray.rllib",
+    "Tianshou": "tianshou", "TorchRL": "torchrl", "RLlib": "ray.rllib tree",
 }  # fmt: skip
-"""What has to be installed for the snippets of a section."""
+"""The modules that have to be there for the snippets of a section."""
 
 
 def blocks(section):
@@ -74,13 +74,17 @@ def tiny_qwen(folder):
 
 @pytest.mark.parametrize("section", LIBRARIES)
 def test_the_snippets_of_a_section_run(section, tmp_path):
-    if not is_there(LIBRARIES[section]):
+    if not all(is_there(name) for name in LIBRARIES[section].split()):
         pytest.skip("make test-integrations")
     if section == "TRL":
         tiny_qwen(tmp_path)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # what is installed must do
     with serving_chat(give_up) as (_, address):
-        environment |= {"OPENAI_BASE_URL": address, "OPENAI_API_KEY": "x", "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+        environment |= {
+            "OPENAI_BASE_URL": address,
+            "OPENAI_API_KEY": "x",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
         said = run(blocks(section), environment, tmp_path)
     if section == "Stable-Baselines3":
         assert float(said.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen
@@ -96,17 +100,24 @@ def run(todo, environment, folder):
             with background(code, environment, folder):
                 return run(todo[place + 1 :], environment, folder)
         command = [sys.executable, "-c", code] if language == "python" else ["sh", "-ec", code]
-        done = subprocess.run(
-            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False
-        )
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False)
         said = done.stdout
         assert done.returncode == 0, f"{code}\n{said[-2000:]}\n{done.stderr[-3000:]}"
     return said
 
 
 def test_what_a_section_says_to_install_is_what_is_installed_for_its_tests():
-    wanted = dict(re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE))
-    of = {"BrowserGym": "browsergym", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers", "OpenEnv": "openenv", "SkyRL": "skyrl"}
+    wanted = dict(
+        re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE)
+    )
+    of = {
+        "BrowserGym": "browsergym",
+        "TRL": "trl",
+        "Inspect AI": "inspect_ai",
+        "verifiers": "verifiers",
+        "OpenEnv": "openenv",
+        "SkyRL": "skyrl",
+    }
     for section, library in of.items():
         told = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
         assert names(told) == names(wanted[library]), section
