@@ -51,7 +51,13 @@ def test_tasks_are_chosen_by_site_and_template():
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"split": "tset"}, {"sites": "shoping"}, {"templates": "map.nothing"}, {"sites": "map", "templates": "gitlab.star_top"}],
+    [
+        {"split": "tset"},
+        {"sites": "shoping"},
+        {"sites": ["map", "shoping"]},
+        {"templates": "map.nothing"},
+        {"sites": "map", "templates": "gitlab.star_top"},
+    ],
 )
 def test_a_choice_of_nothing_is_refused(wrong):
     with pytest.raises(TaskError, match=r"tset|shoping|map"):

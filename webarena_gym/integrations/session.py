@@ -31,8 +31,8 @@ def choose(
 ) -> tuple[Task, ...]:
     """Return the tasks of a split that need no sites but these and are of these templates; with neither, all.
 
-    `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split or a template that there is not, and where no
-    task is left.
+    `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split, site or template that there is not, and where
+    no task is left.
     """
     wanted = {sites} if isinstance(sites, str) else set(sites)
     names = {each.name for each in named([templates] if isinstance(templates, str) else templates)} if templates else set()
@@ -40,11 +40,11 @@ def choose(
     chosen = tuple(
         task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)
     )
-    if not chosen:
-        known = sorted({site for task in every for site in task.sites})
+    known = {site for task in every for site in task.sites}
+    if not chosen or not wanted <= known:
         raise TaskError(
             f"no task of the split {split!r} has the sites {sorted(wanted) or 'any'} and the templates {sorted(names) or 'any'};"
-            f" the split has the sites {', '.join(known)}"
+            f" the split has the sites {', '.join(sorted(known))}"
         )
     return chosen
 
