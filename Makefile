@@ -76,18 +76,23 @@ $(LOWEST)/.ready: pyproject.toml
 	touch $@
 
 # Each library that an adapter is for, in an environment of its own. `make test-integrations LIBRARIES=trl` tries one.
-LIBRARIES := distribution browsergym trl inspect_ai verifiers openenv skyrl sb3 tianshou torchrl rllib
+LIBRARIES := distribution browsergym trl inspect_ai verifiers openenv skyrl nemo_gym rllm sb3 tianshou torchrl rllib
+TORCH := torch==2.13.0  # installed by pip, which takes the wheels that its configuration names: those for CPUs are smaller by far
 needs_distribution := . build twine
-needs_browsergym := .[chromium] browsergym-core==0.14.3
-needs_trl := . trl==1.16.0 accelerate datasets torch transformers
-needs_inspect_ai := . inspect-ai==0.3.285
+alone_browsergym := browsergym-core==0.14.3  # asks for lxml < 6, and works with 6
+needs_browsergym := .[chromium] beautifulsoup4 mcp[cli] pyparsing playwright==1.44
+needs_trl := . $(TORCH) trl==1.16.0 accelerate datasets transformers
+needs_inspect_ai := . inspect-ai==0.3.285 openai
 needs_verifiers := . verifiers==0.4.0
 needs_openenv := . openenv-core==0.3.0 uvicorn
 needs_skyrl := . skyrl-gym==0.4.0
-needs_sb3 := . sb3-contrib==2.9.2
-needs_tianshou := . tianshou==2.0.1
-needs_torchrl := . torchrl==0.14.1
-needs_rllib := . ray[rllib]==2.60.0 torch
+alone_nemo_gym := nemo-gym==0.7.0  # asks for Python 3.13; what of it is used here runs on 3.11
+needs_nemo_gym := . aiohttp devtools fastapi httptools hydra-core itsdangerous openai==2.44.0 orjson pandas psutil pydot ray rich scipy uvicorn wandb yappi
+needs_rllm := . openai
+needs_sb3 := . $(TORCH) sb3-contrib==2.9.2
+needs_tianshou := . $(TORCH) tianshou==2.0.1
+needs_torchrl := . $(TORCH) torchrl==0.14.1
+needs_rllib := . $(TORCH) ray[rllib]==2.60.0
 
 test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters and the snippets of docs/guides/use-it-from.md, against the released packages
 	set -e; for library in $(LIBRARIES); do echo "== $$library"; \
@@ -95,7 +100,8 @@ test-integrations: $(LIBRARIES:%=.venv-integrations/%/.ready)  ## the adapters a
 
 .venv-integrations/%/.ready: pyproject.toml
 	$(PYTHON) -m venv .venv-integrations/$*
-	.venv-integrations/$*/bin/pip install --quiet uv
+	.venv-integrations/$*/bin/pip install --quiet uv $(filter torch%,$(needs_$*))
+	$(if $(alone_$*),.venv-integrations/$*/bin/pip install --quiet --no-deps --ignore-requires-python $(alone_$*))
 	.venv-integrations/$*/bin/uv pip install --quiet --python .venv-integrations/$*/bin/python pytest hypothesis -e $(needs_$*)
 	touch $@
 

@@ -102,7 +102,7 @@ ALLOWED = {
         "texts",
     },
     "candidates": {"actions", "env", "observation", "pages"},
-    "integrations": {"actions", "browsers", "env", "episode", "observation", "pages", "sites", "tasks"},
+    "integrations": {"actions", "browsers", "env", "episode", "errors", "observation", "pages", "sites", "tasks"},
     "evaluation": {
         "actions",
         "arena",

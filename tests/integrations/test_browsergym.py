@@ -5,7 +5,6 @@ import pytest
 pytest.importorskip("browsergym.core", reason="make test-integrations")
 
 import gymnasium
-from playwright.sync_api import BrowserType
 
 from tests.pages import page
 from webarena_gym.actions import DIALECTS, Action, Kind
@@ -21,16 +20,6 @@ BROWSERGYM = DIALECTS["browsergym"]
 
 def of_template(name):
     return next(task for task in TASKS if task.template == name)
-
-
-@pytest.fixture(autouse=True)
-def any_chromium(monkeypatch):
-    """Let BrowserGym begin the Chromium of this machine, where Playwright's own was not downloaded; it has no setting for that."""
-    launch = BrowserType.launch
-    if found := find_executable():
-        monkeypatch.setattr(
-            BrowserType, "launch", lambda self, **options: launch(self, **{**options, "executable_path": found})
-        )
 
 
 @pytest.fixture
@@ -103,6 +92,19 @@ def test_its_browser_reaches_nothing_but_the_sites(make):
     env.reset(seed=0)
     observation, *_ = env.step('goto("http://example.com/")')
     assert "net::ERR" in observation["last_action_error"]
+
+
+@pytest.mark.parametrize("way", ["variable", "keyword"])
+def test_the_chromium_is_the_one_that_is_given(make, monkeypatch, tmp_path, way):
+    """Both browsers are: that of the pages and that of the chat."""
+    begun, chromium = tmp_path / "begun", tmp_path / "chromium"
+    chromium.write_text(f'#!/bin/sh\necho >> {begun}\nexec {find_executable()} "$@"\n')
+    chromium.chmod(0o755)
+    if way == "variable":
+        monkeypatch.setenv("WEBARENA_GYM_CHROMIUM", str(chromium))
+    env = make(TASKS[0], **({} if way == "variable" else {"pw_chromium_kwargs": {"executable_path": str(chromium)}}))
+    env.reset(seed=0)
+    assert begun.read_text() == "\n\n"
 
 
 def test_every_task_is_registered():

@@ -1,38 +1,38 @@
-"""The snippets of docs/guides/use-it-from.md run as they stand, each where its library is installed."""
+"""The snippets of docs/guides/use-it-from.md run as they stand, each where its library is installed, without a GPU."""
 
 import importlib.util
 import os
 import re
-import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
+import urllib.request
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from tests.chat_server import call_of, serving_chat
+from webarena_gym.actions import Action, Kind
+
 pytestmark = pytest.mark.integrations
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "use-it-from.md"
-NEEDS = {
-    "Gymnasium": "gymnasium", "BrowserGym": "browsergym", "SkyRL": "skyrl_gym", "Stable-Baselines3": "sb3_contrib", "CleanRL": "torch",
-    "Tianshou": "tianshou", "TorchRL": "torchrl", "RLlib": "ray.rllib",
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs" / "guides" / "use-it-from.md").read_text()
+SECTIONS = dict(re.findall(r"^##+ ([^\n]*)\n(.*?)(?=^##+ |\Z)", TEXT, re.MULTILINE | re.DOTALL))
+LIBRARIES = {
+    "Gymnasium": "gymnasium", "BrowserGym": "browsergym.core", "TRL": "trl", "Inspect AI": "inspect_ai", "verifiers": "verifiers",
+    "OpenEnv": "openenv.core", "SkyRL": "skyrl_gym", "NeMo Gym": "nemo_gym", "Stable-Baselines3": "sb3_contrib", "CleanRL": "torch",
+    "Tianshou": "tianshou", "TorchRL": "torchrl", "RLlib": "ray.rllib tree",
 }  # fmt: skip
-"""Those that run by themselves; the tests of TRL, Inspect AI, verifiers and OpenEnv run the same with a model or a server of their own."""
-
-ANY_CHROMIUM = """\
-from playwright.sync_api import BrowserType
-launch = BrowserType.launch
-BrowserType.launch = lambda self, **options: launch(self, **{**options, "executable_path": %r})
-"""
+"""The modules that have to be there for the snippets of a section."""
 
 
-def snippets():
-    title, found = "", {}
-    for part in re.split(r"^(#+ .*)$", GUIDE.read_text(), flags=re.MULTILINE):
-        if part.startswith("#"):
-            title = part.lstrip("# ")
-        else:
-            found.setdefault(title, []).extend(re.findall(r"^```python\n(.*?)^```$", part, flags=re.MULTILINE | re.DOTALL))
-    return found
+def blocks(section):
+    """Return language and text of each block, without installations, and without those that say why they are not run."""
+    found = re.findall(r"^(<!-- not run: .*? -->\n)?```(python|sh)\n(.*?)^```$", SECTIONS[section], re.MULTILINE | re.DOTALL)
+    return [(language, text) for excuse, language, text in found if not excuse and not text.startswith("pip install")]
 
 
 def is_there(name):
@@ -42,24 +42,94 @@ def is_there(name):
         return False
 
 
-@pytest.mark.parametrize("library", NEEDS)
-def test_a_snippet_runs(library, tmp_path):
-    if not is_there(NEEDS[library]):
+def give_up(payload):
+    return call_of(Action(Kind.EXIT, None, "N/A")) if payload.get("tools") else {"content": 'exit(message="N/A")'}
+
+
+@contextmanager
+def background(code, environment, folder):
+    """Run a server until what follows is done."""
+    with subprocess.Popen(["sh", "-c", code], cwd=folder, env=environment, start_new_session=True) as server:
+        try:
+            end = time.monotonic() + 120
+            while time.monotonic() < end and server.poll() is None:
+                with suppress(OSError), urllib.request.urlopen("http://localhost:8000/health"):
+                    break
+                threading.Event().wait(0.1)
+            assert server.poll() is None, "the server has ended; is its port taken?"
+            yield
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(server.pid, signal.SIGTERM)
+
+
+def tiny_qwen(folder):
+    """Stand in for the model that a snippet names: Transformers takes a folder of that name before it asks the Hub."""
+    from tests.integrations.test_trl import make_tokenizer, tiny_model  # noqa: PLC0415
+
+    tokenizer = make_tokenizer()
+    for each in (tokenizer, tiny_model(tokenizer)):
+        each.save_pretrained(folder / "Qwen" / "Qwen3-1.7B")
+
+
+@pytest.mark.parametrize("section", LIBRARIES)
+def test_the_snippets_of_a_section_run(section, tmp_path):
+    if not all(is_there(name) for name in LIBRARIES[section].split()):
         pytest.skip("make test-integrations")
-    (code,) = snippets()[library]
-    if library == "BrowserGym" and (found := shutil.which("chromium") or shutil.which("google-chrome")):
-        code = ANY_CHROMIUM % found + code
-    path = tmp_path / "snippet.py"
-    path.write_text(code)
-    environment = {**os.environ, "PYTHONPATH": str(GUIDE.parents[2])}
-    done = subprocess.run(
-        [sys.executable, str(path)], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=500, check=False
+    if section == "TRL":
+        tiny_qwen(tmp_path)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # what is installed must do
+    with serving_chat(give_up) as (_, address):
+        environment |= {
+            "OPENAI_BASE_URL": address,
+            "OPENAI_API_KEY": "x",
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        }
+        said = run(blocks(section), environment, tmp_path)
+    if section == "Stable-Baselines3":
+        assert float(said.splitlines()[-1]) > 0.4  # what it earns in a world that it has not seen
+    if section == "Inspect AI":
+        assert "success" in said.splitlines()[-1]
+
+
+def run(todo, environment, folder):
+    """Run blocks one after the other; the first that fails is told. Return what the last said."""
+    said = ""
+    for place, (language, code) in enumerate(todo):
+        if code.startswith("uvicorn"):
+            with background(code, environment, folder):
+                return run(todo[place + 1 :], environment, folder)
+        command = [sys.executable, "-c", code] if language == "python" else ["sh", "-ec", code]
+        done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900, check=False)
+        said = done.stdout
+        assert done.returncode == 0, f"{code}\n{said[-2000:]}\n{done.stderr[-3000:]}"
+    return said
+
+
+def test_what_a_section_says_to_install_is_what_is_installed_for_its_tests():
+    wanted = dict(
+        re.findall(r"^needs_(\w+) := (.*?)$", (ROOT / "Makefile").read_text().replace("$(TORCH)", "torch"), re.MULTILINE)
     )
-    assert done.returncode == 0, done.stderr[-3000:]
+    of = {
+        "BrowserGym": "browsergym",
+        "TRL": "trl",
+        "Inspect AI": "inspect_ai",
+        "verifiers": "verifiers",
+        "OpenEnv": "openenv",
+        "SkyRL": "skyrl",
+    }
+    for section, library in of.items():
+        told = re.search(r"pip install (?!--no-deps)([^`;\n]*)", SECTIONS[section]).group(1)
+        assert names(told) == names(wanted[library]), section
+
+
+def names(requirements):
+    return {re.split(r"[=<>~]", each)[0] for each in requirements.replace("'", "").split()}
 
 
 def test_every_snippet_is_short_and_can_be_read():
-    for library, codes in snippets().items():
-        for code in codes:
-            assert len(code.splitlines()) <= 25, library
-            compile(code, library, "exec")
+    for section in SECTIONS:
+        for language, code in blocks(section):
+            assert len(code.splitlines()) <= 25, section
+            if language == "python":
+                compile(code, section, "exec")

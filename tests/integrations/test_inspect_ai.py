@@ -1,6 +1,7 @@
 """Inspect AI on our tasks, with its model for tests in the place of one."""
 
 import json
+from itertools import chain, count
 
 import pytest
 
@@ -10,6 +11,7 @@ from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from tests.chat_server import call_of
 from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.errors import TaskError
 from webarena_gym.integrations.inspect_ai import webarena_gym
 from webarena_gym.tasks import load
 
@@ -29,12 +31,15 @@ def said(text):
     return ModelOutput.from_content("mockllm/model", text)
 
 
-def play(tmp_path, outputs, tasks=TASKS, **options):
-    for output in outputs:
-        output.usage = ModelUsage()  # else it loads a tokenizer to count
+def play(tmp_path, outputs, tasks=TASKS, limits=None, **options):
+    def counted():
+        for output in outputs:
+            output.usage = ModelUsage(total_tokens=100)  # else it loads a tokenizer to count
+            yield output
+
     (log,) = inspect_ai.eval(
-        webarena_gym(**options), model=get_model("mockllm/model", custom_outputs=outputs), sample_id=[task.task_id for task in tasks],
-        max_samples=1, log_dir=str(tmp_path), display="none",
+        webarena_gym(**options), model=get_model("mockllm/model", custom_outputs=counted()), sample_id=[task.task_id for task in tasks],
+        max_samples=1, log_dir=str(tmp_path), display="none", **(limits or {}),
     )  # fmt: skip
     assert log.status == "success", log.error
     return log
@@ -62,6 +67,28 @@ def test_a_model_that_says_nothing_useful_is_judged_and_not_an_error(tmp_path):
     (sample,) = log.samples
     assert sample.scores["judged"].value == 0.0
     assert "failed" in sample.scores["judged"].explanation
+
+
+@pytest.mark.parametrize("mode", ["tools", "text"])
+@pytest.mark.parametrize("limit", [{"message_limit": 6}, {"token_limit": 250}, {"turn_limit": 3}, {"time_limit": 1}])
+def test_what_a_limit_ends_is_judged_as_it_stands(tmp_path, mode, limit):
+    """A task of which all but the exit was done is won, and one of which nothing was done is lost."""
+    task = next(task for task in load("test") if task.template == "shopping.newsletter_subscribe")
+    for moves, reward in (([step.action for step in task.solution[:-1]], 1.0), ([], 0.0)):
+        outputs = [called(move) if mode == "tools" else said(WEBRL.format(move)) for move in moves]
+        endless = chain(outputs, (said("Hm.") for _ in count()))
+        (sample,) = play(tmp_path, endless, [task], limit, mode=mode, env=LABELS, max_steps=100_000).samples
+        assert f"{sample.limit.type}_limit" in limit
+        assert sample.scores["judged"].value == reward, sample.scores["judged"].explanation
+
+
+def test_tasks_are_chosen_by_site_and_template():
+    assert set(webarena_gym(sites="map").dataset.samples[0].metadata["sites"]) == {"map"}
+    chosen = webarena_gym(sites=["shopping", "map"], templates=["map.save_place", "shopping.order_total"]).dataset
+    assert {sample.id.partition("/")[0] for sample in chosen} == {"map.save_place", "shopping.order_total"}
+    for wrong in ({"sites": "shoping"}, {"templates": "map.nothing"}, {"sites": "map", "templates": "shopping.order_total"}):
+        with pytest.raises(TaskError):
+            webarena_gym(**wrong)
 
 
 def test_wrong_calls_are_told_to_the_model(tmp_path):

@@ -10,6 +10,7 @@ import pytest
 
 pytest.importorskip("openenv.core", reason="make test-integrations")
 
+import httpx
 import uvicorn
 
 from webarena_gym.actions import DIALECTS
@@ -64,6 +65,47 @@ def test_a_lost_task_and_a_wrong_reply():
         result = client.step(WebArenaGymAction(reply='exit(message="nonsense")'))
         assert (result.reward, result.done, result.observation.success) == (0.0, True, False)
         assert result.observation.verdicts
+
+
+def test_settings_of_an_episode_are_the_client_s_and_unknown_ones_are_refused():
+    with serving(tasks=[TASKS[1]]) as address, WebArenaGymClient(base_url=address).sync() as client:
+        assert client.reset(seed=1).observation.task_id == TASKS[1].task_id
+        for split in ("test", "train", "hard"):
+            told = client.reset(seed=1, split=split, observation="axtree", max_steps=2).observation
+            assert told.task_id in {task.task_id for task in load(split)}
+            assert "RootWebArea" in told.text
+        for _ in range(2):
+            result = client.step(WebArenaGymAction(reply="???"))
+        assert (result.done, result.reward) == (True, 0.0)
+        for wrong in (
+            {"splt": "test"},
+            {"tasks": "/etc/passwd"},
+            {"sites": "environment"},
+            {"split": "tset"},
+            {"max_steps": "x"},
+        ):
+            with pytest.raises(RuntimeError, match=next(iter(wrong))):
+                client.reset(seed=1, **wrong)
+        assert client.reset(seed=1).observation.task_id == TASKS[1].task_id
+
+
+def test_over_http_wrong_requests_are_refused_and_tasks_are_listed():
+    with serving() as address, httpx.Client(base_url=address) as web:
+        listed = web.get("/tasks", params={"split": "hard", "sites": "map"}).json()
+        assert {row["task"] for row in listed} == {task.task_id for task in load("hard") if task.sites == ("map",)}
+        assert (
+            web.post("/reset", json={"task": TASKS[1].task_id, "elements": "id"}).json()["observation"]["goal"]
+            == TASKS[1].intent
+        )
+        for path, body, told in (
+            ("/step", {"action": {"reply": "x"}}, "WebSocket"),
+            ("/reset", {"splt": "test"}, "splt"),
+            ("/reset", {"task": "nothing/1/1"}, "nothing"),
+            ("/tasks?split=tset", None, "tset"),
+        ):
+            answer = web.post(path, json=body) if body else web.get(path)
+            assert answer.status_code == 422
+            assert told in answer.json()["detail"]
 
 
 def test_a_broken_episode_is_done_without_a_reward(monkeypatch):

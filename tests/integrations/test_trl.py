@@ -26,7 +26,11 @@ SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<tool_call>", "</tool
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    """A tokenizer made here, with the chat template of a model that calls tools."""
+    return make_tokenizer()
+
+
+def make_tokenizer():
+    """Return a tokenizer made here, with the chat template of a model that calls tools."""
     session = Session({"tasks": TASKS})
     texts = [session.begin(task) for task in TASKS] + [json.dumps(tools(session.dialect)), session.system_prompt]
     made = Tokenizer(models.BPE())

@@ -17,22 +17,15 @@ from webarena_gym.tasks import load
 pytestmark = [pytest.mark.integrations, pytest.mark.filterwarnings("default")]
 
 
-def evaluate(tmp_path, address):
-    (tmp_path / "webarena_gym_tasks.py").write_text(
-        "from webarena_gym.integrations.verifiers import WebArenaGymEnv, WebArenaGymTaskset, __all__\n"
-    )
+def evaluate(tmp_path, address, *options):
+    """Run the command from elsewhere, with the installed taskset, and with no program on the path that a turn could begin."""
     command = [
         str(Path(sys.executable).with_name("vf-eval")), "webarena-gym-tasks", "-m", "good", "--client.base-url", address,
         "--client.api-key-var", "A_KEY", "--env.taskset.split", "test", "--env.taskset.elements", "label", "-n", "4", "--no-rich", "--no-push",
-        "-o", str(tmp_path / "out"), "--run.dir", "run",
+        "-o", str(tmp_path / "out"), "--run.dir", "run", *options,
     ]  # fmt: skip
-    path = os.pathsep.join([str(tmp_path), str(Path.cwd()), os.environ.get("PYTHONPATH", "")])
-    environment = {
-        **os.environ,
-        "PYTHONPATH": path,
-        "A_KEY": "x",
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-    }
+    environment = {**os.environ, "A_KEY": "x", "PATH": str(tmp_path)}
+    environment.pop("PYTHONPATH", None)
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     (file,) = (tmp_path / "out").rglob("traces.jsonl")
@@ -71,7 +64,21 @@ def test_a_broken_endpoint_gives_no_reward_at_all(tmp_path):
     assert all(_found(episode, "errors") for episode in episodes)
 
 
-def test_every_task_of_a_split_is_there():
-    tasks = list(WebArenaGymTaskset(WebArenaGymConfig(split="test")))
-    assert [task.data.id for task in tasks] == [task.task_id for task in load("test")]
-    assert load("test")[0].intent in tasks[0].data.prompt
+def test_a_conversation_without_room_is_judged_as_it_stands(tmp_path):
+    full = 400, {}, json.dumps({"error": {"message": "maximum context length is 10 tokens", "code": "context_length_exceeded"}})
+    with serving_chat(say=lambda _: {"content": "Hm."}, fault=lambda number, _: full if number else None) as (state, address):
+        found = rewards(evaluate(tmp_path, address, "-n", "1"))
+    assert [reward["success"]["score"] for reward in found] == [0.0]
+    assert len(state.asked) == 2
+
+
+@pytest.mark.parametrize("split", ["test", "hard"])
+def test_every_task_of_a_split_is_there(split):
+    tasks = list(WebArenaGymTaskset(WebArenaGymConfig(split=split)))
+    assert [task.data.id for task in tasks] == [task.task_id for task in load(split)]
+    assert load(split)[0].intent == tasks[0].data.description
+
+
+def test_tasks_are_chosen_by_site_and_template():
+    chosen = WebArenaGymTaskset(WebArenaGymConfig(split="test", sites=["map", "gitlab"], templates=["map.save_place"]))
+    assert {task.data.id.partition("/")[0] for task in chosen} == {"map.save_place"}

@@ -10,16 +10,20 @@ answer N/A. BrowserGym has no step limit of its own, and neither has this: an ep
 """
 
 import asyncio
+import os
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import playwright.sync_api
+from browsergym.core import _get_global_playwright
 from browsergym.core.env import BrowserEnv
 from browsergym.core.task import AbstractBrowserTask
 
+from webarena_gym.browsers.chromium.driver import find_executable
 from webarena_gym.browsers.chromium.gate import Gate, serve_network
 from webarena_gym.browsers.chromium.relay import HttpResponse
 from webarena_gym.env import WebArenaLite
@@ -136,6 +140,18 @@ class WebArenaGymBrowser(BrowserEnv):  # type: ignore[misc]
         fixed: dict[str, Any] = {} if task is None else {"task": task}
         entry = partial(WebArenaGymTask, way=self._way, **fixed)
         super().__init__(entry, pw_context_kwargs={**(pw_context_kwargs or {}), "proxy": proxy}, **options)
+
+    def reset(self, seed: int | None = None, **options: Any) -> Any:
+        """Begin the task in a new browser: $WEBARENA_GYM_CHROMIUM, else Playwright's own, else one that is installed."""
+        chromium = _get_global_playwright().chromium
+        given = self.pw_chromium_kwargs.get("executable_path") or os.environ.get("WEBARENA_GYM_CHROMIUM")
+        if given or not Path(chromium.executable_path).exists():
+            # BrowserGym begins a second browser, for its chat, and has no setting for that.
+            chromium.launch = partial(chromium.launch, executable_path=given or find_executable(headless=self.headless))
+        try:
+            return super().reset(seed, **options)
+        finally:
+            vars(chromium).pop("launch", None)
 
     def close(self) -> None:
         """End the browser, and its way out."""

@@ -1,12 +1,15 @@
 """OpenEnv (openenv-core 0.3): a server whose sessions play our tasks at the same time, and the client that goes with it.
 
-`uvicorn --factory webarena_gym.integrations.openenv:app` serves; `WebArenaGymClient("http://...")` plays. Whether a task was done, and what broke
-where it could not be judged, are fields of the observation: a broken episode is done without a reward.
+`uvicorn --factory webarena_gym.integrations.openenv:app` serves; `WebArenaGymClient("http://...")` plays. A session keeps its episode over
+the WebSocket; OpenEnv's POST /reset and /step have an env of their own for each request, so no episode goes on there. Whether a task
+was done, and what broke where it could not be judged, are fields of the observation: a broken episode is done without a reward.
 """
 
 from collections.abc import Mapping
 from typing import Any
 
+from fastapi.responses import JSONResponse
+from gymnasium.error import ResetNeeded
 from openenv.core.client_types import StepResult
 from openenv.core.env_client import EnvClient
 from openenv.core.env_server.http_server import create_fastapi_app
@@ -15,6 +18,28 @@ from openenv.core.env_server.types import Action, Observation, State
 from pydantic import Field
 
 from webarena_gym.env import WebArenaLite
+from webarena_gym.errors import WebArenaGymError
+from webarena_gym.integrations.session import choose
+
+SETTINGS = frozenset(
+    {
+        "split",
+        "world_seed",
+        "variation",
+        "scale",
+        "history",
+        "observation",
+        "dialect",
+        "elements",
+        "max_steps",
+        "step_budget",
+        "thoughts",
+        "header",
+        "window",
+        "side_effects",
+    }
+)
+"""The keywords of `WebArenaLite` that a client may set; what reaches files, servers or browsers is the server's own."""
 
 
 class WebArenaGymAction(Action):  # type: ignore[misc]
@@ -45,16 +70,33 @@ class WebArenaGymEnvironment(Environment[WebArenaGymAction, WebArenaGymObservati
 
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         super().__init__()
-        self._env = WebArenaLite(**{**(env or {}), "on_failure": "nan"})
+        self._arguments = dict(env or {})
+        self._settings: dict[str, Any] = {}
+        self._env = self._make({})
         self._state = State()
 
     def reset(
-        self, seed: int | None = None, episode_id: str | None = None, task: str | None = None, **_: Any
+        self, seed: int | None = None, episode_id: str | None = None, task: str | None = None, **settings: Any
     ) -> WebArenaGymObservation:
-        """Begin a task, drawn by the seed where none is named."""
+        """Begin a task, drawn by the seed where none is named.
+
+        `settings` are those of `SETTINGS` that this episode has in place of the server's. Raises ValueError for others.
+        """
+        if unknown := sorted(settings.keys() - SETTINGS):
+            raise ValueError(
+                f"reset takes no {', '.join(unknown)}; expected seed, episode_id, task, {', '.join(sorted(SETTINGS))}"
+            )
+        if settings != self._settings:
+            env = self._make(settings)
+            self._env.close()
+            self._env, self._settings = env, settings
         text, info = self._env.reset(seed=seed, options=None if task is None else {"task": task})
         self._state = State(episode_id=episode_id, step_count=0)
         return _told(text, info)
+
+    def _make(self, settings: Mapping[str, Any]) -> WebArenaLite:
+        own = {name: value for name, value in self._arguments.items() if name != "tasks" or "split" not in settings}
+        return WebArenaLite(**{**own, **settings, "on_failure": "nan"})
 
     def step(self, action: WebArenaGymAction, timeout_s: float | None = None, **_: Any) -> WebArenaGymObservation:  # noqa: ARG002 - OpenEnv's
         """Do what a reply says."""
@@ -97,6 +139,20 @@ class WebArenaGymClient(EnvClient[WebArenaGymAction, WebArenaGymObservation, Sta
 
 def app(env: Mapping[str, Any] | None = None, sessions: int = 64) -> Any:
     """Return the server's ASGI application; `env` are keywords of `WebArenaLite`, `sessions` how many may play at once."""
-    return create_fastapi_app(
+    served = create_fastapi_app(
         lambda: WebArenaGymEnvironment(env), WebArenaGymAction, WebArenaGymObservation, max_concurrent_envs=sessions
     )
+
+    def tasks(split: str = "test", sites: str = "", templates: str = "") -> list[dict[str, Any]]:
+        """List the tasks of a split; `sites` and `templates` are names with commas between them."""
+        chosen = choose(split, *([name for name in names.split(",") if name] for names in (sites, templates)))
+        return [{"task": task.task_id, "goal": task.intent, "sites": task.sites} for task in chosen]
+
+    def refuse(_: Any, error: Exception) -> JSONResponse:
+        told = f"{error}; over HTTP each request has an env of its own: play over the WebSocket /ws, as the client does"
+        return JSONResponse({"detail": told if isinstance(error, ResetNeeded) else str(error)}, status_code=422)
+
+    served.get("/tasks")(tasks)
+    for kind in (ResetNeeded, TypeError, ValueError, WebArenaGymError):
+        served.add_exception_handler(kind, refuse)
+    return served

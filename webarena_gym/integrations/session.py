@@ -9,7 +9,8 @@ from webarena_gym.actions.forms import Form, Parameter
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.env import WebArenaLite
 from webarena_gym.episode.history import Message
-from webarena_gym.tasks import Task
+from webarena_gym.errors import TaskError
+from webarena_gym.tasks import Task, load, named, select
 
 TOOL_PROMPT = f"""\
 You use websites for a person who has given you a task. Each action is a tool; it returns the page that follows, as simplified HTML.
@@ -19,7 +20,45 @@ Do what the task says and change nothing else. When it is done, call the tool th
 {ANSWERS}"""
 """The system prompt for models that call the actions as tools; for those that write them as text, `Session.system_prompt`."""
 
+NAME = "webarena_gym"
+"""The name by which other libraries know the env."""
+
 _TYPES: Mapping[str, type] = {"element": str, "text": str, "integer": int, "number": float}
+
+
+def choose(
+    split: str = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = (), **drawn: Any
+) -> tuple[Task, ...]:
+    """Return the tasks of a split that need no sites but these and are of these templates; with neither, all.
+
+    `drawn` are further keywords of `webarena_gym.load`. Raises TaskError for a split, site or template that there is not, and where
+    no task is left.
+    """
+    wanted = {sites} if isinstance(sites, str) else set(sites)
+    names = {each.name for each in named([templates] if isinstance(templates, str) else templates)} if templates else set()
+    every = load(split, **drawn)
+    chosen = tuple(
+        task for task in every if (not wanted or wanted.issuperset(task.sites)) and (not names or task.template in names)
+    )
+    known = {site for task in every for site in task.sites}
+    if not chosen or not wanted <= known:
+        raise TaskError(
+            f"no task of the split {split!r} has the sites {sorted(wanted) or 'any'} and the templates {sorted(names) or 'any'};"
+            f" the split has the sites {', '.join(sorted(known))}"
+        )
+    return chosen
+
+
+def dataset_rows(
+    tasks: str | Sequence[str | Task] = "train", sites: str | Sequence[str] = (), templates: str | Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """Return the rows of a dataset for the tasks of a split, as `choose` takes them, or for a list of tasks.
+
+    A row names its task; its prompt is the system prompt for calls of tools, and an empty message to which the first page is added.
+    """
+    chosen = choose(tasks, sites, templates) if isinstance(tasks, str) else select(tasks)
+    prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
+    return [{"prompt": prompt, "task": task.task_id, "data_source": NAME, "env_class": NAME} for task in chosen]
 
 
 class Session:
@@ -33,7 +72,9 @@ class Session:
     def __init__(self, env: Mapping[str, Any] | None = None) -> None:
         self.env = WebArenaLite(**{**(env or {}), "on_failure": "raise"})
         self.info: dict[str, Any] = {}
+        self.observation = ""  # the env's own: the goal, the history and the newest page
         self.reward: float | None = None
+        self.truncated = False
 
     @property
     def dialect(self) -> Dialect:
@@ -58,8 +99,8 @@ class Session:
 
     def begin(self, task: str | Task | None = None, seed: int | None = None) -> str:
         """Begin a task, drawn by the seed where none is given; return the goal and the first page. Raises TaskError."""
-        self.reward = None
-        _, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
+        self.reward, self.truncated = None, False
+        self.observation, self.info = self.env.reset(seed=seed, options=None if task is None else {"task": task})
         return f"Task: {self.info['goal']}\n\n{self.info['page']}"
 
     def call(self, name: str, arguments: Mapping[str, Any] | str) -> str:
@@ -72,8 +113,8 @@ class Session:
         What is said after the end changes nothing.
         """
         if not self.is_over:
-            _, reward, terminated, truncated, self.info = self.env.step(reply)
-            if terminated or truncated:
+            self.observation, reward, terminated, self.truncated, self.info = self.env.step(reply)
+            if terminated or self.truncated:
                 self.reward = float(reward)
         return "The episode is over." if self.is_over else str(self.info["page"])
 

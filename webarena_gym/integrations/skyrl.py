@@ -1,18 +1,16 @@
 """SkyRL-gym (0.4): our tasks as one of its text envs. `register()` makes it known as `webarena_gym`.
 
-A row of a dataset names its task in `extra_info`: `dataset_rows` makes such rows. SkyRL builds the context: every page stays in it whole.
+A row of a dataset names its task: `dataset_rows` makes such rows. SkyRL builds the context: every page stays in it whole.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput, ConversationType
 from skyrl_gym.envs.registration import register as register_env
 
-from webarena_gym.integrations.session import Session
-from webarena_gym.tasks import load
-
-NAME = "webarena_gym"
+from webarena_gym.integrations.session import NAME, Session
+from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
 
 class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
@@ -27,7 +25,7 @@ class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
     def __init__(self, env_config: Mapping[str, Any] | None = None, extras: Mapping[str, Any] | None = None) -> None:
         super().__init__()
         arguments = dict(env_config or {})
-        self._task = str((extras or {}).get("extra_info", {})["task"])
+        self._task = str((extras or {})["task"])
         self._session = Session({**arguments, "tasks": [self._task]})
         self.max_turns = int(arguments.get("max_steps", 15))
 
@@ -61,16 +59,3 @@ class WebArenaGymEnv(BaseTextEnv):  # type: ignore[misc]
 def register() -> None:
     """Make the env known to SkyRL-gym, in this process."""
     register_env(id=NAME, entry_point=f"{__name__}:{WebArenaGymEnv.__name__}")
-
-
-def dataset_rows(split: str = "train") -> Sequence[dict[str, Any]]:
-    """Return the rows of SkyRL's dataset for the tasks of a split."""
-    return [
-        {
-            "data_source": NAME,
-            "env_class": NAME,
-            "prompt": [{"role": "user", "content": task.intent}],
-            "extra_info": {"task": task.task_id},
-        }
-        for task in load(split)
-    ]

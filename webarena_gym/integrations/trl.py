@@ -10,18 +10,19 @@ from random import Random
 from typing import Any
 
 from webarena_gym.actions import DIALECTS
-from webarena_gym.integrations.session import TOOL_PROMPT, Session, methods
-from webarena_gym.tasks import Task, load, select
+from webarena_gym.integrations.session import Session, methods
+from webarena_gym.integrations.session import dataset_rows as dataset_rows
 
-
-def dataset_rows(tasks: str | Sequence[str | Task] = "train") -> list[dict[str, Any]]:
-    """Return the rows of a dataset for the tasks of a split, or of a list of tasks: a prompt, and the task that is begun with it.
-
-    `datasets.Dataset.from_list` makes a dataset of them.
-    """
-    chosen = load(tasks) if isinstance(tasks, str) else select(tasks)
-    prompt = [{"role": "system", "content": TOOL_PROMPT}, {"role": "user", "content": ""}]
-    return [{"prompt": prompt, "task": task.task_id} for task in chosen]
+SMOKE: Mapping[str, Any] = {
+    "use_cpu": True,
+    "bf16": False,
+    "max_steps": 2,
+    "per_device_train_batch_size": 2,
+    "num_generations": 2,
+    "max_completion_length": 64,
+    "report_to": [],
+}
+"""Keywords of `GRPOConfig` for two updates on a CPU, which show that a script runs; TRL's own defaults need a GPU."""
 
 
 def environment(env: Mapping[str, Any] | None = None) -> type:

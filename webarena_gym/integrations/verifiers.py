@@ -1,33 +1,41 @@
 """verifiers (0.4, its v1): our tasks as a taskset, and an env in which the player's replies are actions.
 
-verifiers looks for a taskset in a module of one name: a file `webarena_gym_tasks.py` with the one line
-`from webarena_gym.integrations.verifiers import WebArenaGymEnv, WebArenaGymTaskset, __all__` is `vf-eval webarena-gym-tasks`. The conversation is verifiers' own: every page stays in
-it whole. An episode that breaks through no fault of the model is an error of its rollout, and no reward.
+verifiers looks for plugins in modules of one name; `webarena_gym_tasks` is installed beside this package, so that
+`vf-eval webarena-gym-tasks` finds them. The conversation is verifiers' own: every page stays in it whole. An episode that breaks through
+no fault of the model is an error of its rollout, and no reward.
 """
 
-from collections.abc import Iterable
+import ssl
+from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import cached_property
 from typing import Any, Literal
 
 import verifiers.v1 as vf
-from verifiers.v1.harnesses.null import NullHarnessConfig
-from verifiers.v1.runtimes import SubprocessConfig
+from openai import APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
+from verifiers.v1.dialects.chat import message_to_wire
+from verifiers.v1.harnesses.utils.compaction import is_context_overflow
 
-from webarena_gym.integrations.session import Session
-from webarena_gym.tasks import load
+from webarena_gym.integrations.session import Session, choose
+from webarena_gym.tasks import find
 
-__all__ = ["WebArenaGymEnv", "WebArenaGymTaskset"]
+__all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 
 
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Which tasks there are, and how they are shown: keywords of `WebArenaLite`."""
 
-    split: Literal["train", "validation", "test"] = "train"
+    split: Literal["train", "validation", "test", "hard"] = "train"
+    sites: tuple[str, ...] = ()
+    """those tasks that need no other sites; all by default"""
+    templates: tuple[str, ...] = ()
+    """those of these templates; all by default"""
     world_seed: int | None = None
     variation: Literal["content", "layout"] = "content"
     elements: Literal["id", "label"] = "id"
     observation: Literal["html", "axtree", "occam"] = "html"
-    max_steps: int = 30
+    max_steps: int | None = None
+    """of an episode; by default 15, and 60 for hard tasks"""
     window: int = 12_000
 
     def keywords(self) -> dict[str, Any]:
@@ -47,24 +55,61 @@ class WebArenaGymTask(vf.Task[WebArenaGymData, vf.State, vf.TaskConfig]):  # typ
 
 
 class WebArenaGymTaskset(vf.Taskset[WebArenaGymTask, WebArenaGymConfig]):  # type: ignore[misc]
-    """The tasks of a split. The prompt is the goal and the first page; the system prompt tells the actions."""
+    """The tasks of a split. They have no prompt: the env opens the conversation with the goal and the first page."""
 
     def load(self) -> Iterable[WebArenaGymTask]:
         """Yield all tasks."""
-        tasks = load(self.config.split, self.config.world_seed, self.config.variation)
-        env = self.config.keywords()
+        config, env = self.config, self.config.keywords()
+        tasks = choose(config.split, config.sites, config.templates, world_seed=config.world_seed, variation=config.variation)
         with closing(Session({**env, "tasks": tasks})) as session:
-            for task in tasks:
-                data = WebArenaGymData(
-                    id=task.task_id, name=task.task_id, prompt=session.begin(task), system_prompt=session.system_prompt, env=env
-                )
-                yield WebArenaGymTask(data, self.config.task)
+            system_prompt = session.system_prompt
+        for task in tasks:
+            data = WebArenaGymData(
+                id=task.task_id, name=task.task_id, description=task.intent, system_prompt=system_prompt, env=env
+            )
+            yield WebArenaGymTask(data, config.task)
+
+
+class WebArenaGymHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
+    """Asks the model from this process, where the harnesses of verifiers begin a program for each turn; it has no tools."""
+
+    APPENDS_SYSTEM_PROMPT = True
+    SUPPORTS_RESUME = True
+    EXECUTES_CODE = False
+    NEEDS_CONTAINER = False
+
+    @cached_property
+    def _certificates(self) -> ssl.SSLContext:
+        """Those that are trusted; reading them takes longer than a turn."""
+        return ssl.create_default_context()
+
+    async def launch(
+        self,
+        ctx: vf.ModelContext,
+        trace: vf.Trace,  # noqa: ARG002 - these are verifiers'
+        runtime: vf.Runtime,  # noqa: ARG002
+        endpoint: str,
+        secret: str,
+        mcp_urls: Mapping[str, str],  # noqa: ARG002
+        data: vf.TaskData,
+    ) -> vf.ProgramResult:
+        """Ask for one reply to a conversation. One that the model has no room for ends it, without a reply."""
+        system = [vf.SystemMessage(content=data.system_prompt)] if data.system_prompt else []
+        messages: Any = [message_to_wire(message) for message in (*system, *data.prompt)]
+        web = DefaultAsyncHttpxClient(verify=self._certificates, timeout=None)
+        async with AsyncOpenAI(base_url=endpoint, api_key=secret, http_client=web) as client:
+            try:
+                await client.chat.completions.create(model=ctx.model, messages=messages)
+            except APIStatusError as error:
+                if not is_context_overflow(error):
+                    return vf.ProgramResult(1, "", str(error))
+        return vf.ProgramResult(0, "", "")
 
 
 class WebArenaGymEnvConfig(vf.EnvConfig):  # type: ignore[misc]
     """The player talks, and has no tools: its replies are the actions."""
 
-    player: vf.AgentConfig = vf.AgentConfig(harness=NullHarnessConfig(id="null"), runtime=SubprocessConfig())
+    player: vf.AgentConfig = vf.AgentConfig(runtime=vf.SubprocessConfig())
 
 
 class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
@@ -72,15 +117,15 @@ class WebArenaGymEnv(vf.Env[WebArenaGymEnvConfig]):  # type: ignore[misc]
 
     async def run(self, task: WebArenaGymTask, agents: Any) -> None:
         """Play a task; one that the player leaves is judged with an empty answer."""
-        with closing(Session({**task.data.env, "tasks": [task.data.id]})) as session:
-            session.begin(task.data.id)
+        chosen = find(task.data.id, task.data.env["variation"])
+        with closing(Session({**task.data.env, "tasks": [chosen]})) as session:
+            page = session.begin(chosen)
             async with agents.player.interaction(task) as interaction:
-                segment = await interaction.turn()
-                while not segment.terminated:
-                    page = session.say(segment.last_reply)
-                    if session.is_over:
-                        break
+                while not session.is_over:
                     segment = await interaction.turn(page)
+                    if segment.terminated:
+                        break
+                    page = session.say(segment.last_reply)
             if interaction.trace.errors and not session.is_over:  # it broke, and says nothing
                 return
             interaction.trace.record_reward("success", session.finish(), 1.0)

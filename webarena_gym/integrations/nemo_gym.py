@@ -1,0 +1,118 @@
+"""NeMo Gym (0.7): our tasks as a resources server in its Gymnasium style, for its `gymnasium_agent`.
+
+`python -m webarena_gym.integrations.nemo_gym DIR` writes the folder that NeMo Gym starts a server from, with tasks. A model calls the
+actions as tools, or writes them where its row has no tools; NeMo Gym keeps every page in the conversation. An episode that breaks
+through no fault of the model is an error of its request, and has no reward.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from nemo_gym.base_resources_server import BaseResourcesServerConfig
+from nemo_gym.openai_utils import NeMoGymResponse
+from resources_servers.gymnasium import GymnasiumServer, extract_text
+
+from webarena_gym.actions import DIALECTS, tools
+from webarena_gym.integrations.session import NAME, Session, dataset_rows
+
+_AGENT = f"{NAME}_agent"
+
+_CONFIG = f"""\
+{NAME}:
+  resources_servers:
+    {NAME}:
+      entrypoint: app.py
+      domain: agent
+      verified: false
+      description: Web tasks on six sites, judged by what they leave behind
+      env: {{}}
+{_AGENT}:
+  responses_api_agents:
+    gymnasium_agent:
+      entrypoint: app.py
+      max_steps: 60  # more than the env's own, which ends an episode and judges it
+      resources_server: {{type: resources_servers, name: {NAME}}}
+      model_server: {{type: responses_api_models, name: policy_model}}
+      datasets:
+      - {{name: example, type: example, jsonl_fpath: resources_servers/{NAME}/data/example.jsonl}}
+      - {{name: train, type: train, jsonl_fpath: resources_servers/{NAME}/data/train.jsonl, license: MIT}}
+      - {{name: validation, type: validation, jsonl_fpath: resources_servers/{NAME}/data/validation.jsonl, license: MIT}}
+{NAME}_environment:
+  environment_servers:
+    legacy_agent:
+      entrypoint: app.py
+      agent_server: {{type: responses_api_agents, name: {_AGENT}}}
+"""
+
+
+class WebArenaGymConfig(BaseResourcesServerConfig):  # type: ignore[misc]
+    """NeMo Gym's settings of the server; `env` are keywords of `WebArenaLite`."""
+
+    env: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+
+
+class WebArenaGymServer(GymnasiumServer):  # type: ignore[misc]
+    """Plays the task that a row names as `task`, an episode a session."""
+
+    ray_enabled = False
+    config: WebArenaGymConfig
+
+    async def reset(self, metadata: dict[str, Any], session_id: str | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin the task of a row; return the goal and the first page."""
+        self._cleanup_session(session_id)
+        session = self.session_state[session_id] = Session(self.config.env)
+        return session.begin(metadata["task"]), {"task_id": session.info["task_id"]}
+
+    async def step(
+        self,
+        action: NeMoGymResponse,
+        metadata: dict[str, Any],  # noqa: ARG002 - NeMo Gym's
+        session_id: str | None = None,
+    ) -> tuple[str | None, float, bool, bool, dict[str, Any]]:
+        """Do what the calls of tools say, or else what the text says."""
+        session = self.session_state[session_id]
+        calls = [item for item in action.output if item.type == "function_call"]
+        outputs = [{"call_id": call.call_id, "output": session.call(call.name, call.arguments)} for call in calls]
+        page = None if calls else session.say(extract_text(action))
+        is_over, truncated = session.is_over, session.truncated
+        return page, session.reward or 0.0, is_over and not truncated, truncated, {"tool_outputs": outputs, **session.verdict()}
+
+    def _cleanup_session(self, session_id: str | None) -> None:
+        session = self.session_state.pop(session_id, None)
+        if session is not None:
+            session.close()
+
+
+def rows(split: str = "train", **chosen: Any) -> list[dict[str, Any]]:
+    """Return the rows of NeMo Gym's dataset for the tasks of a split; further keywords are those of `dataset_rows`."""
+    offered = [{"type": "function", "strict": False, **tool["function"]} for tool in tools(DIALECTS["webrl"])]
+    agent = {"type": "responses_api_agents", "name": _AGENT}
+    return [
+        {
+            "responses_create_params": {"input": row["prompt"][:1], "tools": offered, "parallel_tool_calls": False},
+            "task": row["task"],
+            "agent_ref": agent,
+        }
+        for row in dataset_rows(split, **chosen)
+    ]
+
+
+def write(folder: Path) -> None:
+    """Write the server's folder, which lies where NeMo Gym looks for components: DIR/resources_servers/webarena_gym."""
+    own = folder / "resources_servers" / NAME
+    data = {"train": rows("train"), "validation": rows("validation"), "example": rows("test")[:5]}
+    files = {f"data/{name}.jsonl": "".join(json.dumps(row) + "\n" for row in each) for name, each in data.items()}
+    files[f"configs/{NAME}.yaml"] = _CONFIG
+    files["requirements.txt"] = "nemo-gym\nwebarena-gym\n"
+    files["app.py"] = "from webarena_gym.integrations.nemo_gym import WebArenaGymServer\n\nWebArenaGymServer.run_webserver()\n"
+    for name, text in files.items():
+        (own / name).parent.mkdir(parents=True, exist_ok=True)
+        (own / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=write.__doc__)
+    parser.add_argument("folder", type=Path, metavar="DIR")
+    write(parser.parse_args().folder)
