@@ -180,8 +180,9 @@ def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     if not Path(source).exists():
         print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
+        safe = {"trust_remote_code": False}  # a folder with code of its own is refused, not asked about
+        tokenizer = AutoTokenizer.from_pretrained(source, **safe)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa", **safe)
     except OSError as error:  # whatever keeps a model from being read, here or from the Hub
         raise CheckpointError(
             f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
