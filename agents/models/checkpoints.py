@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -19,6 +20,9 @@ from agents.settings import defaults, lasting
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
+_HUB_NAME = re.compile(
+    r"(?!runs/)\w[\w.-]*/[\w.-]+"
+)  # with its owner; what is meant as a path, or as none, is not looked for there
 _POINTER = "pointer.json"
 _MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
@@ -198,8 +202,10 @@ def find_model(source: str | Path) -> str | Path:
     """
     path = Path(source)
     if not path.is_dir():
-        if path.is_absolute() or str(source).startswith((".", "runs/")):
-            raise CheckpointError(f"there is no folder {path}")
+        if not _HUB_NAME.fullmatch(str(source)) or path.parent.is_dir():
+            raise CheckpointError(
+                f"there is no folder {path}; expected a run, a folder of a model, or a Hugging Face name, OWNER/NAME"
+            )
         return source
     if any((path / name).is_file() for name in _MODELS):
         return path

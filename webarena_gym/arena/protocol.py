@@ -86,7 +86,6 @@ def serve_stdio(settings: NewEpisode) -> None:
 
             tasks.start_soon(answer_what_is_no_message)
             await played.run(read, outgoing, played.create_initialization_options())
-            tasks.cancel_scope.cancel()
 
     anyio.run(run)
 
