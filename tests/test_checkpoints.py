@@ -24,7 +24,6 @@ from agents.training.learner import Learner, UpdateSettings
 from agents.training.objectives import imitation
 from tests.tiny import tiny_model
 
-
 LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
 
 

@@ -157,6 +157,7 @@ def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
     record = agent_record(run)
     try:
         algorithm, policy = _ALGORITHMS[record["algorithm"]]
+        parameters: Any
         _, parameters, _ = load_from_zip_file(run / MODEL, device="cpu", load_data=False)
         width = parameters["policy"]["features_extractor.page.weight"].shape[0]
         scorer = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": {"width": width}}
