@@ -495,8 +495,8 @@ AGENTS = sorted(
 def test_a_wrong_option_is_refused_before_transformers_is_read(name):
     """Reading it takes longer than all else; `transformers` alone is a small module that reads the others when they are used."""
     code = (
-        f"import sys, importlib; command = importlib.import_module({name!r})\n"
-        "try: command.main(['--wrong'])\nexcept SystemExit: pass\n"
+        f"import sys, runpy; sys.argv = [{name!r}, '--wrong']\n"
+        f"try: runpy.run_module({name!r}, run_name='__main__', alter_sys=True)\nexcept SystemExit: pass\n"
         "print([each for each in sys.modules if each in ('transformers.modeling_utils', 'transformers.models.auto.modeling_auto')])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
