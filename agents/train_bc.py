@@ -13,11 +13,10 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tqdm import tqdm
-from transformers import PreTrainedModel
 
 from agents.data.demonstrations import Demonstration, demonstrate, draw_tasks, read_demonstrations, recorded_agent, thin
 from agents.data.prompts import PromptEncoder, Style, system_prompt
@@ -36,6 +35,9 @@ from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
 from agents.training.metrics import Metrics
 from agents.training.pointer_cloning import DEFAULTS, POINTER, PointerBCSettings, train_pointer
 from webarena_gym import console
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 SMALL = "small"
 
@@ -241,7 +243,7 @@ def train(settings: BCSettings, demonstrations: Sequence[Demonstration] | None =
 
 
 def take_update(
-    model: PreTrainedModel, optimizer: Optimizer, samples: Sequence[Sample], settings: BCSettings
+    model: "PreTrainedModel", optimizer: Optimizer, samples: Sequence[Sample], settings: BCSettings
 ) -> tuple[dict[str, float], list[float]]:
     """Do one update on the samples and return its metrics, and the log-probability that each reply had before."""
     pad_id = model.config.pad_token_id or 0
@@ -330,7 +332,7 @@ def _room(reply_tokens: Sequence[int]) -> int:
     return max(64, math.ceil(longest / 32) * 32)
 
 
-def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tuple[PreTrainedModel, Any]:
+def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> "tuple[PreTrainedModel, Any]":
     """Return the model and tokenizer that training begins with."""
     if settings.run.model != SMALL:
         model, tokenizer = load_model(settings.run.model)
@@ -352,7 +354,7 @@ def _start(settings: BCSettings, demonstrations: Sequence[Demonstration]) -> tup
 
 
 def _losses(
-    model: PreTrainedModel, batch: PackedBatch, pad_id: int, *, with_copying: bool
+    model: "PreTrainedModel", batch: PackedBatch, pad_id: int, *, with_copying: bool
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Return the log-probabilities of the response tokens, and the mean loss on what repeats in the prompts."""
     hidden, head = batch_hidden(model, batch), model.get_output_embeddings()

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import torch
-from transformers import PreTrainedModel
 
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import RankZeroLearner, fit, run_worker
@@ -54,6 +53,9 @@ from agents.training.spending import Spending, describe
 from webarena_gym import console
 from webarena_gym.arguments import shown, suggestion
 from webarena_gym.tasks import Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 M = TypeVar("M", bound=MethodSettings)
 
@@ -342,7 +344,9 @@ def _create_envs(settings: RLSettings[Any], tasks: Sequence[Task]) -> Envs:
     return create_envs(tasks, rollout.num_envs, workers=rollout.workers, **settings.env.env_arguments())
 
 
-def _create_engine(settings: RLSettings[Any], player: PlayerSettings, model: PreTrainedModel, encoder: PromptEncoder) -> Engine:
+def _create_engine(
+    settings: RLSettings[Any], player: PlayerSettings, model: "PreTrainedModel", encoder: PromptEncoder
+) -> Engine:
     """Return what samples: a server, or the model on a cluster or in this process."""
     if settings.cluster.cluster and not settings.rollout.vllm:
         from agents.cluster.engines import RayEngine  # noqa: PLC0415 - Ray is optional

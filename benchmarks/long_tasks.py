@@ -76,13 +76,13 @@ class LongTasksSettings(ResultSettings):
     """a pair of clones for each, with M-GRPO from them"""
     templates: tuple[str, ...] = TEMPLATES
     """of the tasks"""
-    worlds: int = 6
-    """worlds of the demonstrations of a clone, one of each template in each"""
+    cloning_worlds: int = 6
+    """number of worlds of the demonstrations of a clone, one of each template in each"""
     cloning_updates: int = 1200
     """updates of each clone"""
     piece_steps: int = 10
     """steps of a piece"""
-    overlap: int = 4
+    shared_steps: int = 4
     """steps that a piece shares with the one before"""
     early_steps: int = 2
     """first steps that all pieces have as context"""
@@ -135,7 +135,7 @@ def run(settings: LongTasksSettings) -> dict[str, Any]:
         "seeds": settings.seeds,
         "templates": len(settings.templates),
         "piece_steps": settings.piece_steps,
-        "overlap": settings.overlap,
+        "overlap": settings.shared_steps,
         "early_steps": settings.early_steps,
         "step_limits": settings.step_limits,
         "begun_at": sorted({each["begun_at"] for each in found}),
@@ -145,8 +145,8 @@ def run(settings: LongTasksSettings) -> dict[str, Any]:
 def clone(settings: LongTasksSettings, seed: int, is_split: bool) -> Path:
     """Return the folder of the clone of a seed, which is trained first."""
     torch.set_num_threads(1)
-    split = {"piece_steps": settings.piece_steps, "overlap": settings.overlap, "early_steps": settings.early_steps}
-    first = 11 + seed * settings.worlds
+    split = {"piece_steps": settings.piece_steps, "shared_steps": settings.shared_steps, "early_steps": settings.early_steps}
+    first = 11 + seed * settings.cloning_worlds
     folder = _clone_folder(settings, seed, is_split)
     train_pointer(
         make_settings(
@@ -154,7 +154,7 @@ def clone(settings: LongTasksSettings, seed: int, is_split: bool) -> Path:
             seed=seed,
             threads=1,
             templates=settings.templates,
-            worlds=tuple(range(first, first + settings.worlds)),
+            worlds=tuple(range(first, first + settings.cloning_worlds)),
             updates=settings.cloning_updates,
             max_steps=max(settings.step_limits),
             **(split if is_split else {}),

@@ -1,14 +1,21 @@
 """Settings of the whole suite."""
 
 import os
+import signal
 import sys
 from collections import Counter
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 # Torch's own threads wait for each other by spinning: on a machine that does other work as well, small models are ten times slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts what is in the background with Ctrl-C ignored, which children inherit: tests would wait for them in vain.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # No test depends on how fast the machine is.
 # Examples are the same in every run, so that a change alone can fail a test; --hypothesis-profile=explore draws others.
@@ -17,6 +24,41 @@ settings.register_profile("explore", settings.get_profile("any_machine"), derand
 settings.load_profile("any_machine")
 
 collect_ignore = ["bookshop_urls.py"]  # needs the settings of the shop that imports it
+
+
+_MARK = "WEBARENA_GYM_TESTS"  # in the environment of all that a run of the tests starts
+
+
+@pytest.hookimpl(trylast=True)  # when there is a terminal
+def pytest_configure(config):
+    """Mark the processes of this run, and name tests that fail as they fail."""
+    if hasattr(config, "workerinput"):
+        return
+    os.environ.setdefault(_MARK, str(os.getpid()))
+    terminal = config.pluginmanager.get_plugin("terminalreporter")
+
+    class Failures:
+        def pytest_runtest_logreport(self, report):
+            if report.failed and terminal is not None and terminal.verbosity <= 0:
+                terminal.ensure_newline()
+                terminal.write_line(f"FAILED {report.nodeid} ({report.when})", red=True, flush=True)
+
+    config.pluginmanager.register(Failures())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config):
+    """End all processes that this run has started and that are still there."""
+    mark = f"{_MARK}={os.getpid()}".encode()
+    if hasattr(config, "workerinput") or os.environ.get(_MARK) != str(os.getpid()):
+        return
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            is_ours = mark in (folder / "environ").read_bytes().split(b"\0") and int(folder.name) != os.getpid()
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if is_ours and "multiprocessing.resource_tracker" not in command:  # which ends by itself, after it has tidied up
+                sys.stderr.write(f"ended process {folder.name}, which a test has left behind: {command[:200]}" + "\n")
+                os.kill(int(folder.name), signal.SIGKILL)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1,10 +1,17 @@
-"""What a door leaves behind when it closes: nothing, whatever its connections were doing."""
+"""Doors: what one leaves behind when it closes, and that nobody holds it open with half a request."""
 
 import asyncio
 import gc
+import select
 import socket
+from contextlib import ExitStack
+from urllib.parse import urlsplit
 
+import pytest
+
+from webarena_gym.arena import doors
 from webarena_gym.arena.doors import Answer, Asked, Door, listen
+from webarena_gym.arena.server import Address, arena
 
 
 async def _never(_: Asked) -> Answer:
@@ -66,3 +73,74 @@ def test_a_door_that_closes_while_clients_arrive_leaves_no_connection_open():
     finally:
         for client in clients:
             client.close()
+
+
+HEAD = b"POST /episodes HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+LETTER = b"Authorization: Bearer secret\r\n"
+CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def address():
+    with arena(Address(token="secret")) as url:
+        yield "127.0.0.1", urlsplit(url).port
+
+
+def status_of(client):
+    """The status of the answer to a request that may not have been sent to its end."""
+    client.settimeout(60)
+    with client.makefile("rb") as answer:
+        return int(answer.readline().split()[1])
+
+
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (HEAD + b"Content-Length: 2000000\r\n\r\n{", 401),
+        (HEAD + b"Content-Length: 2000000\r\nExpect: 100-continue\r\n\r\n", 401),
+        (HEAD + CHUNKED + b"1\r\n{\r\n", 401),
+        (HEAD + b"Authorization: Bearer sacred\r\n" + CHUNKED, 401),
+        (HEAD.replace(b"localhost", b"elsewhere") + LETTER + CHUNKED, 421),
+        (HEAD + LETTER + b"Origin: http://elsewhere\r\n" + CHUNKED, 403),
+        (HEAD + LETTER + b"Content-Length: 2100001\r\n\r\n", 413),
+        (HEAD + LETTER + b"Content-Length: 99999999999999999999\r\n\r\n", 413),
+        (HEAD + LETTER + CHUNKED + b"200b21\r\n" + b" " * 2_100_001, 413),
+        (HEAD + LETTER + b"Content-Length: -1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000, 431),
+    ],
+)
+def test_what_the_headers_refuse_is_refused_before_the_body_has_come(address, sent, status):
+    with socket.create_connection(address) as client:
+        client.sendall(sent)
+        assert status_of(client) == status
+
+
+@pytest.mark.parametrize(
+    "head", [HEAD + LETTER + CHUNKED, HEAD + LETTER + b"Content-Length: 2000000\r\n\r\n", b"GET / HTTP/1.1\r\nX: "]
+)
+def test_the_parts_of_a_request_share_one_deadline(address, monkeypatch, head):
+    monkeypatch.setattr(doors, "_SENDING_S", 0.3)
+    part = b"1\r\n \r\n" if b"chunked" in head else b"x"
+    with socket.create_connection(address) as client:
+        client.sendall(head)
+        while not select.select([client], [], [], 0.05)[0]:
+            client.sendall(part)  # each of them alone is in time
+        assert status_of(client) == 408
+
+
+def test_half_sent_bodies_hold_little_memory_and_nobody_else_up(address, monkeypatch):
+    monkeypatch.setattr(doors, "_MOST_UNDER_WAY", 1_000_000)
+    with ExitStack() as stack:
+        clients = [stack.enter_context(socket.create_connection(address)) for _ in range(20)]
+        for client in clients:
+            client.sendall(HEAD + LETTER + b"Content-Length: 2000000\r\n\r\n" + b" " * 200_000)
+        refused = set()
+        while len(refused) < 15:  # five are as many as there is room for; a part of another was read, too
+            found = select.select([client for client in clients if client not in refused], [], [], 60)[0]
+            assert found
+            refused.update(found)
+        assert {status_of(client) for client in refused} == {503}
+        assert sum(doors._under_way.values()) <= 1_000_000
+        with socket.create_connection(address) as client:
+            client.sendall(HEAD + LETTER + b"Content-Length: 15\r\n\r\n" + b'{"tusk": "sun"}')
+            assert status_of(client) == 422

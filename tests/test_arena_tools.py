@@ -72,6 +72,21 @@ def test_an_impossible_action_is_told_and_a_wrong_call_is_an_error():
     assert played.call("observe", {}).text
 
 
+@pytest.mark.parametrize("value", [None, True, 0, -1, 10**400, 1.5, float("nan"), "", "hard2", "\ud800", [], {}, {"a": [None]}])
+def test_no_argument_of_any_tool_is_a_fault_of_the_machinery(value):
+    """Wrong arguments are told: of what begins and ends an episode as errors, of actions as the page says it to a model."""
+    played = toolbox(max_steps=1000)
+    played.call("reset", {"task": WISH})
+    for tool in played.tools():
+        for name in ("colour", *tool.schema["properties"]):
+            is_task = (tool.name, name) in (("reset", "task"), ("reset", "split"), ("reset", "colour"), ("observe", "colour"))
+            returned = played.call(tool.name, {name: value})
+            assert returned.text
+            if is_task and value is not None and not (name == "task" and value == ""):
+                assert returned.is_error, (tool.name, name)
+    assert "expected train or validation or test or hard" in played.call("reset", {"split": "hard2"}).text
+
+
 def test_one_player_has_one_episode_and_several_name_theirs():
     arena = Arena(Limits(episodes=2))
     played = Toolbox(arena, NewEpisode(), names_episodes=False)
@@ -161,6 +176,18 @@ def test_the_official_client_plays_a_session(transport):
             assert again.is_error
 
     anyio.run(session)
+
+
+@needs_sdk
+def test_lines_that_are_no_message_are_answered():
+    ping = '{"jsonrpc": "2.0", "id": 3, "method": "ping"}'
+    codes = {"{oops": -32700, '{"a": 1}': -32600, "[]": -32600, "": -32700, ping: None}
+    command = [sys.executable, "-m", "webarena_gym", "mcp"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1) as server:
+        for line, code in codes.items():
+            server.stdin.write(f"{line}\n")
+            assert json.loads(server.stdout.readline()).get("error", {}).get("code") == code, line
+        server.stdin.close()
 
 
 def test_the_experts_of_tasks_play_by_calls():

@@ -1,7 +1,16 @@
+import base64
 import errno
+import importlib
 import importlib.util
+import io
+import json
+import os
+import pickle
+import shutil
 import subprocess
 import sys
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -9,11 +18,13 @@ import torch
 
 from agents.models import checkpoints as module
 from agents.models.adapters import adapt, merged
-from agents.models.checkpoints import CheckpointError, checkpoints, load_model, save_checkpoint
+from agents.models.checkpoints import CheckpointError, checkpoints, find_model, load_model, save_checkpoint
 from agents.training.average import AverageSettings, average
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.objectives import imitation
 from tests.tiny import tiny_model
+
+LANGUAGE_MODEL = Path(__file__).parent.parent / "agents/checkpoints/language-model-1.2m"
 
 
 def save(run, update, **options):
@@ -108,3 +119,119 @@ def test_of_adapters_these_alone_are_saved_and_they_learn_on(tmp_path):
         Learner(load_model(tmp_path / "run")[0], UpdateSettings(), imitation())
     (mean,) = {average(AverageSettings(models=(str(tmp_path / "run"),) * 2, out=tmp_path / "mean"))}
     assert torch.allclose(load_model(mean)[0](ids).logits, model(ids).logits, atol=1e-4)
+
+
+class Evil:
+    """Makes a folder when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.mark),)
+
+
+def evil_folder(kind, folder, mark):
+    """A stranger's folder in which whatever may hold code holds some that makes `mark`."""
+    folder.mkdir()
+    if kind == "sb3":
+        value = {":type:": "x", ":serialized:": base64.b64encode(pickle.dumps(Evil(mark))).decode()}
+        (folder / "agent.json").write_text(json.dumps({"algorithm": "ppo", "candidates": 12}))
+        with zipfile.ZipFile(folder / "model.zip", "w") as file:
+            file.writestr("data", json.dumps({"policy_class": value, "num_timesteps": 5}))
+            tensors = io.BytesIO()
+            torch.save(Evil(mark), tensors)
+            for name in ("policy.pth", "policy.optimizer.pth", "pytorch_variables.pth"):
+                file.writestr(name, tensors.getvalue())
+        return folder
+    place = folder if kind != "run" else folder / "update_0000001"
+    shutil.copytree(LANGUAGE_MODEL, place, ignore=shutil.ignore_patterns("*.safetensors"), dirs_exist_ok=True)
+    if kind == "code":
+        config = json.loads((place / "config.json").read_text())
+        own = {"AutoConfig": "evil.Config", "AutoModelForCausalLM": "evil.Model", "AutoTokenizer": ["evil.Tokenizer", None]}
+        (place / "config.json").write_text(json.dumps(config | {"model_type": "evil", "auto_map": own}))
+        (place / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "Tokenizer", "auto_map": own}))
+        (place / "evil.py").write_text(f"import os\nos.mkdir({str(mark)!r})\n")
+    else:
+        torch.save(Evil(mark), place / "pytorch_model.bin")
+    if kind == "run":
+        shutil.copy(LANGUAGE_MODEL / "model.safetensors", place)
+        torch.save(Evil(mark), place / "trainer.pt")
+        (place / "progress.json").write_text("{}")
+    return folder
+
+
+COMMANDS = {
+    "agents.evaluate": (
+        "--policy",
+        "{folder}",
+        "--limit",
+        "1",
+        "--processes",
+        "1",
+        "--max-steps",
+        "1",
+        "--max-new-tokens",
+        "1",
+    ),
+    "agents.search": ("--policy", "{folder}", "--limit", "1", "--max-steps", "1", "--method", "tree", "--select", "value"),
+    "agents.ensemble": ("--members", "{folder}", "{folder}", "--out", "{out}", "--limit", "1"),
+    "agents.average": ("--models", "{folder}", "{folder}", "--out", "{out}"),
+    "agents.remember": ("--model", "{folder}", "--out", "{out}", "--episodes", "{out}"),
+    "agents.train_bc": (
+        "--model",
+        "{folder}",
+        "--out",
+        "{folder}",
+        "--updates",
+        "0",
+        "--templates",
+        "map.town_state",
+        "--worlds",
+        "11",
+    ),
+    "agents.train_rl": (
+        "--model",
+        "{folder}",
+        "--out",
+        "{folder}",
+        "--updates",
+        "0",
+        "--templates",
+        "map.town_state",
+        "--worlds",
+        "11",
+    ),
+    "agents.agent_q": ("--model", "{folder}", "--out", "{folder}", "--templates", "map.town_state", "--worlds", "11"),
+}
+
+
+@pytest.mark.parametrize("kind", ["sb3", "bin", "code", "run"])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_runs_the_code_in_a_strangers_folder(name, kind, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    mark = tmp_path / "mark"
+    folder = evil_folder(kind, tmp_path / "folder", mark)
+    main = importlib.import_module(name).main
+    with suppress(Exception, SystemExit):
+        main([part.format(folder=folder, out=tmp_path / "out") for part in COMMANDS[name]])
+    assert not mark.exists()
+
+
+def test_the_folders_of_strangers_do_what_they_should_not_when_they_are_unpickled(tmp_path):
+    save_util = pytest.importorskip("stable_baselines3.common.save_util")
+    for kind, load in (
+        ("sb3", lambda folder: save_util.load_from_zip_file(folder / "model.zip")),
+        ("bin", lambda folder: torch.load(folder / "pytorch_model.bin", weights_only=False)),
+    ):
+        with suppress(Exception):
+            load(evil_folder(kind, tmp_path / kind, tmp_path / f"{kind}_mark"))
+        assert (tmp_path / f"{kind}_mark").exists()
+
+
+@pytest.mark.parametrize("name", ["nowhere", "runs/nowhere", "./a", "/a/b", "a/b/c", "agents/nowhere", "C:\\a"])
+def test_what_is_no_name_of_the_hub_is_not_looked_for_there(name, monkeypatch):
+    monkeypatch.chdir(Path(__file__).parent.parent)
+    with pytest.raises(CheckpointError, match="there is no folder"):
+        find_model(name)
+    assert find_model("owner/model-1.5") == "owner/model-1.5"

@@ -11,6 +11,8 @@ import subprocess
 import sys
 from contextlib import closing, suppress
 from pathlib import Path
+from types import UnionType
+from typing import Union, get_args, get_origin, get_type_hints
 from urllib.parse import urlsplit
 from urllib.request import Request, urlopen
 
@@ -26,7 +28,7 @@ from agents.integrations.verl import RowSettings
 from agents.methods import METHODS
 from agents.remember import RememberSettings
 from agents.sb3.trainer import SB3Settings
-from agents.settings import option_names, parse_settings
+from agents.settings import _parts, option_names, parse_settings
 from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
 from agents.training.average import AverageSettings
@@ -482,3 +484,46 @@ def test_a_window_needs_a_display(monkeypatch):
     monkeypatch.setattr("sys.platform", "linux")
     with pytest.raises(ValueError, match=r"render_mode is 'human'.*no display.*xvfb-run"):
         WebArenaLite(browser="chromium", render_mode="human")
+
+
+AGENTS = sorted(
+    {name.split()[0] for name in KINDS if name.startswith("agents.") and name != "agents.integrations.verl"} | {"agents.report"}
+)
+
+
+@pytest.mark.parametrize("name", [name for name in AGENTS if name != "agents.train_sb3"])  # whose library needs no transformers
+def test_a_wrong_option_is_refused_before_transformers_is_read(name):
+    """Reading it takes longer than all else; `transformers` alone is a small module that reads the others when they are used."""
+    code = (
+        f"import sys, runpy; sys.argv = [{name!r}, '--wrong']\n"
+        f"try: runpy.run_module({name!r}, run_name='__main__', alter_sys=True)\nexcept SystemExit: pass\n"
+        "print([each for each in sys.modules if each in ('transformers.modeling_utils', 'transformers.models.auto.modeling_auto')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def shapes(kind):
+    """What is written after each option of a command: nothing, a whole number, a number, a text, or several."""
+    origin = get_origin(kind) or kind
+    known = {bool: "nothing", int: "a number", float: "a number"}
+    for item, part in _parts(kind):
+        if part is not None:
+            yield from shapes(part)
+        else:
+            hint = get_type_hints(origin)[item.name]
+            one = (
+                next((each for each in get_args(hint) if each is not type(None)), hint)
+                if get_origin(hint) in (Union, UnionType)
+                else hint
+            )
+            yield item.name, "several" if get_origin(one) is tuple else known.get(one, "a text")
+
+
+def test_an_option_is_written_in_the_same_way_at_each_command_of_agents():
+    found = {}
+    for name, kind in KINDS.items():
+        for option, shape in shapes(kind):
+            if name.startswith("agents.") or option == "worlds":
+                found.setdefault(option, {}).setdefault(shape, []).append(name)
+    assert not {option: ways for option, ways in found.items() if len(ways) > 1}

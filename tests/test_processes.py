@@ -1,6 +1,7 @@
 """Workers end with the process that started them, whatever they do and however it ends."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,3 +70,44 @@ def test_several_calls_side_by_side_give_the_results_in_their_order(jobs):
         side_by_side(fail_for_odd, [(0,), (1,), (2,), (3,)], jobs)
     with workers(jobs) as several:
         assert list(several(fail_for_odd, [0, 2, 4])) == [0, 2, 4]
+
+
+LEAVES = """
+import signal, subprocess, sys
+def test_leaves():
+    child = subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE, start_new_session=True)
+    child.stdout.readline()
+    print("left", child.pid, file=sys.__stderr__, flush=True)
+    assert False
+def test_is_interrupted():
+    child = subprocess.Popen([sys.executable, "-c", "import time; print(1, flush=True); time.sleep(600)"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    child.stdout.readline()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(60) == -signal.SIGINT
+"""
+
+
+def test_a_run_in_the_background_is_heard_names_what_fails_and_leaves_no_process(tmp_path):
+    (tmp_path / "test_it.py").write_text(LEAVES)
+    environment = {name: value for name, value in os.environ.items() if name != "WEBARENA_GYM_TESTS"}
+    command = "trap '' INT; exec \"$@\""
+    tests = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-s",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "tests.conftest",
+        "-W",
+        "ignore",
+        tmp_path,
+    ]
+    done = subprocess.run(
+        ["sh", "-c", command, "-", *tests], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
+    assert "FAILED " in done.stdout.partition("= FAILURES =")[0], done.stdout
+    assert "1 failed, 1 passed" in done.stdout
+    assert ends(int(re.search(r"left (\d+)", done.stderr)[1]))

@@ -26,13 +26,13 @@ from tests.test_pointer_training import clone_settings, rl_settings, success
 from webarena_gym import tasks as task_suite
 from webarena_gym.errors import TaskError
 
-SPLIT = SplitSettings(piece_steps=4, overlap=2, early_steps=1)
+SPLIT = SplitSettings(piece_steps=4, shared_steps=2, early_steps=1)
 
 
 @given(st.integers(1, 70), st.integers(1, 20), st.integers(0, 19), st.integers(1, 6))
 def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap, early):
     overlap = min(overlap, size - 1)
-    found = pieces(count, SplitSettings(piece_steps=size, overlap=overlap, early_steps=early))
+    found = pieces(count, SplitSettings(piece_steps=size, shared_steps=overlap, early_steps=early))
     learned = Counter(step for piece in found for step in piece.learned)
     assert set(learned) == set(range(count))
     for before, piece in itertools.pairwise(found):
@@ -44,7 +44,7 @@ def test_pieces_cover_all_steps_overlap_and_keep_the_first(count, size, overlap,
 
 
 @pytest.mark.parametrize(("options", "said"), [
-    ({"piece_steps": 3, "overlap": 3}, "overlap=3"), ({"piece_steps": -1}, "piece_steps=-1"), ({"early_steps": 0}, "early_steps=0"),
+    ({"piece_steps": 3, "shared_steps": 3}, "shared_steps=3"), ({"piece_steps": -1}, "piece_steps=-1"), ({"early_steps": 0}, "early_steps=0"),
 ])  # fmt: skip
 def test_pieces_that_cannot_be_are_refused(options, said):
     with pytest.raises(ValueError, match=said):
@@ -78,7 +78,7 @@ def test_a_pointing_network_learns_from_pieces(tmp_path):
     whole, split = (collect(tasks, Reader(), wrong_kept=50, seed=0, split=own, **env) for own in (None, SPLIT))
     assert len(split.items) > len(whole.items)
     assert split.expressed == whole.expressed == 1
-    train_pointer(clone_settings(tmp_path, piece_steps=2, overlap=1))
+    train_pointer(clone_settings(tmp_path, piece_steps=2, shared_steps=1))
     assert success(tmp_path) >= 0.5
 
 

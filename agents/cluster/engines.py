@@ -3,16 +3,18 @@
 import time
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ray
 import torch
 from ray.exceptions import RayActorError
-from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
 from agents.rollouts.constraints.constraint import Constraint
 from agents.rollouts.engines import Completion, Engine
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _SLICE_S = 0.05  # how long the actor samples before it accepts new requests and parameters
 
@@ -29,7 +31,7 @@ class RayEngine:
 
     """
 
-    def __init__(self, make_engine: Callable[[PreTrainedModel], Engine], model: PreTrainedModel, *, gpus: int = 0) -> None:
+    def __init__(self, make_engine: "Callable[[PreTrainedModel], Engine]", model: "PreTrainedModel", *, gpus: int = 0) -> None:
         self._make_engine = make_engine
         self._options = {"num_cpus": 1, "num_gpus": gpus, "scheduling_strategy": "SPREAD"}
         self._actor: Any = None
@@ -72,7 +74,7 @@ class RayEngine:
                 break
         return completions
 
-    def load(self, model: PreTrainedModel, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         """Sample with these parameters from now on. They are copied, so the model may be trained meanwhile."""
         on_cpu = model if model.device.type == "cpu" else deepcopy(model).cpu()
         self._weights, self._version = ray.put(on_cpu), version
@@ -114,11 +116,11 @@ class RayEngine:
 class _Host:
     """The actor: an engine in a process on some node."""
 
-    def __init__(self, make_engine: Callable[[PreTrainedModel], Engine], model: PreTrainedModel, version: int) -> None:
+    def __init__(self, make_engine: "Callable[[PreTrainedModel], Engine]", model: "PreTrainedModel", version: int) -> None:
         self._engine = make_engine(_placed(model))
         self.load(model, version)
 
-    def load(self, model: PreTrainedModel, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         self._engine.load(_placed(model), version)
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int) -> None:
@@ -128,6 +130,6 @@ class _Host:
         return self._engine.take(timeout_s)
 
 
-def _placed(model: PreTrainedModel) -> PreTrainedModel:
+def _placed(model: "PreTrainedModel") -> "PreTrainedModel":
     """Return the model on the actor's GPU, or on the CPU if it has none."""
     return model.to("cuda") if torch.cuda.is_available() else model  # type: ignore[arg-type]

@@ -16,14 +16,16 @@ class SplitSettings:
 
     piece_steps: int = 0
     """split demonstrations of more steps into overlapping pieces of so many (KLong), which keep the first steps as context; 0: into none"""
-    overlap: int = 2
+    shared_steps: int = 2
     """steps that a piece shares with the one before"""
     early_steps: int = 1
     """first steps of the demonstration that are the context of all pieces; the first one tells a language model the goal"""
 
     def __post_init__(self) -> None:
-        if self.piece_steps and not 0 <= self.overlap < self.piece_steps:
-            raise ValueError(f"overlap={self.overlap}; expected at least 0 and less than piece_steps={self.piece_steps}")
+        if self.piece_steps and not 0 <= self.shared_steps < self.piece_steps:
+            raise ValueError(
+                f"shared_steps={self.shared_steps}; expected at least 0 and less than piece_steps={self.piece_steps}"
+            )
         if self.piece_steps < 0 or self.early_steps < 1:
             raise ValueError(f"piece_steps={self.piece_steps}, early_steps={self.early_steps}; expected at least 0 and 1")
 
@@ -43,11 +45,11 @@ class Piece(NamedTuple):
 def pieces(count: int, settings: SplitSettings) -> list[Piece]:
     """Return the pieces of a demonstration of so many steps; each step is learned in one of them at least.
 
-    >>> [piece.steps for piece in pieces(8, SplitSettings(piece_steps=4, overlap=1))]
+    >>> [piece.steps for piece in pieces(8, SplitSettings(piece_steps=4, shared_steps=1))]
     [(0, 1, 2, 3), (0, 3, 4, 5, 6), (0, 6, 7)]
     """
     size = settings.piece_steps or count
     if count <= size:
         return [Piece(range(0), range(count))]
-    starts = range(0, count - settings.overlap, size - settings.overlap)
+    starts = range(0, count - settings.shared_steps, size - settings.shared_steps)
     return [Piece(range(min(settings.early_steps, start)), range(start, min(start + size, count))) for start in starts]

@@ -24,7 +24,6 @@ from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints.constraint import create_constraints
-from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.occam import ENV as OCCAM_ENV
 from agents.rollouts.occam import OccamPolicy
@@ -227,6 +226,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     model, tokenizer = load_model(settings.policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)
+    from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+
     engine = InProcessEngine(model, encoder.stop_ids, **sampling)
     constraints = create_constraints(encoder, constrained=settings.constrained, system=settings.system)
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from copy import deepcopy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from transformers import PreTrainedModel
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
-def adapt(model: PreTrainedModel, rank: int) -> None:
+def adapt(model: "PreTrainedModel", rank: int) -> None:
     """Freeze the model and add trainable adapters of a rank to all linear layers except the head, in place.
 
     A model that was loaded with adapters keeps and trains them. Raises ValueError if they have another rank.
@@ -25,12 +26,12 @@ def adapt(model: PreTrainedModel, rank: int) -> None:
         model.add_adapter(LoraConfig(r=rank, lora_alpha=2 * rank, target_modules="all-linear"))
 
 
-def is_adapted(model: PreTrainedModel) -> bool:
+def is_adapted(model: "PreTrainedModel") -> bool:
     """Return whether a model has adapters."""
     return hasattr(model, "peft_config")
 
 
-def merged(model: PreTrainedModel) -> PreTrainedModel:
+def merged(model: "PreTrainedModel") -> "PreTrainedModel":
     """Return the model itself, or for a model with adapters a copy into whose weights the adapters are merged."""
     if not is_adapted(model):
         return model

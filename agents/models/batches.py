@@ -10,15 +10,17 @@ either packing, so the comparison holds for training.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids, Sample
 from agents.models.trees import Integers, Tree, common, grow, pairs, tree_inputs, why_not
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 Sharing = Literal["auto", "rows", "tree"]
 
@@ -55,7 +57,7 @@ class Costs(NamedTuple):
     pair: float = 0.0
 
     @classmethod
-    def of(cls, model: PreTrainedModel) -> "Costs":
+    def of(cls, model: "PreTrainedModel") -> "Costs":
         """Return the costs of a model: the number of its layers' parameters per token, and 2 x layers x width of heads per pair.
 
         Embeddings are looked up and the head is computed for response tokens only, so neither counts. In a mixture of experts all
@@ -75,7 +77,7 @@ def pack(
     *,
     pad_id: int = 0,
     sharing: Sharing = "auto",
-    model: PreTrainedModel | None = None,
+    model: "PreTrainedModel | None" = None,
 ) -> list[PackedBatch]:
     """Pack all samples into batches of at most `max_tokens` tokens, padding included. A longer sample has a batch of its own.
 
@@ -121,7 +123,7 @@ def repeats(input_ids: Tensor, pad_id: int) -> tuple[Tensor, Tensor]:
     return rows, columns
 
 
-def batch_hidden(model: PreTrainedModel, batch: PackedBatch) -> Tensor:
+def batch_hidden(model: "PreTrainedModel", batch: PackedBatch) -> Tensor:
     """Return the model's last hidden states, shape (B, L, width)."""
     inputs = {"input_ids": batch.input_ids.to(model.device)}
     if batch.tree is not None:
@@ -132,7 +134,7 @@ def batch_hidden(model: PreTrainedModel, batch: PackedBatch) -> Tensor:
 
 
 def batch_logprobs(
-    model: PreTrainedModel,
+    model: "PreTrainedModel",
     batch: PackedBatch,
     *,
     temperature: float = 1.0,

@@ -2,23 +2,28 @@
 
 import json
 import os
+import re
 import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel
-from transformers.utils.logging import disable_progress_bar
 
 from agents.settings import defaults, lasting
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
+_HUB_NAME = re.compile(
+    r"(?!runs/)\w[\w.-]*/[\w.-]+"
+)  # with its owner; what is meant as a path, or as none, is not looked for there
 _POINTER = "pointer.json"
 _MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
@@ -93,6 +98,8 @@ def save_checkpoint(
     The checkpoint is written to a temporary folder and renamed when complete, so a kill or a full disk leaves earlier checkpoints
     intact. Raises CheckpointError.
     """
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415 - see `load_model`
+
     disable_progress_bar()
     final, temporary = run / f"{_PREFIX}{update:07d}", run / f".unfinished_{update:07d}"
     try:
@@ -166,12 +173,15 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Ma
         raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")
 
 
-def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
+def load_model(source: str | Path) -> tuple["PreTrainedModel", Any]:
     """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
 
     Raises CheckpointError if there is none, or a pointing network, and ValueError for a model whose logits are not its head applied to its last hidden
     state, as training and sampling require.
     """
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
+
     disable_progress_bar()  # the bars for files of weights would hide the trainer's own
     source = find_model(source)
     for name, what in ((_POINTER, "a pointing network"), (ENSEMBLE, "an ensemble")):
@@ -180,8 +190,9 @@ def load_model(source: str | Path) -> tuple[PreTrainedModel, Any]:
     if not Path(source).exists():
         print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(source)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa")
+        safe = {"trust_remote_code": False}  # a folder with code of its own is refused, not asked about
+        tokenizer = AutoTokenizer.from_pretrained(source, **safe)
+        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa", **safe)
     except OSError as error:  # whatever keeps a model from being read, here or from the Hub
         raise CheckpointError(
             f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
@@ -197,8 +208,10 @@ def find_model(source: str | Path) -> str | Path:
     """
     path = Path(source)
     if not path.is_dir():
-        if path.is_absolute() or str(source).startswith((".", "runs/")):
-            raise CheckpointError(f"there is no folder {path}")
+        if not _HUB_NAME.fullmatch(str(source)) or path.parent.is_dir():
+            raise CheckpointError(
+                f"there is no folder {path}; expected a run, a folder of a model, or a Hugging Face name, OWNER/NAME"
+            )
         return source
     if any((path / name).is_file() for name in _MODELS):
         return path
@@ -225,7 +238,7 @@ def agent_record(source: str | Path) -> dict[str, Any]:
 
 
 @torch.no_grad()
-def _check_head(model: PreTrainedModel) -> None:
+def _check_head(model: "PreTrainedModel") -> None:
     ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
     hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
     if not torch.allclose(model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden), atol=1e-3):

@@ -10,16 +10,18 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory
 from agents.models.batches import PackedBatch, batch_hidden, pack
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +118,7 @@ class Critic:
 class LanguageValueNetwork:
     """A copy of a language model with a linear head. States are token ids."""
 
-    def __init__(self, model: PreTrainedModel, *, tokens_per_pass: int = 16_384) -> None:
+    def __init__(self, model: "PreTrainedModel", *, tokens_per_pass: int = 16_384) -> None:
         self._tokens_per_pass = tokens_per_pass
         self._model = deepcopy(model)
         self._head = new_head(model.config.get_text_config().hidden_size).to(model.device)
@@ -168,7 +170,7 @@ class Critics(Protocol):
 class LanguageModelCritics:
     """Critics of a language model, which read token ids: the prompts of steps, and the last with its reply."""
 
-    def __init__(self, initial_model: Callable[[], PreTrainedModel], encoder: PromptEncoder, tokens_per_pass: int) -> None:
+    def __init__(self, initial_model: "Callable[[], PreTrainedModel]", encoder: PromptEncoder, tokens_per_pass: int) -> None:
         self._initial_model = initial_model
         self._encoder = encoder
         self._tokens_per_pass = tokens_per_pass

@@ -1,10 +1,12 @@
 """Optimizers for training from scratch: AdamW, or Muon for the layers' matrices and AdamW for all other parameters."""
 
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from transformers import PreTrainedModel
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 OptimizerName = Literal["adamw", "muon"]
 _BETAS = (0.9, 0.95)
@@ -38,7 +40,7 @@ class Optimizer:
             part.load_state_dict(state_dict[str(index)])
 
 
-def create_optimizer(model: PreTrainedModel, name: OptimizerName, rate: float, weight_decay: float) -> Optimizer:
+def create_optimizer(model: "PreTrainedModel", name: OptimizerName, rate: float, weight_decay: float) -> Optimizer:
     """Return the optimizer of a model's parameters.
 
     "muon" (Jordan et al. 2024, in torch) updates the layers' matrices. Its steps are scaled to the size of AdamW's (Liu et al.,

@@ -13,11 +13,13 @@ import copy
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 PAD, END = "<|pad|>", "<|end|>"
 ROLES = ("system", "user", "assistant")
@@ -45,7 +47,7 @@ _CHUNKS = (
 )
 
 
-def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 200) -> PreTrainedTokenizerFast:
+def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 200) -> "PreTrainedTokenizerFast":
     """Return a byte-level BPE tokenizer fitted to the texts, with up to `chunks` frequent pieces of markup as single tokens."""
     texts = list(texts)
     counts = Counter(chunk for text in texts for pattern in _CHUNKS for chunk in pattern.findall(text))
@@ -82,6 +84,8 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
     )
     tokenizer.train_from_iterator((part for text in texts for part in splitter.split(text) if part), trainer)
     tokenizer.add_tokens([AddedToken(chunk, normalized=False) for chunk in frequent])
+    from transformers import PreTrainedTokenizerFast  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         pad_token=PAD,
@@ -93,9 +97,11 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 2048, chunks: int = 
 
 
 def create_model(
-    tokenizer: PreTrainedTokenizerFast, *, width: int = 128, layers: int = 4, heads: int = 4, seed: int = 0
-) -> PreTrainedModel:
+    tokenizer: "PreTrainedTokenizerFast", *, width: int = 128, layers: int = 4, heads: int = 4, seed: int = 0
+) -> "PreTrainedModel":
     """Return an untrained model whose first layers are initialized to copy; see `wire_copying`."""
+    from transformers import LlamaConfig, LlamaForCausalLM  # noqa: PLC0415 - see `train_tokenizer`
+
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=width,
@@ -119,7 +125,7 @@ def create_model(
 
 
 @torch.no_grad()
-def insert_layers(model: PreTrainedModel, count: int, *, seed: int = 0) -> PreTrainedModel:
+def insert_layers(model: "PreTrainedModel", count: int, *, seed: int = 0) -> "PreTrainedModel":
     """Return the model with new layers behind its first one. They change no output until they are trained.
 
     They stand below the copying layer, because its output says little about a token's identity.
@@ -145,7 +151,7 @@ def insert_layers(model: PreTrainedModel, count: int, *, seed: int = 0) -> PreTr
 
 
 @torch.no_grad()
-def wire_copying(model: PreTrainedModel) -> None:
+def wire_copying(model: "PreTrainedModel") -> None:
     """Initialize the first two layers of an untrained model as induction heads, which continue repeated text.
 
     In layer 0, head 0 attends one token back and adds a random projection of that token to the current one; head 1 attends two
@@ -190,7 +196,7 @@ def _look_back(attention: Any, head: int, distance: int) -> None:
 
 
 def practise_copying(
-    model: PreTrainedModel, updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
+    model: "PreTrainedModel", updates: int, *, first_id: int, learning_rate: float = 3e-3, seed: int = 0
 ) -> float:
     """Train the model on random sequences that are repeated once, and return the last loss, which is of the repetition only.
 

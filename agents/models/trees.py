@@ -20,18 +20,17 @@ pass sums all gradients of a shared token.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from torch.nn.attention.flex_attention import BlockMask
 from torch.nn.functional import scaled_dot_product_attention
-from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedModel
-from transformers.integrations.flex_attention import flex_attention_forward
-from transformers.integrations.sdpa_attention import sdpa_attention_forward
-from transformers.masking_utils import sdpa_mask
+
+if TYPE_CHECKING:
+    from torch.nn.attention.flex_attention import BlockMask
+    from transformers import PreTrainedModel
 
 Integers = NDArray[numpy.int64]
 
@@ -152,7 +151,7 @@ def blocks_of(tree: Tree, width: int = BLOCK) -> Blocks:
     return Blocks(tuple(numpy.diff(cuts).tolist()), tuple(numpy.diff(bounds).tolist()), tuple(blocks))
 
 
-def block_mask(ends: Tensor) -> BlockMask:
+def block_mask(ends: Tensor) -> "BlockMask":
     """Return FlexAttention's mask of a tree from `ends`, the index after each token's subtree, shape (L,), on the device of `ends`.
 
     A block of queries [a, b) needs a block of keys if some key is before b and its subtree reaches past a. All pairs of the two are
@@ -171,12 +170,14 @@ def block_mask(ends: Tensor) -> BlockMask:
     def is_seen(_batch: Tensor, _head: Tensor, query: Tensor, key: Tensor) -> Tensor:
         return (key <= query) & (query < ends[key])
 
+    from torch.nn.attention.flex_attention import BlockMask  # noqa: PLC0415 - see `tree_inputs`
+
     return BlockMask.from_kv_blocks(
         *_listed(partial), *_listed(whole), BLOCK_SIZE=size, mask_mod=is_seen, seq_lengths=(length, length)
     )
 
 
-def why_not(model: PreTrainedModel) -> str:
+def why_not(model: "PreTrainedModel") -> str:
     """Return why a model does not support trees, or an empty text if it does."""
     config = model.config.get_text_config()
     implementation = config._attn_implementation  # noqa: SLF001 - transformers has no other name for it
@@ -190,7 +191,7 @@ def why_not(model: PreTrainedModel) -> str:
     return ""
 
 
-def tree_inputs(model: PreTrainedModel, tree: Tree, *, flex: bool | None = None) -> dict[str, Any]:
+def tree_inputs(model: "PreTrainedModel", tree: Tree, *, flex: bool | None = None) -> dict[str, Any]:
     """Return the arguments of a model's forward pass on a tree, beside ids and positions.
 
     `flex` selects FlexAttention, which torch compiles for GPUs; it is the default on GPUs and for models that were loaded with it.
@@ -204,6 +205,9 @@ def tree_inputs(model: PreTrainedModel, tree: Tree, *, flex: bool | None = None)
     ends = torch.from_numpy(tree.ends).to(model.device)
     if model.config._attn_implementation == "flex_attention":  # noqa: SLF001 - transformers has no other name for it
         return {"attention_mask": block_mask(ends)}
+    from transformers import AttentionInterface, AttentionMaskInterface  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    from transformers.masking_utils import sdpa_mask  # noqa: PLC0415
+
     AttentionInterface.register(IMPLEMENTATION, _attend)
     AttentionMaskInterface.register(IMPLEMENTATION, sdpa_mask)
     # It is not reset, because with gradient checkpointing the layers run once more in the backward pass.
@@ -219,10 +223,16 @@ def _attend(
     module: torch.nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **options: Any
 ) -> tuple[Tensor, Tensor | None]:
     """Return a layer's attention: torch's SDPA, or for a tree, with heads of shape (1, heads, L, size), that of its blocks."""
+    from torch.nn.attention.flex_attention import BlockMask  # noqa: PLC0415 - see `tree_inputs`
+
     blocks: Blocks | BlockMask | None = options.pop("tree", None)
     if isinstance(blocks, BlockMask):
+        from transformers.integrations.flex_attention import flex_attention_forward  # noqa: PLC0415
+
         return flex_attention_forward(module, query, key, value, blocks, **options)
     if blocks is None:
+        from transformers.integrations.sdpa_attention import sdpa_attention_forward  # noqa: PLC0415
+
         return sdpa_attention_forward(module, query, key, value, attention_mask, **options)
     if groups := query.shape[1] // key.shape[1] - 1:
         key, value = (tensor.repeat_interleave(groups + 1, dim=1) for tensor in (key, value))

@@ -4,16 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
-from transformers import PreTrainedModel
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.checkpoints import is_small
 from agents.rollouts.constraints.constraint import Constraints, create_constraints
 from agents.rollouts.engines import Engine
-from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
@@ -21,6 +19,9 @@ from agents.rollouts.policies import CountingPolicy
 from agents.rollouts.settings import RolloutSettings, SamplingSettings
 from agents.settings import EnvSettings
 from webarena_gym.tasks import Task
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +45,7 @@ class PlayerSettings:
         """Return what constrains replies, or None where they are free."""
         return create_constraints(encoder, constrained=self.sampling.constrained, system=self.sampling.system)
 
-    def create_engine(self, model: PreTrainedModel, encoder: PromptEncoder) -> Engine:
+    def create_engine(self, model: "PreTrainedModel", encoder: PromptEncoder) -> Engine:
         """Return what samples: an engine in this process, or a client of the server."""
         sampling: dict[str, Any] = {
             "max_new_tokens": self.sampling.max_new_tokens,
@@ -52,6 +53,8 @@ class PlayerSettings:
         }
         if self.rollout.vllm:
             return VLLMEngine(self.rollout.vllm, encoder.stop_ids, self.out / "weights", **sampling)
+        from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+
         return InProcessEngine(model, encoder.stop_ids, max_tokens=self.tokens_per_pass, **sampling)
 
 

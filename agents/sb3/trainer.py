@@ -10,20 +10,24 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Literal
+from zipfile import ZipFile
 
 import gymnasium
 import numpy
 import torch
+from gymnasium.spaces import Discrete
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
+from stable_baselines3.common.save_util import load_from_zip_file
 from stable_baselines3.common.vec_env import DummyVecEnv, VecMonitor
 
 from agents.data.demonstrations import draw_tasks
-from agents.models.checkpoints import AGENT, agent_record, claim
+from agents.models.checkpoints import AGENT, CheckpointError, agent_record, claim
 from agents.rollouts.policies import Request, look_behind
-from agents.sb3 import CandidateActions, Reader
+from agents.sb3 import CandidateActions, Reader, observation_space
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
 from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
 from agents.training.metrics import Metrics, read_metrics
@@ -146,10 +150,25 @@ class SB3Replies:
 
 
 def load_replies(run: Path, *, temperature: float = 0.0) -> SB3Replies:
-    """Return the replies of a run's model. The library saves models as pickles, so load only runs that you trust."""
+    """Return the replies of a run's model. Only tensors are read: what the library has pickled beside them may be a stranger's code.
+
+    Raises CheckpointError for a run that holds no such model.
+    """
     record = agent_record(run)
-    algorithm, _ = _ALGORITHMS[record["algorithm"]]
-    return SB3Replies(algorithm.load(run / MODEL, device="cpu"), record["candidates"], temperature)
+    try:
+        algorithm, policy = _ALGORITHMS[record["algorithm"]]
+        parameters: Any
+        _, parameters, _ = load_from_zip_file(run / MODEL, device="cpu", load_data=False)
+        width = parameters["policy"]["features_extractor.page.weight"].shape[0]
+        scorer = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": {"width": width}}
+        model = algorithm(policy, None, policy_kwargs=scorer, device="cpu", _init_setup_model=False)
+        model.observation_space, model.action_space = observation_space(record["candidates"]), Discrete(record["candidates"])
+        model.n_envs = 1
+        model._setup_model()  # noqa: SLF001 - as the library's own `load` does
+        model.set_parameters(parameters, device="cpu")
+    except (OSError, LookupError, TypeError, ValueError, AttributeError, RuntimeError, UnpicklingError) as error:
+        raise CheckpointError(f"{run / MODEL} holds no model of train_sb3: {str(error).splitlines()[0][:200]}") from error
+    return SB3Replies(model, record["candidates"], temperature)
 
 
 def _make_env(tasks: Sequence[Task], settings: SB3Settings) -> CandidateActions:
@@ -172,12 +191,13 @@ def _create_model(settings: SB3Settings, envs: VecMonitor) -> Any:
     }
     is_begun = (settings.out / MODEL).is_file()
     claim(settings.out, lasting(settings), is_begun=is_begun)
-    if is_begun:
-        model = algorithm.load(settings.out / MODEL, env=envs, **options)
-    else:
-        scorer = {"width": settings.width, "prior": settings.prior}
-        kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
-        model = algorithm(policy, envs, policy_kwargs=kwargs, **options)
+    scorer = {"width": settings.width, "prior": settings.prior}
+    kwargs = {"features_extractor_class": CandidateScorer, "features_extractor_kwargs": scorer}
+    model = algorithm(policy, envs, policy_kwargs=kwargs, **options)
+    if is_begun:  # without the library's `load`, which unpickles
+        model.set_parameters(settings.out / MODEL, device="cpu")
+        with ZipFile(settings.out / MODEL) as file:
+            model.num_timesteps = int(json.loads(file.read("data"))["num_timesteps"])
     model.set_logger(Logger(None, []))  # what it notes goes to the run's own metrics
     return model
 

@@ -5,16 +5,18 @@ The process group of `torch.distributed` is made outside: by Ray Train (`agents.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, distributed, nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, distribute_tensor
-from transformers import PreTrainedModel
 
 from agents.data.tokens import Sample
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 T = TypeVar("T")
 
@@ -104,7 +106,7 @@ class Weights(nn.Module):
     of those of the ranks. The weights and their gradients are float32; `dtype` is that of the computation.
     """
 
-    def __init__(self, model: PreTrainedModel, ranks: Ranks, dtype: torch.dtype = torch.float32) -> None:
+    def __init__(self, model: "PreTrainedModel", ranks: Ranks, dtype: torch.dtype = torch.float32) -> None:
         super().__init__()
         self.model = model
         self._autocast = torch.autocast(ranks.device.type, dtype, enabled=ranks.count == 1 and dtype != torch.float32)
@@ -128,7 +130,7 @@ class Weights(nn.Module):
         return [parameter for parameter in self.model.parameters() if parameter.requires_grad]
 
     @torch.no_grad()
-    def copy_to(self, model: PreTrainedModel | None) -> None:
+    def copy_to(self, model: "PreTrainedModel | None") -> None:
         """Copy what was trained into a whole model of the same kind, in the ranks that give one. Every rank must call it."""
         targets = [None] * len(self.trained) if model is None else [item for item in model.parameters() if item.requires_grad]
         for parameter, target in zip(self.trained, targets, strict=True):

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
-from transformers import PreTrainedModel
 
 from agents.models.adapters import adapt, is_adapted
 from agents.models.batches import Sharing
@@ -20,6 +19,9 @@ from agents.training.families import ModelFamily
 from agents.training.gradients import Gradients, OwnGradients, PlayersGradients
 from agents.training.language_models import LanguageModels
 from agents.training.objectives import Objective
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +60,7 @@ class UpdateSettings:
             raise ValueError(f"average is {self.average}; expected at least 0 and less than 1")
 
 
-def checkpoint_activations(model: PreTrainedModel) -> None:
+def checkpoint_activations(model: "PreTrainedModel") -> None:
     """Let a model compute activations again in the backward pass instead of keeping them."""
     enable = getattr(model, "activation_checkpointing_enable", None) or model.gradient_checkpointing_enable  # its older name
     enable({"use_reentrant": False})

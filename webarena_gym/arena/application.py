@@ -29,7 +29,7 @@ from webarena_gym.arena.schema import (
     TasksWanted,
     ToolsWanted,
 )
-from webarena_gym.arena.service import Service, as_json, told
+from webarena_gym.arena.service import Service, as_json, name_of, told
 from webarena_gym.errors import ArenaError
 
 T = TypeVar("T")
@@ -159,12 +159,15 @@ class Application:
         """Return the answer of a request; what is wrong with it is told as a `Problem`."""
         return await told(self._respond(asked), in_json=True)
 
-    async def _respond(self, asked: Asked) -> Answer:
-        host = self._service.check_name(asked)
+    def admit(self, asked: Asked) -> None:
+        """Raise ArenaError for a request whose headers do not let it in."""
+        self._service.check_name(asked)
         self._service.check_origin(asked)
-        path, _, query = asked.target.partition("?")
-        if path not in _OPEN_PATHS:
+        if asked.target.partition("?")[0] not in _OPEN_PATHS:
             self._service.check_token(asked)
+
+    async def _respond(self, asked: Asked) -> Answer:
+        path, _, query = asked.target.partition("?")
         if path in ("/", "/docs", "/openapi.json") and asked.method in ("GET", "HEAD"):
             return _described(path)
         operation, name = _operation(asked.method, path)
@@ -173,7 +176,7 @@ class Application:
             value = self._read(operation, fields or None, None)
         else:
             value = self._read(operation, None, asked)
-        result = await operation.do(_Call(self._service, host, name, value))
+        result = await operation.do(_Call(self._service, name_of(asked.headers["host"]), name, value))
         return as_json(result, operation.status)
 
     def _read(self, operation: Operation, query: Mapping[str, str] | None, asked: Asked | None) -> Any:

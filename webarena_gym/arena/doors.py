@@ -16,10 +16,13 @@ MAX_BODY = 2_100_000
 """Bytes of a request's body; the sites themselves take two million."""
 
 _CHUNK = 65_536
-_HEAD = 131_072  # bytes of a request's line and headers
+_HEAD = 65_536  # bytes of a request's line and headers
 _IDLE_S = 75.0  # for the next request of a connection
-_SENDING_S = 30.0  # for a request that has begun
+_SENDING_S = 30.0  # for a whole request that has begun, and for its answer to be taken
+_LEAVING_S = 2.0  # for a client to read why it is refused
 _CONNECTIONS = 64  # at once, of one site
+_LONG_BODY = 65_536  # bytes; bodies up to this size are always taken
+_MOST_UNDER_WAY = 16 * MAX_BODY  # bytes of longer bodies that are half read at once, at all doors of the process
 
 
 class Asked(NamedTuple):
@@ -40,6 +43,10 @@ class Answer(NamedTuple):
 
 
 Answerer = Callable[[Asked], Awaitable[Answer]]
+Doorkeeper = Callable[[Asked], Answer | None]
+"""Looks at a request before its body is read, and returns what refuses it."""
+
+_under_way: dict[int, int] = {}  # bytes that are set aside for each long body that is being read
 
 
 def listen(host: str, ports: Iterable[int]) -> socket.socket:
@@ -58,11 +65,14 @@ def listen(host: str, ports: Iterable[int]) -> socket.socket:
 
 
 class Door:
-    """One listening socket, and what answers behind it."""
+    """One listening socket, and what answers behind it. `refuse` sees each request before its body is read."""
 
-    def __init__(self, listener: socket.socket, answer: Answerer, connections: int = _CONNECTIONS) -> None:
+    def __init__(
+        self, listener: socket.socket, answer: Answerer, refuse: Doorkeeper = lambda _: None, connections: int = _CONNECTIONS
+    ) -> None:
         self._listener = listener
         self._answer = answer
+        self._refuse = refuse
         self._most = connections
         self._server: asyncio.Server | None = None
         self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
@@ -109,44 +119,72 @@ class Door:
         """Answer the requests of one connection until it ends."""
         connection = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD)
         while True:
+            if not connection.trailing_data[0]:
+                async with asyncio.timeout(_IDLE_S):
+                    if not (begun := await reader.read(_CHUNK)):
+                        return
+                connection.receive_data(begun)
+            method = "GET"
             try:
-                asked = await _next_request(connection, reader, writer)
-            except h11.RemoteProtocolError as error:
-                answer, method = _refusal(error.error_status_hint, f"the request is no HTTP: {error}"), "GET"
-            else:
-                if asked is None:
+                async with asyncio.timeout(_SENDING_S):
+                    heard = await self._hear(connection, reader, writer)
+                if heard is None:
                     return
-                answer, method = await self._answer(asked), asked.method
-            writer.write(_encoded(connection, answer, method))
-            await writer.drain()
+                asked, refused = heard
+                answer, method = refused or await self._answer(asked), asked.method
+            except h11.RemoteProtocolError as error:
+                answer = _refusal(error.error_status_hint, f"the request is no HTTP: {error}")
+            except TimeoutError:
+                answer = _refusal(408, f"the request was not sent within {_SENDING_S:g} s")
+            async with asyncio.timeout(_SENDING_S):
+                writer.write(_encoded(connection, answer, method))
+                await writer.drain()
             if connection.our_state is not h11.DONE or connection.their_state is not h11.DONE:
+                async with asyncio.timeout(_LEAVING_S):  # a socket that is closed with something unread takes the answer back
+                    writer.write_eof()
+                    while await reader.read(_CHUNK):
+                        pass
                 return
             connection.start_next_cycle()
 
+    async def _hear(
+        self, connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> tuple[Asked, Answer | None] | None:
+        """Return the next request and, where its body is not to be read, what refuses it; None when there is none.
 
-async def _next_request(connection: h11.Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> Asked | None:
-    """Return the next request, None when there is none. Raises h11.RemoteProtocolError for what is none."""
+        Raises h11.RemoteProtocolError for what is no request.
+        """
 
-    async def next_event(patience_s: float) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
-        async with asyncio.timeout(patience_s):
+        async def next_event() -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
             while (event := connection.next_event()) is h11.NEED_DATA:
                 if connection.they_are_waiting_for_100_continue:
                     writer.write(connection.send(h11.InformationalResponse(status_code=100, headers=[])) or b"")
                 connection.receive_data(await reader.read(_CHUNK))
             return event
 
-    head = await next_event(_IDLE_S)
-    if not isinstance(head, h11.Request):
-        return None
-    parts: list[bytes] = []
-    size = 0
-    while isinstance(part := await next_event(_SENDING_S), h11.Data):
-        size += len(part.data)
+        head = await next_event()
+        if not isinstance(head, h11.Request):
+            return None
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
+        asked = Asked(head.method.decode("ascii"), head.target.decode("latin-1"), headers, b"")
+        if refused := self._refuse(asked):
+            return asked, refused
+        announced, body = headers.get("content-length", "0"), bytearray()
+        size = int(announced) if len(announced) < 10 else MAX_BODY + 1
+        try:
+            while size <= MAX_BODY and isinstance(part := await next_event(), h11.Data):
+                body += part.data
+                size = max(size, len(body))
+                if len(body) > _LONG_BODY:
+                    _under_way[id(body)] = len(body)
+                    if sum(list(_under_way.values())) > _MOST_UNDER_WAY:
+                        busy = _refusal(503, "too many long bodies are being sent; try again")
+                        return asked, busy._replace(headers=[*busy.headers, ("Retry-After", "5")])
+        finally:
+            _under_way.pop(id(body), None)
         if size > MAX_BODY:
             raise h11.RemoteProtocolError(f"its body has more than {MAX_BODY:,} bytes", error_status_hint=413)
-        parts.append(bytes(part.data))
-    headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in head.headers}
-    return Asked(head.method.decode("ascii"), head.target.decode("latin-1"), headers, b"".join(parts))
+        return asked._replace(body=bytes(body)), None
 
 
 def _refusal(status: int, message: str) -> Answer:

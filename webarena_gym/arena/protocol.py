@@ -9,8 +9,20 @@ from anyio import to_thread
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.server.transport_security import TransportSecuritySettings
-from mcp.types import CallToolRequestParams, CallToolResult, ListToolsResult, PaginatedRequestParams, TextContent
+from mcp.shared.message import SessionMessage
+from mcp.types import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    CallToolRequestParams,
+    CallToolResult,
+    ErrorData,
+    JSONRPCError,
+    ListToolsResult,
+    PaginatedRequestParams,
+    TextContent,
+)
 from mcp.types import Tool as ToolMessage
+from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from webarena_gym import __version__
@@ -53,8 +65,27 @@ def serve_stdio(settings: NewEpisode) -> None:
 
     async def run() -> None:
         played = server(toolbox)
-        async with stdio_server() as (incoming, outgoing):
-            await played.run(incoming, outgoing, played.create_initialization_options())
+        async with stdio_server() as (incoming, outgoing), anyio.create_task_group() as tasks:
+            into, read = anyio.create_memory_object_stream[SessionMessage | Exception]()
+
+            async def answer_what_is_no_message() -> None:
+                """Pass messages on; the SDK drops all other lines without a word."""
+                async with into:
+                    async for item in incoming:
+                        if isinstance(item, Exception):
+                            faults = item.errors(include_url=False) if isinstance(item, ValidationError) else []
+                            is_json = bool(faults) and faults[0]["type"] != "json_invalid"
+                            error = (
+                                ErrorData(code=INVALID_REQUEST, message="Invalid Request: expected a message of JSON-RPC 2.0")
+                                if is_json
+                                else ErrorData(code=PARSE_ERROR, message="Parse error: expected one JSON object a line")
+                            )
+                            await outgoing.send(SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=error)))
+                        else:
+                            await into.send(item)
+
+            tasks.start_soon(answer_what_is_no_message)
+            await played.run(read, outgoing, played.create_initialization_options())
 
     anyio.run(run)
 

@@ -9,10 +9,10 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, NamedTuple
 
 from webarena_gym.arena.application import Application
-from webarena_gym.arena.doors import Answer, Answerer, Asked, Door, listen
+from webarena_gym.arena.doors import Answer, Answerer, Asked, Door, Doorkeeper, listen
 from webarena_gym.arena.registry import Arena
 from webarena_gym.arena.schema import Limits
-from webarena_gym.arena.service import LOOPBACK, Service, is_any, is_loopback, name_of, told
+from webarena_gym.arena.service import LOOPBACK, Service, is_any, is_loopback, name_of, refusing, told
 from webarena_gym.errors import ArenaError
 from webarena_gym.pages.network import Network
 
@@ -48,8 +48,8 @@ async def opened(
     _check(address)
     _allow_many_files()
     service = Service(Arena(limits), host=address.host, names=address.names, ports=address.ports, token=address.token)
-    answer = _beside(Application(service), service, sites)
-    door = Door(listen(address.host, (address.port,)), answer, _CLIENTS)
+    answer, refuse = _beside(Application(service), service, sites)
+    door = Door(listen(address.host, (address.port,)), answer, refuse, _CLIENTS)
     await door.open()
     sweeping = asyncio.create_task(service.sweep())
     try:
@@ -118,8 +118,8 @@ def _check(address: Address) -> None:
         raise ArenaError(f"an arena on {address.host}, which others can reach, needs a token", status=400)
 
 
-def _beside(application: Application, service: Service, sites: Network | None) -> Answerer:
-    """Return what answers for the arena and, where there are `sites`, for them."""
+def _beside(application: Application, service: Service, sites: Network | None) -> tuple[Answerer, Doorkeeper]:
+    """Return what answers for the arena and, where there are `sites`, for them; and what refuses requests before that."""
     known: Mapping[str, str] = {name_of(host): host for host in sites.hosts} if sites else {}
 
     async def visit(asked: Asked, host: str) -> Answer:
@@ -135,7 +135,8 @@ def _beside(application: Application, service: Service, sites: Network | None) -
         host = known.get(name_of(asked.headers.get("host", "")))
         return await application(asked) if host is None else await told(visit(asked, host), in_json=False)
 
-    return answer
+    admit = refusing(application.admit, in_json=True)
+    return answer, lambda asked: None if name_of(asked.headers.get("host", "")) in known else admit(asked)
 
 
 def _passed(headers: Mapping[str, str]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from webarena_gym.arena import bar
 from webarena_gym.arena.choice import prepare
-from webarena_gym.arena.doors import Answer, Asked, Door, listen
+from webarena_gym.arena.doors import Answer, Asked, Door, Doorkeeper, listen
 from webarena_gym.arena.episodes import Episode
 from webarena_gym.arena.gateway import Visit
 from webarena_gym.arena.registry import Arena
@@ -160,7 +160,8 @@ class Service:
         try:
             for site in HOSTS:
                 listener = listen(self.host, self._candidates())
-                doors[site] = Door(listener, partial(self._answer, episode.id, site))
+                refuse = refusing(partial(self._admit, episode.id), in_json=False)
+                doors[site] = Door(listener, partial(self._answer, episode.id, site), refuse)
                 await doors[site].open()
         except BaseException:
             for door in doors.values():
@@ -181,17 +182,22 @@ class Service:
     async def _answer(self, name: str, site: str, asked: Asked) -> Answer:
         return await told(self._visit(name, site, asked), in_json=False)
 
-    async def _visit(self, name: str, site: str, asked: Asked) -> Answer:
+    def _admit(self, name: str, asked: Asked) -> None:
+        """Raise ArenaError for a visitor who shows neither the episode's key nor the token, where they are needed."""
         self.check_name(asked)
+        key = self._served[name].key if name in self._served else ""
+        if key and asked.target.startswith(f"{_OWN}enter/"):
+            if not _same(_entered(asked)[0], key):
+                raise ArenaError("the key of this address is not that of the episode", status=401)
+        elif key and not (_has_key(asked, key) or _same(asked.headers.get("authorization", ""), f"Bearer {self.token}")):
+            raise ArenaError("open one of the episode's start_urls first: they let a browser in", status=401)
+
+    async def _visit(self, name: str, site: str, asked: Asked) -> Answer:
         served = self._served.get(name)
         if served is None:
             raise ArenaError("the episode is closed", status=410)
         if served.key and asked.target.startswith(f"{_OWN}enter/"):
             return _let_in(asked, served.key)
-        if served.key and not (
-            _has_key(asked, served.key) or _same(asked.headers.get("authorization", ""), f"Bearer {self.token}")
-        ):
-            raise ArenaError("open one of the episode's start_urls first: they let a browser in", status=401)
         if served.has_bar and asked.target == f"{_OWN}done" and asked.method == "POST":
             self.check_origin(asked)
             return await self._done(name, asked)
@@ -230,6 +236,23 @@ async def told(work: Awaitable[Answer], *, in_json: bool) -> Answer:
     error = task.exception()
     if error is None:
         return task.result()
+    return _refusal(error, in_json=in_json)
+
+
+def refusing(check: Callable[[Asked], object], *, in_json: bool) -> Doorkeeper:
+    """Return a check of requests that raises ArenaError as one that returns the refusal."""
+
+    def refuse(asked: Asked) -> Answer | None:
+        try:
+            check(asked)
+        except ArenaError as error:
+            return _refusal(error, in_json=in_json)
+        return None
+
+    return refuse
+
+
+def _refusal(error: BaseException, *, in_json: bool) -> Answer:
     if isinstance(error, ArenaError):
         problem = Problem(str(error), error.at, _finite(error.value), error.expected)
         status = error.status
@@ -302,13 +325,16 @@ def _with_key(url: str, key: str) -> str:
     return f"{scheme}://{host}{_OWN}enter/{key}{slash}{path}" if key else url
 
 
+def _entered(asked: Asked) -> tuple[str, str]:
+    """Return the key of an address that lets a browser in, and the path behind it."""
+    key, _, path = asked.target.removeprefix(f"{_OWN}enter/").partition("/")
+    return key, path
+
+
 def _let_in(asked: Asked, key: str) -> Answer:
-    given, _, path = asked.target.removeprefix(f"{_OWN}enter/").partition("/")
-    if not _same(given, key):
-        raise ArenaError("the key of this address is not that of the episode", status=401)
     # The name is the episode's own, since a browser sends the cookies of one port to all others of the host.
     cookie = f"{_COOKIE}{key[:8]}={key}; Path=/; HttpOnly; SameSite=Lax"
-    return Answer(302, [("Location", f"/{path.lstrip('/')}"), ("Set-Cookie", cookie)], b"")
+    return Answer(302, [("Location", f"/{_entered(asked)[1].lstrip('/')}"), ("Set-Cookie", cookie)], b"")
 
 
 def _has_key(asked: Asked, key: str) -> bool:

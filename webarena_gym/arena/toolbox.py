@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args
 
 from webarena_gym.actions import DIALECTS, reply_of, tools
 from webarena_gym.actions.instructions import ANSWERS
 from webarena_gym.arena.episodes import Episode
 from webarena_gym.arena.registry import Arena
-from webarena_gym.arena.schema import NewEpisode, Result
+from webarena_gym.arena.schema import NewEpisode, Result, Split
 from webarena_gym.errors import ArenaError
 
 INSTRUCTIONS = f"""\
@@ -21,7 +21,7 @@ Do what the task says and change nothing else. When it is done, call `submit` wi
 _TASK_FIELDS = ("task", "split", "seed", "world_seed")
 _MEANINGS: Mapping[str, dict[str, Any]] = {
     "task": {"type": "string", "description": "the id of a task; one is drawn from the split without it"},
-    "split": {"type": "string", "enum": ["train", "validation", "test"], "description": "the split to draw from"},
+    "split": {"type": "string", "enum": list(get_args(Split)), "description": "the split to draw from"},
     "seed": {"type": "integer", "minimum": 0, "description": "the seed of the draw"},
     "world_seed": {"type": "integer", "description": "draw the split's templates in this world instead"},
 }
@@ -90,6 +90,10 @@ class Toolbox:
         return returned
 
     def _play(self, episode: Episode, name: str, given: Mapping[str, Any]) -> Returned:
+        known = {"submit": {"answer"}, "observe": set[str]()}.get(name)
+        if known is not None and (others := sorted({*given} - known)):
+            expected = ", ".join(known) or "no arguments"
+            raise ArenaError(f"{name}: there is no argument {others[0]!r}", status=422, at=others[0], expected=expected)
         if name == "submit":
             answer = given.get("answer", "")
             if not isinstance(answer, str):
@@ -108,8 +112,10 @@ class Toolbox:
         allowed = () if self._settings.task else _TASK_FIELDS
         for key, value in arguments.items():
             kind: type = int if key in ("seed", "world_seed") else str
-            if key not in allowed or (value is not None and type(value) is not kind):
-                expected = f"{_MEANINGS[key]['type']}" if key in allowed else ", ".join(allowed) or "no arguments"
+            choices = _MEANINGS[key].get("enum") if key in allowed else None
+            if key not in allowed or (value is not None and (type(value) is not kind or value not in (choices or (value,)))):
+                meant = " or ".join(choices) if choices else _MEANINGS[key]["type"] if key in allowed else ", ".join(allowed)
+                expected = str(meant) or "no arguments"
                 raise ArenaError(f"reset: {key} is {value!r}", status=422, at=key, value=value, expected=expected)
         for name in self._arena.idle():
             self._arena.end(name, "nobody asked it for anything for too long")

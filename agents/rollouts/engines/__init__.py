@@ -1,11 +1,12 @@
 """Engines sample responses of a language model, in this process or on a server, behind one Protocol."""
 
-from typing import NamedTuple, Protocol
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from agents.data.tokens import Ids
 from agents.rollouts.constraints.constraint import Constraint
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 
 class Generation(NamedTuple):
@@ -56,7 +57,7 @@ class Engine(Protocol):
         """
         ...
 
-    def load(self, model: PreTrainedModel, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         """Sample with the parameters of this model from now on. Nothing that was cached for older parameters is used again."""
         ...
 

@@ -2,16 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 from transformers.cache_utils import Cache, DynamicLayer
 
 from agents.data.tokens import Ids
 from agents.rollouts.constraints.automaton import State
 from agents.rollouts.engines.prefix_cache import KeyValues
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _ROOM = 64  # decoding steps that fit into a buffer before it is copied to a larger one
 
@@ -154,7 +156,7 @@ class DecodeBatch:
             self._starts.append(end - length)
         self._compact()
 
-    def step(self, model: PreTrainedModel) -> Tensor:
+    def step(self, model: "PreTrainedModel") -> Tensor:
         """Run the model on the last token of each sequence and return its hidden states, shape (sequences, size)."""
         buffer, width, device = self._buffer, len(self._slots[0]), self._mask.device
         if buffer.end + width > buffer.states.keys.shape[3]:

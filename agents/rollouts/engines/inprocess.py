@@ -7,10 +7,10 @@ cache. Parameters that changed without a `load` raise an error.
 
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from agents.data.tokens import Ids
 from agents.models.batches import keep_allowed
@@ -19,6 +19,9 @@ from agents.rollouts.engines import Completion, Engine, Generation
 from agents.rollouts.engines.decoding import ActiveSequence, DecodeBatch
 from agents.rollouts.engines.prefill import PrefillPrompt, attention_windows, evaluating, parameter_versions, prefill, probe
 from agents.rollouts.engines.prefix_cache import KeyValues, PrefixCache
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 _STEPS = 8  # of decoding, in one slice of work
 _PREFILL_TOKENS = 4096  # in one forward pass, padding included; a longer prompt has a pass of its own
@@ -33,7 +36,7 @@ class InProcessEngine:
 
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: "PreTrainedModel",
         stop_ids: frozenset[int],
         *,
         max_new_tokens: int = 64,
@@ -64,7 +67,7 @@ class InProcessEngine:
         """Whether the completion of every request has been taken."""
         return not self._request_ids
 
-    def load(self, model: PreTrainedModel, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         """Sample with these parameters from now on. The model may be the same object after an update.
 
         Responses that are being decoded continue under the new parameters, which prefill their prompts and tokens again.
@@ -129,7 +132,7 @@ class InProcessEngine:
         self._request_ids.clear()
 
     @property
-    def _open_model(self) -> PreTrainedModel:
+    def _open_model(self) -> "PreTrainedModel":
         if self._model is None:
             raise RuntimeError("the engine is closed")
         return self._model
@@ -161,7 +164,7 @@ class InProcessEngine:
             del self._waiting[prompt.ids]
         return requests
 
-    def _prefill(self, model: PreTrainedModel, requests: Sequence[tuple[PrefillPrompt, list[ActiveSequence]]]) -> None:
+    def _prefill(self, model: "PreTrainedModel", requests: Sequence[tuple[PrefillPrompt, list[ActiveSequence]]]) -> None:
         """Prefill prompts, sample the first token of each response, and add the sequences to the decode batches."""
         logits, buffer = prefill(model, self._windows, self._empty, [prompt for prompt, _ in requests])
         widths = torch.tensor([len(sequences) for _, sequences in requests], device=logits.device)
@@ -178,7 +181,7 @@ class InProcessEngine:
         for width, rows in newcomers.items():
             self._batches.setdefault(width, DecodeBatch(self._empty, self._windows)).join(rows)
 
-    def _decode(self, model: PreTrainedModel) -> None:
+    def _decode(self, model: "PreTrainedModel") -> None:
         for _ in range(_STEPS):
             for width, batch in list(self._batches.items()):
                 hidden = batch.step(model)

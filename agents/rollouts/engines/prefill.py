@@ -2,17 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 from transformers.cache_utils import DynamicCache
 
 from agents.data.tokens import Ids
 from agents.models.trees import IMPLEMENTATION
 from agents.rollouts.engines.decoding import AttentionWindows, KVBuffer
 from agents.rollouts.engines.prefix_cache import KeyValues, joined
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 ATTENTIONS = ("sdpa", "eager", IMPLEMENTATION)
 """The attention implementations of transformers that add a float mask to the scores."""
@@ -38,7 +40,7 @@ class PrefillPrompt(NamedTuple):
 
 
 def prefill(
-    model: PreTrainedModel, windows: AttentionWindows, empty: KeyValues, prompts: Sequence[PrefillPrompt]
+    model: "PreTrainedModel", windows: AttentionWindows, empty: KeyValues, prompts: Sequence[PrefillPrompt]
 ) -> tuple[Tensor, KVBuffer]:
     """Run the model on the new tokens of each prompt. Returns the logits (B, V) after its last token, and all keys and values."""
     device = empty.keys.device
@@ -68,7 +70,7 @@ def prefill(
 
 
 @contextmanager
-def evaluating(model: PreTrainedModel) -> Iterator[None]:
+def evaluating(model: "PreTrainedModel") -> Iterator[None]:
     """Put the model into evaluation mode inside the block."""
     was_training = model.training
     if was_training:
@@ -80,7 +82,7 @@ def evaluating(model: PreTrainedModel) -> Iterator[None]:
             model.train()
 
 
-def parameter_versions(model: PreTrainedModel) -> tuple[tuple[int, int], ...]:
+def parameter_versions(model: "PreTrainedModel") -> tuple[tuple[int, int], ...]:
     """Return the address and the version counter of each parameter.
 
     They change when a parameter is replaced or written to in place, but not when it is written to through `parameter.data`.
@@ -91,7 +93,7 @@ def parameter_versions(model: PreTrainedModel) -> tuple[tuple[int, int], ...]:
     )
 
 
-def attention_windows(model: PreTrainedModel) -> AttentionWindows:
+def attention_windows(model: "PreTrainedModel") -> AttentionWindows:
     """Return the attention windows of a model. Raises ValueError for layers that do not attend over keys and values."""
     config = model.config.get_text_config()
     name = type(model).__name__
@@ -111,7 +113,7 @@ def attention_windows(model: PreTrainedModel) -> AttentionWindows:
 
 
 @torch.inference_mode()
-def probe(model: PreTrainedModel, windows: AttentionWindows) -> KeyValues:
+def probe(model: "PreTrainedModel", windows: AttentionWindows) -> KeyValues:
     """Return keys and values of zero tokens, in the model's shapes and dtype.
 
     Raises ValueError if a prefill in two parts gives other logits than one in a single part.

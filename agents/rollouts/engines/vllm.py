@@ -17,9 +17,7 @@ import threading
 import time
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-from transformers import PreTrainedModel
+from typing import TYPE_CHECKING, Any
 
 from agents.data.tokens import Ids
 from agents.models.adapters import merged
@@ -28,6 +26,9 @@ from agents.rollouts.engines import Completion, Generation
 from agents.rollouts.engines.pool import RequestPool
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.rest import request_json_patiently
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
 
 # Without these, the model's generation config would change the distribution beside the temperature.
 _PLAIN_SAMPLING = {
@@ -117,7 +118,7 @@ class VLLMEngine:
         """Return what is complete; wait for the first completion at most `timeout_s` seconds."""
         return self._pool.take(timeout_s)
 
-    def load(self, model: PreTrainedModel, version: int) -> None:
+    def load(self, model: "PreTrainedModel", version: int) -> None:
         """Write the parameters to the folder and let the server load them; requests wait meanwhile.
 
         Raises ServerError if the server does not load them; then every request fails until a later call succeeds.
