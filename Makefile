@@ -62,8 +62,8 @@ test: install  ## all tests, on all cores
 test-slow: install  ## the tests that take ten seconds or more each and of which a faster one covers most: `make test` leaves them out
 	$(TEST) -m slow
 
-# What these look at is the same with every version of a dependency: texts, tasks and wordings.
-CONTENT := answers changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms wordings
+# What these look at is the same with every version of a dependency: texts and tasks.
+CONTENT := answers changes documents growth hard layout linear_time nasty_texts places side_effects sightings sources tasks terms
 
 test-lowest: $(LOWEST)/.ready  ## the fast part of the env's own tests with the lowest versions that pyproject.toml declares
 	$(LOWEST)/bin/python -m pytest -q -n auto --dist loadfile $$(grep -LE '^(from|import) (agents|benchmarks)|import tiny\b|needs\.chromium' $(filter-out $(CONTENT:%=tests/test_%.py),$(wildcard tests/test_*.py)))

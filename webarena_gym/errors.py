@@ -22,8 +22,7 @@ WebArenaGymError
 │   ├── sites.shopping.forms.RefusedError
 │   └── sites.shopping_admin.fulfilment.OrderError
 ├── NothingToDraw      a world has nothing that a template could ask for; also a LookupError
-├── evaluation.runner.GivenUpError   an evaluation has ended early, as nothing could be judged
-└── tasks.wordings.Skip   a wording does not apply to a task
+└── evaluation.runner.GivenUpError   an evaluation has ended early, as nothing could be judged
 """
 
 from collections.abc import Mapping

@@ -8,9 +8,14 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-from webarena_gym.answers.lexicon import NUMBER_WORDS, TENS, word_set
 
 Amount = float | str | tuple[float, ...]
+
+_SMALL_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+NUMBER_WORDS = {word: number for number, word in enumerate(_SMALL_NUMBERS.split())}
+TENS = {
+    word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+}
 
 
 class Value(NamedTuple):
@@ -81,8 +86,12 @@ _HALVES = re.compile(
     r"\b(?:(\d+|one)\s+and\s+a\s+half|half\s+an?|an?\s+half|a|an)[\s-]+(hours?|minutes?|kilomet(?:er|re)s?|mile)\b",
     re.IGNORECASE,
 )
-_NO_COUNT_BEFORE = word_set("the this that which any each every other another last only no first next older newer some by")
-_NO_COUNT_AFTER = word_set("of that which who is was on at with and or another can by has from to after before belongs")
+_NO_COUNT_BEFORE = frozenset(
+    "the this that which any each every other another last only no first next older newer some by".split()
+)
+_NO_COUNT_AFTER = frozenset(
+    "of that which who is was on at with and or another can by has from to after before belongs".split()
+)
 _AT_THE_END = re.compile(r"([\w']+)\W*\Z")
 _AT_THE_START = re.compile(r"\W{0,3}([\w']+)")
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from webarena_gym.answers import Asked, compare, is_not_available
+from webarena_gym.answers import Form, compare, is_not_available
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators.outcome import OR, TYPED, Judge, Verdict, as_texts, judge_name
 
@@ -21,7 +21,7 @@ def read_references(references: Mapping[str, Any], where: str) -> dict[str, list
 
 
 def compare_text(
-    approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Asked | None = None
+    approach: str, references: list[str], text: str, intent: str, judge: Judge | None, check: str, asked: Form | None = None
 ) -> list[Verdict]:
     """Return a verdict on a text for each reference of one comparison."""
     verdicts = []
@@ -40,13 +40,13 @@ def compare_text(
     return verdicts
 
 
-def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Asked | None) -> tuple[bool, str, str]:
+def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked: Form | None) -> tuple[bool, str, str]:
     """Whether an answer means a reference, who decided, and which claim was read."""
     if judge is not None and not is_not_available(reference):
         return judge(intent, reference, answer), judge_name(judge), ""
     findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
     best = next((finding for finding in findings if finding.is_right), findings[0])
-    return best.is_right, TYPED, f": {best.reason}"
+    return best.is_right, TYPED, f": {best.why}"
 
 
 def _clean(text: str) -> str:

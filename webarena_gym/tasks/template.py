@@ -158,7 +158,7 @@ class Template:
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=intent.format(**drawn.slots),
-            eval=_with_slots(_with_site(drawn.eval, self.sites[0]), drawn.slots),
+            eval=_with_site(drawn.eval, self.sites[0]),
             intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
@@ -192,13 +192,6 @@ def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:
     if "state" not in block:
         return block
     return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
-
-
-def _with_slots(block: dict[str, Any], slots: Mapping[str, Any]) -> dict[str, Any]:
-    """Tell a check of the answer by what the task tells the asked thing from others."""
-    if "string_match" not in block["eval_types"] or not slots:
-        return block
-    return block | {"asked": {**block.get("asked", {}), "slots": {name: str(text) for name, text in slots.items()}}}
 
 
 class Templates(dict[str, Template]):

@@ -313,11 +313,11 @@ def _audit(options: argparse.Namespace) -> int:
             print(
                 f"{name} of a solution: median {spread['median']}, last tenth from {spread['last_tenth']}, most {spread['most']}"
             )
-    for kind in ("right", "wrong"):
-        tried, accepted = totals[f"{kind}_wordings"], totals[f"{kind}_accepted"]
-        if tried:
-            held, taken = totals[f"held_out_{kind}_wordings"], totals[f"held_out_{kind}_accepted"]
-            print(f"{accepted} of {tried} {kind} wordings of answers are accepted; of the held-out half {taken} of {held}")
+    if totals["right_answers"]:
+        print(
+            f"{totals['right_answers'] - totals['right_refused']} of {totals['right_answers']} forms of right answers are accepted,"
+            f" {totals['attacks_rewarded']} of {totals['attacks']} attacks are rewarded"
+        )
     for kind, found in findings.faults.items():
         for finding in found:
             print(f"  {kind.replace('_', ' ')}: {finding}")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
-from webarena_gym.answers import read_asked
+from webarena_gym.answers import read_form
 from webarena_gym.errors import EvaluationError
 from webarena_gym.evaluators import official
 from webarena_gym.evaluators.kind import EvalKind
@@ -18,7 +18,7 @@ def answer(**references: Any) -> dict[str, Any]:
 
 
 def told(block: dict[str, Any], **asked: Any) -> dict[str, Any]:
-    """Add to a check of the answer what the task tells about it: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Asked`)."""
+    """Add to a check of the answer what the task tells about it: `about`, `ordered`, `labels`, `yes`, `no`, `unit` (`answers.Form`)."""
     return block | {"asked": asked}
 
 
@@ -28,13 +28,13 @@ def not_achievable() -> dict[str, Any]:
 
 
 def _read(evaluation: Mapping[str, Any]) -> list[Check]:
-    """Return the check of the native rules; the key `asked` says what the task tells about the answer (see `answers.Asked`)."""
+    """Return the check of the native rules; the key `asked` says what the task tells about the answer (see `answers.Form`)."""
     references = evaluation.get("reference_answers") or {}
     if not references:
         raise EvaluationError("string_match without reference_answers")
     wanted = read_references(references, "string_match")
     try:
-        asked = read_asked(evaluation.get("asked") or {})
+        asked = read_form(evaluation.get("asked") or {})
     except ValueError as error:
         raise EvaluationError(f"asked of string_match: {error}") from error
 
@@ -51,7 +51,7 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
 
 def _validate(evaluation: Mapping[str, Any]) -> None:
     try:
-        read_asked(evaluation.get("asked", {}))
+        read_form(evaluation.get("asked", {}))
     except ValueError as error:
         raise ValueError(f"asked of eval: {error}") from error
 

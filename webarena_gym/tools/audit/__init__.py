@@ -1,7 +1,7 @@
 """Proof that tasks are what they claim: their reference solutions earn the reward, and nothing cheaper does."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Literal
 
@@ -11,16 +11,17 @@ from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task, find, templates
+from webarena_gym.tools.audit.answers import try_answers
 from webarena_gym.tools.audit.deeds import Repertoire, repertoire
 from webarena_gym.tools.audit.findings import Findings as Findings
 from webarena_gym.tools.audit.others import another as another
+from webarena_gym.tools.audit.others import other_answers
 from webarena_gym.tools.audit.replays import earns, exit_with
 from webarena_gym.tools.audit.replays import imitate as imitate
 from webarena_gym.tools.audit.replays import replay as replay
 from webarena_gym.tools.audit.replays import replay_on_both as replay_on_both
 from webarena_gym.tools.audit.side_effects import try_side_effects
 from webarena_gym.tools.audit.sightings import Sightings, groundless
-from webarena_gym.tools.audit.wordings import try_wordings
 from webarena_gym.venues.embedded import Place
 
 MAX_STEPS = 60  # scrolling included
@@ -45,8 +46,8 @@ def audit(
     The tasks must have been drawn for the sites as `variation` builds them.
 
     The tries are: doing nothing until the steps run out, leaving at once without an answer, leaving with N/A where the task
-    can be done, leaving with each of the task's wrong answers, which are of the right type, and with each of them beside the
-    right one, all wordings of its answer that the corpus has (which are counted), and doing what solves another draw of the
+    can be done, leaving with each of the task's wrong answers, which are of the right type, the right answer in every form and attacks
+    made from it and from those of other draws (`answers`, which are counted), and doing what solves another draw of the
     template in the same world. Each answer must stand on a page that the solution saw, or follow from such as the task declares
     (see `sightings`), and each fact of its `evidence` must have been shown. With `side_effects`, solutions are also tried with something else done before or after them, and with
     detours. The result is the same for any number of `jobs`, processes that share the work.
@@ -81,7 +82,7 @@ def _examine_all(tasks: Sequence[Task], repertoires: Mapping[Place, Repertoire],
     patient, hasty = (WebArenaLite(tasks=tasks, variation=variation, max_steps=steps) for steps in (MAX_STEPS, 1))
     for task in tasks:
         other = another(task, variation)
-        _examine(task, other, patient, hasty, findings)
+        _examine(task, other, variation, patient, hasty, findings)
         if task.template in templates() and _text(find(task.task_id, variation, task.scale)) != _text(task):
             findings.drawn_differently.append(f"{task.task_id}: its template draws another task from the same seed")
         for place in _places([task], variation) & repertoires.keys():
@@ -115,7 +116,9 @@ def _compare_all(tasks: Sequence[Task], variation: Variation) -> Findings:
     return findings
 
 
-def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings) -> None:
+def _examine(
+    task: Task, other: Task | None, variation: Variation, patient: WebArenaLite, hasty: WebArenaLite, findings: Findings
+) -> None:
     """Try everything with one task, the solution of another among it, and note what is found."""
     findings.tasks += 1
     findings.templates.add(task.template)
@@ -136,30 +139,13 @@ def _examine(task: Task, other: Task | None, patient: WebArenaLite, hasty: WebAr
         findings.exit_rewarded.append(task.task_id)
     if task.is_achievable and earns(hasty, task, exit_with("N/A")):
         findings.na_rewarded.append(task.task_id)
-    earned = [answer for answer in _wrong_answers(task) if earns(hasty, task, exit_with(answer))]
+    earned = [answer for answer in task.wrong_answers if earns(hasty, task, exit_with(answer))]
     if earned:
         findings.wrong_rewarded.append(f"{task.task_id}: {earned[0]!r}")
-    try_wordings(task, other, findings)
+    try_answers(task, other_answers(task, variation), findings)
     if other is None:
         findings.without_other.append(task.task_id)
     elif imitate(patient, task, other):
         excuse = EXCEPTIONS.get(task.template)
         place = findings.excused if excuse else findings.other_rewarded
         place.append(f"{task.task_id}: {excuse or f'by the solution of {other.task_id}'}")
-
-
-def _wrong_answers(task: Task) -> Iterator[str]:
-    """Yield the task's wrong answers, and answers that name one beside the right one, unless the right one holds it anyway."""
-    right = (task.solution[-1].action.argument or "") if task.solution else ""
-    for wrong in task.wrong_answers:
-        yield wrong
-        if right and wrong.lower() not in right.lower() and right.lower() not in wrong.lower():
-            yield from (
-                f"{wrong}/{right}",
-                f"{right} | {wrong}",
-                f"{wrong} {right}",
-                f"{right} or {wrong}",
-            )
-            named = set(wrong.lower().split()) <= set(task.intent.lower().split())  # then it is said of what the goal names
-            if not named and not is_not_available(right):  # who says that something is N/A has answered N/A
-                yield f"{wrong} is {right}"

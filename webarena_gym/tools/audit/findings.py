@@ -17,22 +17,18 @@ class Findings:
     Chromium. `excused` are rewards for another draw's solution that EXCEPTIONS allows; `without_other` are tasks of templates that
     ask for nothing else in their world, so that there was no other solution to try. `side_effects_tried` are solutions with something
     else done before or after them, and `side_effects_rewarded` those of them that earned the reward; `detours_tried` are solutions
-    with visits, or with something done and taken back, and `detours_refused` those that did not earn it. Of the corpus of wordings
-    it is counted how many of each kind were tried and how many were accepted; `held_out_...` are those of its held-out half alone.
+    with visits, or with something done and taken back, and `detours_refused` those that did not earn it. `right_answers` are right answers in
+    every form, and `right_refused` those that were refused; `attacks` are answers that hold a right or a wrong one and must not be rewarded.
     """
 
     tasks: int = 0
     solved: int = 0
     templates: set[str] = field(default_factory=set)
     worlds: set[int | None] = field(default_factory=set)
-    right_wordings: int = 0
-    right_accepted: int = 0
-    wrong_wordings: int = 0
-    wrong_accepted: int = 0
-    held_out_right_wordings: int = 0
-    held_out_right_accepted: int = 0
-    held_out_wrong_wordings: int = 0
-    held_out_wrong_accepted: int = 0
+    right_answers: int = 0
+    right_refused: list[str] = field(default_factory=list)
+    attacks: int = 0
+    attacks_rewarded: list[str] = field(default_factory=list)
     unsolved: list[str] = field(default_factory=list)
     noop_rewarded: list[str] = field(default_factory=list)
     exit_rewarded: list[str] = field(default_factory=list)
@@ -75,13 +71,6 @@ class Findings:
         if len(values) < 2:
             return dict.fromkeys(("median", "last_tenth", "most"), values[0]) if values else {}
         return {"median": round(median(values)), "last_tenth": round(quantiles(values, n=10)[-1]), "most": max(values)}
-
-    def count_wording(self, is_held_out: bool, is_right: bool, is_accepted: bool) -> None:
-        """Count one wording that was judged."""
-        kind = "right" if is_right else "wrong"
-        for part in ("", "held_out_") if is_held_out else ("",):
-            for name, count in ((f"{part}{kind}_wordings", 1), (f"{part}{kind}_accepted", int(is_accepted))):
-                setattr(self, name, getattr(self, name) + count)
 
     def add(self, other: "Findings") -> None:
         """Take in what was found in other tasks."""

@@ -18,6 +18,15 @@ def another(task: Task, variation: Variation = "content") -> Task | None:
     return next((other for other in drawn if _truth(other) != _truth(task)), None)
 
 
+def other_answers(task: Task, variation: Variation = "content") -> list[str]:
+    """Return the answers of other draws of the task's template in its world."""
+    if task.template not in templates() or task.world_seed is None or not task.eval.get("reference_answers"):
+        return []
+    drawn = _draws(task.template, task.world_seed, _OTHERS[-1], variation, task.scale)
+    found = [other.eval["reference_answers"].get("fuzzy_match") for other in drawn if other.eval.get("reference_answers")]
+    return [each for each in dict.fromkeys(found) if isinstance(each, str)]
+
+
 @lru_cache(maxsize=512)
 def _draws(template: str, world_seed: int, count: int, variation: Variation, scale: Scale) -> list[Task]:
     return draw([template], world_seed=world_seed, count=count, variation=variation, scale=scale)

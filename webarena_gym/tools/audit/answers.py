@@ -1,0 +1,165 @@
+"""Answers that are made from a task's right one and from wrong ones: the right value in every notation, and attacks on the judge."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from string import Template
+
+from webarena_gym.answers import is_not_available
+from webarena_gym.answers.values import read, split_minutes
+from webarena_gym.evaluators import is_right_answer
+from webarena_gym.tasks import Task
+from webarena_gym.tools.audit.findings import Findings
+
+JOINTS = tuple(
+    line.replace("\\n", "\n").replace("\\t", "\t")
+    for line in (Path(__file__).parent / "joints.txt").read_text(encoding="utf-8").splitlines()
+)
+"""Ways in which an answer holds a right value a, alone or beside another b, and is not right, as templates of `string.Template`."""
+
+_SCALES = (
+    "${a} k",
+    "${a}k",
+    "${a} thousand",
+    "${a} million",
+    "${a} hundred",
+    "${a} dozen",
+    "${a} percent",
+    "${a}%",
+    "half of ${a}",
+    "twice ${a}",
+    "${a} each",
+    "${a} per day",
+    "${a} a day",
+    "${a} bn",
+)
+_LIMIT = 12  # wrong values for one task
+
+
+def right_forms(answer: str) -> Iterator[str]:
+    """Yield a right answer in the forms that agents are told, each once.
+
+    >>> list(right_forms("$1,234.50"))[:4]
+    ['$1,234.50', '$1234.50', 'USD 1234.50', '1234.50 dollars']
+    """
+    seen: set[str] = set()
+    items = [item.strip() for item in answer.split(";")]
+    notations = list(_notations(answer)) if len(items) == 1 else []
+    if len(items) > 1:
+        joined = ["; ".join(items), "\n".join(items), "\n".join(f"- {item}" for item in items), json.dumps(items)]
+        joined.append("\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1)))
+        joined.append(f"{'; '.join(items[:-1])} and {items[-1]}")
+        joined += [", ".join(items)] if not any("," in item for item in items) else []
+        notations = joined
+    for notation in notations:
+        wrapped = [
+            notation,
+            f"I have looked at both.\nAnswer: {notation}",
+            json.dumps({"answer": notation}),
+            f"\\boxed{{{notation}}}",
+        ]
+        if "\n" not in notation and notation[:1] not in "[{":
+            wrapped += [
+                f"{notation}.",
+                f'"{notation}"',
+                f"**{notation}**",
+                f"`{notation}`",
+                f" {notation} \n",
+                f"**Answer:** {notation}",
+                f"The answer is {notation}.",
+            ]
+        for text in wrapped:
+            if text not in seen:
+                seen.add(text)
+                yield text
+
+
+def _notations(answer: str) -> Iterator[str]:
+    yield answer
+    values = list(split_minutes(read(answer)))
+    if len(values) != 1 or (values[0].start, values[0].end) != (0, len(answer)):
+        yield from () if is_not_available(answer) else (answer.upper(), answer.lower()) if answer.isascii() else ()
+        return
+    kind, amount = values[0].kind, values[0].amount
+    if kind == "money" and isinstance(amount, float | int):
+        yield from (f"${amount:.2f}", f"USD {amount:.2f}", f"{amount:.2f} dollars", f"${amount:,.2f}")
+    elif (
+        kind == "number"
+        and isinstance(amount, float | int)
+        and amount == int(amount)
+        and not answer.startswith("0")
+        and amount < 1e9
+    ):
+        yield from (f"{int(amount)}", f"{int(amount):,}")
+    elif kind == "date" and isinstance(amount, tuple) and amount[0]:
+        year, month, day = map(int, amount)
+        name = "January February March April May June July August September October November December".split()[month - 1]  # noqa: SIM905
+        yield from (
+            f"{year:04}-{month:02}-{day:02}",
+            f"{month}/{day}/{year}",
+            f"{name} {day}, {year}",
+            f"{day} {name} {year}",
+            f"{name[:3]} {day}, {year}",
+        )
+    elif kind == "duration" and isinstance(amount, float | int) and amount % 60 == 0 and amount < 86400:
+        hours, minutes = divmod(int(amount) // 60, 60)
+        yield from (
+            f"{int(amount) // 60} minutes",
+            f"{int(amount) // 60} min",
+            f"{hours} h {minutes} min",
+            f"{hours} hours and {minutes} minutes",
+        )
+    elif kind == "distance" and isinstance(amount, float | int):
+        yield from (f"{amount:g} m" if amount < 1e6 else answer, f"{amount / 1000:.6g} km", f"{amount / 1000:.6g} kilometers")
+
+
+def attacks(task: Task, right: str, wrong: list[str]) -> Iterator[str]:
+    """Yield answers that hold the right one or a wrong one and must not be rewarded."""
+    items = [item.strip() for item in right.split(";")]
+    is_polar = right.lower() in ("yes", "no")
+    for value in wrong:
+        yield value
+        for joint in JOINTS:
+            if "${b}" in joint and value.lower() not in right.lower() and right.lower() not in value.lower():
+                yield _filled(joint, right, value)
+                yield _filled(joint, value, right)
+    for joint in JOINTS:
+        if "${b}" not in joint and not is_polar and not is_not_available(right):
+            yield _filled(joint, right, "")
+    if re.fullmatch(r"\$?[\d,]+(?:\.\d+)?", right):
+        yield from (_filled(scale, right, "") for scale in _SCALES)
+    if len(items) > 1 and not all(": " in item for item in items):
+        others = [value for value in wrong if value.lower() not in right.lower() and ";" not in value]
+        yield "; ".join(items[:-1])
+        yield "; ".join(items[1:])
+        yield " ".join(items)
+        yield from ("; ".join([*items, other]) for other in others)
+        yield from ("; ".join([other, *items[1:]]) for other in others)
+        yield from (f"{'; '.join(items)}, except {items[0]}", f"{'; '.join(items)}, but not {items[-1]}")
+    yield task.intent
+    yield f"{task.intent} {right}?"
+
+
+def _filled(joint: str, right: str, other: str) -> str:
+    return Template(joint).substitute(a=right, b=other)
+
+
+def try_answers(task: Task, others: list[str], findings: Findings) -> None:
+    """Judge the right answer of a task in every form, and attacks made from it and from the answers of `others`, and count them."""
+    references = (task.eval.get("reference_answers") or {}).get("fuzzy_match")
+    if references is None:
+        return
+    right = (references if isinstance(references, str) else "; ".join(references)).split(" |OR| ")[0]
+    wrong = [
+        text for text in dict.fromkeys([*task.wrong_answers, *others]) if not is_right_answer(task.eval, task.intent, text)
+    ]
+    for text in right_forms(right):
+        findings.right_answers += 1
+        if not is_right_answer(task.eval, task.intent, text):
+            findings.right_refused.append(f"{task.task_id}: {text!r}")
+    for text in attacks(task, right, Random(task.task_id).sample(wrong, min(_LIMIT, len(wrong)))):
+        findings.attacks += 1
+        if is_right_answer(task.eval, task.intent, text):
+            findings.attacks_rewarded.append(f"{task.task_id}: {text!r}")
