@@ -12,7 +12,7 @@ from webarena_gym.answers.judge import is_not_available as is_not_available
 
 
 def matches(reference: str, answer: str, intent: str = "", form: Form | None = None) -> bool:
-    """Return whether `answer` gives the value of `reference`, as an answer to the goal `intent`.
+    r"""Return whether `answer` gives the value of `reference`, as an answer to the goal `intent`.
 
     >>> matches("March 5, 2023", "3/5/2023")
     True

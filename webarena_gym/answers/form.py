@@ -112,6 +112,7 @@ _POLITE_END = re.compile(
     r"\s(?:(?:please )?let me know if [^.!?\n]{1,80}|(?:i )?hope (?:this|that|it) helps|is there anything else [^.!?\n]{1,60}|thanks?(?: you)?)[.!?]{0,2}\Z",
     re.IGNORECASE,
 )
+_LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,300}\)")
 _MARKUP = re.compile(r"\*\*|`")
 
 
@@ -120,7 +121,7 @@ class Marked(ValueError):  # noqa: N818 - told to the agent as the reason of a v
 
 
 def unwrap(answer: str) -> str:
-    """Return the value of an answer as text, without markup and politeness; only what is behind an "Answer:" counts.
+    r"""Return the value of an answer as text, without markup and politeness; only what is behind an "Answer:" counts.
 
     Raises Marked for several different marked answers.
 
@@ -167,37 +168,125 @@ def unwrap(answer: str) -> str:
                 break
         else:
             break
-    return _MARKUP.sub("", text).strip()
+    return _MARKUP.sub("", _LINK.sub(r"\1", text)).replace("\\$", "$").strip()
 
 
 REFUSED = frozenset(
-    """
-    not no never nor neither none nobody nothing or but except excluding without than either else unless if whether although though however instead
-    rather maybe think guess believe suppose assume used perhaps possibly probably likely approximately roughly around almost nearly wrong false incorrect outdated untrue contrary
-    hundred thousand million billion dozen half twice double percent other others another
-    """.split()
+    [
+        "not",
+        "no",
+        "never",
+        "nor",
+        "neither",
+        "none",
+        "nobody",
+        "nothing",
+        "or",
+        "but",
+        "except",
+        "excluding",
+        "without",
+        "than",
+        "either",
+        "else",
+        "unless",
+        "if",
+        "whether",
+        "although",
+        "though",
+        "however",
+        "instead",
+        "rather",
+        "maybe",
+        "think",
+        "guess",
+        "believe",
+        "suppose",
+        "assume",
+        "used",
+        "perhaps",
+        "possibly",
+        "probably",
+        "likely",
+        "approximately",
+        "roughly",
+        "around",
+        "almost",
+        "nearly",
+        "wrong",
+        "false",
+        "incorrect",
+        "outdated",
+        "untrue",
+        "contrary",
+        "hundred",
+        "thousand",
+        "million",
+        "billion",
+        "dozen",
+        "half",
+        "twice",
+        "double",
+        "percent",
+        "other",
+        "others",
+        "another",
+    ]
 )
 """Words that leave an answer open or turn it round, wherever they stand."""
 
 _LONGEST = 20_000  # characters of JSON or of a table
 _RULE = re.compile(r"[ |:+-]{3,}")
 _FIELD = re.compile(r"(?:[-*•] +)?([^\W\d][^:|\n]{0,40}?) ?: +(\S[^\n]*)")
-_UNIT_KEYS = frozenset("km kilometres kilometers m metres meters miles minutes min hours days seconds usd dollars".split())
+_UNIT_KEYS = frozenset(
+    [
+        "km",
+        "kilometres",
+        "kilometers",
+        "m",
+        "metres",
+        "meters",
+        "miles",
+        "minutes",
+        "min",
+        "hours",
+        "days",
+        "seconds",
+        "usd",
+        "dollars",
+    ]
+)
 _KEY = re.compile(r"[a-z]+(?:[A-Z_ ]?[a-z]+)*")  # other labels are read, for they may be values
+_ANSWER_KEYS = ("answer", "final answer", "result", "value")
 _DEEPEST = 4
 
 
-def unfold(text: str, reference: str, intent: str, *, keeps_labels: bool, explained: frozenset[str] | None) -> str:
-    """Return an answer in JSON, as a Markdown table or as lines of labels and values as text, one item a line.
+@dataclass(frozen=True)
+class Unfolding:
+    """How an answer that is an object or a table becomes text.
 
-    Of an object counts what stands under "answer"; else its values, without those that repeat the goal. A label is read where
-    it is part of the answer, or no stem of it is `explained` (None where labels of lower-case words can be no values).
+    Of an object counts what stands under "answer"; else its values, without those that repeat the goal. A label is left out where
+    its words can be no value: for a text as reference (not `is_value`) one of their stems must be `known`. With `keeps_labels` all stay.
     """
-    if len(text) > _LONGEST:
-        return text
-    is_polar = reference.strip(". ").lower() in ("yes", "no")
 
-    def rows(value: Any, depth: int) -> list[str]:
+    reference: str
+    intent: str
+    known: frozenset[str]
+    keeps_labels: bool
+    is_value: bool
+
+    def text(self, answer: str) -> str:
+        """Return an answer in JSON, as a Markdown table or as lines of labels and values as text, one item a line; others as they are."""
+        if len(answer) > _LONGEST:
+            return answer
+        try:
+            if answer[:1] in ("{", "["):
+                return "\n".join(self._rows(json.loads(answer, object_pairs_hook=_unique), 0))
+            return "\n".join(self._rows(_record(answer, 1 if self.is_value else 2), 0))
+        except (ValueError, RecursionError):
+            return answer
+
+    def _rows(self, value: Any, depth: int) -> list[str]:
         if depth > _DEEPEST:
             raise ValueError("too deep")
         if value is None or isinstance(value, bool):
@@ -205,44 +294,31 @@ def unfold(text: str, reference: str, intent: str, *, keeps_labels: bool, explai
         if isinstance(value, str | int | float):
             return [str(value)]
         if isinstance(value, Sequence):
-            return ["; ".join(rows(each, depth + 1)) for each in value]
+            return ["; ".join(self._rows(each, depth + 1)) for each in value]
         if {"value", "unit"} <= value.keys():
             return [f"{value['value']} {value['unit']}"]
-        if any(not REFUSED.isdisjoint(re.findall("[a-z]+", str(key).lower())) for key in value):
-            raise ValueError("a key turns the answer round")
-        marked = next(
-            (
-                each
-                for key, each in value.items()
-                if key.lower().replace("_", " ") in ("answer", "final answer", "result", "value")
-            ),
-            None,
-        )
-        if marked is not None:
-            return rows(marked, depth + 1)
-        found: list[str] = []
-        for key, each in value.items():
-            label = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").lower()
-            if len(value) > 1 and (each is None or (isinstance(each, bool) and not is_polar)):
-                continue
-            inner = rows(each, depth + 1)
-            if type(each) in (int, float) and label.rpartition(" ")[2] in _UNIT_KEYS:
-                inner = [f"{each} {label.rpartition(' ')[2]}"]
-            is_echo = len(inner) == 1 < len(value) and inner[0] in intent and inner[0] not in reference and " or " not in intent
-            if (
-                keeps_labels
-                or not _KEY.fullmatch(key)
-                or (explained is not None and explained.isdisjoint(map(stem, label.split())))
-            ):
-                found.append(f"{label}: {'; '.join(inner)}")
-            elif not is_echo or inner[0].isdecimal():
-                found += inner
-        return found
+        if any(not REFUSED.isdisjoint(re.findall("[a-z]+", key.lower())) for key in value):
+            raise ValueError("a label turns the answer round")
+        marked = [each for key, each in value.items() if key.lower().replace("_", " ") in _ANSWER_KEYS and each is not None]
+        if marked:
+            return self._rows(marked[0], depth + 1)
+        return [row for key, each in value.items() for row in self._field(key, each, depth, is_alone=len(value) == 1)]
 
-    try:
-        return "\n".join(rows(json.loads(text, object_pairs_hook=_unique) if text[:1] in ("{", "[") else _record(text), 0))
-    except (ValueError, RecursionError):
-        return text
+    def _field(self, key: str, value: Any, depth: int, *, is_alone: bool) -> list[str]:
+        is_polar = self.reference.strip(". ").lower() in ("yes", "no")
+        if not is_alone and (value is None or (isinstance(value, bool) and not is_polar)):
+            return []
+        label = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key).replace("_", " ").lower()
+        rows = self._rows(value, depth + 1)
+        if type(value) in (int, float) and label.rpartition(" ")[2] in _UNIT_KEYS:
+            rows = [f"{value} {label.rpartition(' ')[2]}"]
+        is_known = not self.known.isdisjoint(map(stem, label.split()))
+        if self.keeps_labels or not _KEY.fullmatch(key) or not (self.is_value or is_known):
+            return [f"{label}: {'; '.join(rows)}"]
+        is_named = not is_alone and len(rows) == 1 and rows[0] in self.intent and rows[0] not in self.reference
+        is_code = is_named and rows[0].isdecimal()
+        is_echo = is_named and " or " not in self.intent and (not is_code or (is_known and len(rows[0]) > 4))
+        return [] if is_echo else rows
 
 
 def _lowered(label: str) -> str:
@@ -257,11 +333,11 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _record(text: str) -> Any:
-    """Return lines of labels with values as an object, a Markdown table as a list of them. Raises ValueError for other texts."""
+def _record(text: str, least: int) -> Any:
+    """Return lines of labels with values, `least` or more, as an object, a Markdown table as a list of them; else raise ValueError."""
     lines = [line for line in text.splitlines() if line.strip()]
     fields = [match for match in map(_FIELD.fullmatch, lines) if match]
-    if len(fields) == len(lines) > 1:
+    if len(fields) == len(lines) >= least:
         return _unique([(_lowered(match[1]), match[2]) for match in fields])
     cells = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in lines]
     if len(lines) > 2 and _RULE.fullmatch(lines[1]) and "|" in lines[1] and len({*map(len, cells)}) == 1:

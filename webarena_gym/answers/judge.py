@@ -4,6 +4,7 @@ Explained are the words of the goal, grammar, and the names that the task allows
 guessed. A reason says what was found and how an answer is to be given.
 """
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
-from webarena_gym.answers.form import REFUSED, UNITS, Form, Marked, stem, unfold, unwrap
+from webarena_gym.answers.form import REFUSED, UNITS, Form, Marked, Unfolding, stem, unwrap
 from webarena_gym.answers.values import Amount, Value, in_digits, read, split_minutes
 
 
@@ -24,7 +25,7 @@ _FUNCTION = _words(
     a an the this that these those it its they their theirs them he she his her hers i me my mine we our us you your yours there here which who whose whom
     what where when is are was were be been being am has have had having do does did can will s re ve ll d m of in on at by for from
     to with as via per between among into onto and also both all each every so then thus therefore hence only just now currently today
-    already still altogether together overall exactly please sure ok okay yet during since because while
+    already still altogether together overall exactly please sure ok okay yet during since because while long away
     """
 )
 _STATING = _words(
@@ -35,7 +36,7 @@ _STATING = _words(
     fourth fifth one ones last following according based checked checking looked looking asked requested want wanted need needs needed
     state states stated stand stands standing lie lies lying mark marked call calls display displayed displays return returns returned appear appears
     take takes taking took taken go goes going run runs lead leads leading reach reaches reached belong belongs place placed put write writes wrote written
-    page site website store shop phone day way long far away
+    page site website store shop phone day way far gave bought contain contains work works
     """
 )
 _STATING_OF_VALUES = _words(
@@ -57,13 +58,17 @@ _TOKEN = re.compile(r"\w+|\n|[^\w\s]")
 _SAME_MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "−": "-", "‑": "-", "×": "x", "\u00a0": " ", "\t": " ", "\r": "\n"})  # fmt: skip
 _NOT = re.compile(r"(?<=\w)n't\b", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=[^\d\s]),(?=\d)")
-_ANGLES = re.compile(r"<(?:mailto:)?([\w.+-]{1,80}@[\w.-]{1,80}|https?://[^<>\s]{1,300})>|\bmailto:(?=\w)|\bNo\.\s?(?=\d)")
+_ANGLES = re.compile(
+    r"<(?:mailto:)?([\w.+-]{1,80}@[\w.-]{1,80}|https?://[^<>\s]{1,300})>|\bmailto:(?=\w)|\bNo\.\s?(?=\d)|\bu/(?=\w)|(?<=\d) ?USD\b(?=\W*\Z)"
+)
 _RULE = re.compile(r"^[ |:+-]{3,}$", re.MULTILINE)
 _BULLET = re.compile(r"^[ ]{0,12}(?:[-*•+]|\(?(\d{1,3})[.)]) +", re.MULTILINE)
 _EXAMPLE = re.compile(
     r"\b(?:like|form|format|such as|as|say|answer)\s+(?:\"[^\"]{1,200}\"(?:\s+or\s+\"[^\"]{1,200}\")?|[$\d][\w:.,-]*)", re.IGNORECASE
 )  # fmt: skip
 _PATH = re.compile(r"\b[\w.-]+/[\w./-]*\w")
+_NAME = re.compile(r"\b[A-Z][\w'&-]*(?: (?:of |the |and |with )?[A-Z\d][\w'&.-]*)+(?:, \d[\w.]*(?: (?:x )?[\w.]+)?)?")
+_GOAL = "Goalphrase"  # stands for what the goal names
 _QUOTED = re.compile(r'"[^"\n]{1,300}"')
 _COUNTED = re.compile(r"\b(?:how many|number of|count of)\s+((?:\w+ ){0,5}\w+)|\b(how old)\b", re.IGNORECASE)
 _MEASURES = {"kilometre": "km", "kilometer": "km", "km": "km", "metre": "m", "meter": "m", "mile": "mi", "minute": "min", "hour": "h",
@@ -116,10 +121,9 @@ def compare(reference: str, answer: str, intent: str = "", form: Form | None = N
         return Finding(False, answer[-200:], f"{error}: {_FORM}")
     readings = _readings(reference, intent, form)
     is_pairs = bool(readings[0]) and bool(readings[0][0].label)
-    # A label beside a text may be a text that is meant; beside a value it is none.
-    is_typed = all(part.kind not in ("text", "hours") for part in readings[-1])
-    explained = None if is_typed else _read_goal(intent).stems | _STATED
-    body = unfold(body, reference, intent, keeps_labels=is_pairs or bool(form.labels), explained=explained)
+    is_value = bool(readings[-1]) and all(part.kind not in ("text", "hours") for part in readings[-1])
+    known = _read_goal(intent).stems | _STATED
+    body = Unfolding(reference, intent, known, is_pairs or bool(form.labels), is_value).text(body)
     if len(body) > 500 + 4 * len(reference):
         return Finding(False, body[:200], f"the answer has {len(body)} characters: {_FORM}, or end with a line 'Answer: ...'")
     if not body:
@@ -235,6 +239,7 @@ class _Goal(NamedTuple):
     words: tuple[str, ...]
     counted: frozenset[str]
     is_joint: bool
+    dates: frozenset[Amount]
 
 
 @lru_cache(maxsize=1024)  # all episodes of a task have its goal
@@ -256,10 +261,11 @@ def _read_goal(intent: str) -> _Goal:
     return _Goal(
         frozenset(stem(norm) for norm in words if norm not in REFUSED and norm in kept),
         frozenset(names - _GRAMMAR),
-        frozenset(pair for one, other in zip(words, words[1:], strict=False) for pair in ((one, other), (other, one))),
+        frozenset(pair for one, other in itertools.pairwise(words) for pair in ((one, other), (other, one))),
         tuple(words),
         frozenset(map(stem, _counted(counted[1]))) if counted and counted[1] else frozenset(),
         not _JOINT.isdisjoint(words),
+        frozenset(value.amount for value in read(told) if value.kind in ("date", "month")),
     )
 
 
@@ -274,19 +280,27 @@ class _Reading:
         wanted = [part.words for part in parts if part.kind == "text"]
         # A goal that holds the answer offers others beside it, so its words explain nothing.
         self.is_choice = self.goal.is_joint or any(_position(self.goal.words, words) >= 0 for words in wanted if words)
+        # What the goal names is read as one word, unless the goal offers it beside the answer.
+        phrases = [] if self.is_choice else [*_QUOTED.findall(intent), *_PATH.findall(intent), *_NAME.findall(intent)]
+        self.phrases = sorted(
+            (
+                each
+                for each in phrases
+                if each != "N/A"
+                and not any(_position(_folded(each), words) >= 0 or _position(words, _folded(each)) >= 0 for words in wanted)
+            ),
+            key=len,
+            reverse=True,
+        )
         self.is_strict = self.is_choice and all(part.source.islower() for part in parts)
-        phrases = [*_QUOTED.findall(intent), *_PATH.findall(intent)]
-        self.phrases = [
-            each for each in phrases if each != "N/A" and not any(_position(_folded(each), words) >= 0 for words in wanted)
-        ]
         self.is_typed = all(part.kind != "text" for part in parts)
 
     def fault(self, body: str) -> str:
         """Return why an answer is wrong, empty when it is right."""
         text = _RULE.sub("", _NOT.sub(" not", body.translate(_SAME_MARKS)))
         for phrase in self.phrases:
-            text = text.replace(phrase, " this ")
-        text = _ANGLES.sub(lambda match: f" {match[1] or str()} ", _GLUED.sub(", ", text))
+            text = text.replace(phrase, f" {_GOAL} ")
+        text = _ANGLES.sub(lambda match: f" {match[1] or ''} ", _GLUED.sub(", ", text))
         text = _without_bullets(text, is_listed=len(self.parts) > 1 or not self.is_typed)
         if not self.parts:
             return self._absent(text) if is_not_available(self.reference) else self._polarity(text)
@@ -390,6 +404,8 @@ class _Reading:
 
     def _word(self, token: _Token) -> str:
         norm = token.norm
+        if token.text == _GOAL:
+            return ""
         if norm in REFUSED:
             return f"{token.text!r} leaves the answer open: {_FORM}"
         if norm in _GRAMMAR or stem(norm) in _STATED or norm in self.about or norm in self.labels:
@@ -404,6 +420,13 @@ class _Reading:
 
     def _echoes(self, token: _Token, before: _Token | None, after: _Token | None) -> bool:
         """Return whether a value stands in the goal, beside the same word, so that the answer repeats the goal with it."""
+        if (
+            token.value
+            and token.value.kind in ("date", "month")
+            and not self.is_choice
+            and token.value.amount in self.goal.dates
+        ):
+            return True
         words = [norm for norm in map(_fold, _TOKEN.findall(token.text)) if norm[0].isalnum() or norm in _HARD]
         if not words or self.is_choice or _position(self.goal.words, tuple(words)) < 0:
             return False
@@ -418,89 +441,81 @@ class _Reading:
         claims = [place for place, token in enumerate(tokens) if token.kind == "part"]
         if not claims:
             return f"the answer is another: {_FORM}"
-        is_list = len(self.parts) > 1
-        kind = self.parts[0].kind
-        for place in claims if self.is_typed and not is_list else []:
-            following = tokens[place + 1] if place + 1 < len(tokens) else None
-            if (
-                following
-                and following.kind == "word"
-                and following.norm not in _FUNCTION
-                and stem(following.norm) not in self.goal.counted
-            ):
-                return f"{tokens[place].text + ' ' + following.text!r} is another value: {_FORM}"
-            if following and (
-                following.norm == "each"
-                or (following.norm in _PER and place + 2 < len(tokens) and tokens[place + 2].kind == "word")
-            ):
-                return f"{tokens[place].text + ' ' + following.text!r} is a rate: {_FORM}"
-        if (
-            len(claims) > 1
-            and not is_list
-            and kind != "hours"
-            and any(token.kind == "word" and token.norm not in _FUNCTION for token in tokens[claims[0] : claims[-1]])
-        ):
-            return f"the value stands twice: {_FORM}"
-        for one, other in zip(claims, claims[1:], strict=False):
+        for one, other in itertools.pairwise(claims):
             if other == one + 1:
                 return f"{tokens[one].text!r} and {tokens[other].text!r} run together: separate them by semicolons"
-        segments: list[list[int]] = [[]]
+        if len(self.parts) == 1 and self.is_typed:
+            between = [
+                token for token in tokens[claims[0] : claims[-1]] if token.kind == "word" and token.norm not in _FUNCTION
+            ]
+            if between and self.parts[0].kind != "hours":
+                return f"the value stands twice: {_FORM}"
+            return next(filter(None, (self._qualified(tokens, place) for place in claims)), "") or self._spare(
+                tokens, claims[0]
+            )
+        named = "" if self.is_typed else next(filter(None, (self._renamed(tokens, place) for place in claims)), "")
+        return named or self._spare(tokens, claims[0])
+
+    def _qualified(self, tokens: Sequence[_Token], place: int) -> str:
+        """Return what stands behind a value and makes it another one: "5 stars" for a number of reviews, "5 each", "5 a day"."""
+        following = tokens[place + 1] if place + 1 < len(tokens) else None
+        if following is None or following.kind != "word":
+            return ""
+        if following.norm not in _FUNCTION and stem(following.norm) not in self.goal.counted:
+            return f"{tokens[place].text + ' ' + following.text!r} is another value: {_FORM}"
+        is_rate = following.norm in _PER and place + 2 < len(tokens) and tokens[place + 2].kind == "word"
+        return (
+            f"{tokens[place].text + ' ' + following.text!r} is a rate: {_FORM}" if is_rate or following.norm == "each" else ""
+        )
+
+    def _renamed(self, tokens: Sequence[_Token], place: int) -> str:
+        """Return what stands beside a text and makes it another one: "at most A", or a word of a longer name."""
+        name, leading = tokens[place], tokens[place - 1] if place else None
+        following = tokens[place + 1] if place + 1 < len(tokens) else None
+        if self.parts[name.part].kind != "text":
+            return ""
+        if leading and (leading.norm in _BOUNDS or (leading.norm == "to" and place > 1 and tokens[place - 2].norm == "up")):
+            return f"{leading.text + ' ' + name.text!r} is no plain answer: {_FORM}"
+        goes_on = following and not (
+            following.text.islower() and name.text[:1].isupper() and following.norm not in self.goal.names
+        )
+        if following and goes_on and following.kind in ("word", "value") and following.norm not in _GRAMMAR:
+            return f"{name.text + ' ' + following.text!r} is another name: {_FORM}"
+        if leading and leading.kind in ("word", "value") and leading.norm in self.goal.names - _GRAMMAR:
+            return f"{leading.text + ' ' + name.text!r} is another name: {_FORM}"
+        return ""
+
+    def _segments(self, tokens: Sequence[_Token], first: int) -> list[list[_Token]]:
+        """Return what stands between separators; what leads to the answer with a colon is left out."""
+        segments: list[list[_Token]] = [[]]
         for place, token in enumerate(tokens):
             if token.kind == "mark" and (token.norm in _SEPARATORS or token.norm in ".>"):
                 segments.append([])
-            elif token.kind == "mark" and token.norm == ":" and segments[-1] and segments[-1][-1] < claims[0]:
-                segments.append([])  # a heading, or words that lead to the answer
-                segments[-2].clear()
-            elif token.norm == "and" and (is_list or not self.is_typed):
+            elif token.kind == "mark" and token.norm == ":" and place < first:
+                segments[-1].clear()
+            elif token.norm == "and" and (len(self.parts) > 1 or not self.is_typed):
                 segments.append([])
             else:
-                segments[-1].append(place)
-        for segment in segments:
-            held = [place for place in segment if tokens[place].kind == "part"]
-            words = [place for place in segment if tokens[place].kind in ("word", "value")]
-            content = [place for place in words if tokens[place].norm not in _GRAMMAR | self.labels]
-            if not held:
-                if (
-                    is_list
-                    and not self.is_typed
-                    and segment
-                    and segment[0] > claims[0]
-                    and any(tokens[place].norm in _STATING for place in words)
-                ):
-                    return f"{_joined(tokens, segment)!r} is one answer more: {_FORM}"
-                names = [
-                    place
-                    for place in content
-                    if tokens[place].norm in self.goal.names | self.about or tokens[place].kind == "value"
-                ]
-                if content and segment[0] > claims[0] and (is_list or names or not self.is_typed):
-                    return f"{_joined(tokens, segment)!r} is one answer more: {_FORM}"
-                if words and not self.is_typed and not any(tokens[place].norm in _FUNCTION for place in words):
-                    return f"{_joined(tokens, segment)!r} is one answer more: {_FORM}"
+                segments[-1].append(token)
+        return segments
+
+    def _spare(self, tokens: list[_Token], first: int) -> str:
+        """Return a piece of an answer that holds no part of the reference and could be an item or an answer of its own."""
+        is_list = len(self.parts) > 1
+        later = {id(token) for token in tokens[first:]}
+        for segment in self._segments(tokens, first):
+            words = [token for token in segment if token.kind in ("word", "value")]
+            if not words or any(token.kind == "part" for token in segment):
                 continue
-            if self.is_typed:
-                continue
-            for place in held:
-                if self.parts[tokens[place].part].kind != "text":
-                    continue
-                following = tokens[place + 1] if place + 1 < len(tokens) else None
-                leading = tokens[place - 1] if place else None
-                if leading and (
-                    leading.norm in _BOUNDS or (leading.norm == "to" and place > 1 and tokens[place - 2].norm == "up")
-                ):
-                    return f"{leading.text + ' ' + tokens[place].text!r} is no plain answer: {_FORM}"
-                continues = following and not (
-                    following.text.islower() and tokens[place].text[:1].isupper() and following.norm not in self.goal.names
-                )
-                if following and continues and following.kind in ("word", "value") and following.norm not in _GRAMMAR:
-                    return f"{tokens[place].text + ' ' + following.text!r} is another name: {_FORM}"
-                if (
-                    leading
-                    and leading.kind in ("word", "value")
-                    and leading.norm in self.goal.names
-                    and leading.norm not in _GRAMMAR
-                ):
-                    return f"{leading.text + ' ' + tokens[place].text!r} is another name: {_FORM}"
+            content = [token for token in words if token.norm not in _GRAMMAR | self.labels]
+            is_name = any(
+                token.norm in self.goal.names | self.about or token.kind == "value" or token.text == _GOAL for token in content
+            )
+            is_later = id(words[0]) in later
+            is_bare = not self.is_typed and not any(token.norm in _FUNCTION for token in words)
+            is_stated = is_list and not self.is_typed and any(token.norm in _STATING for token in words)
+            if is_bare or (is_later and (is_stated or (content and (is_list or is_name)))):
+                return f"{' '.join(token.text for token in segment)!r} is one answer more: {_FORM}"
         return ""
 
     def _unequal(self, tokens: list[_Token]) -> str:
@@ -597,6 +612,8 @@ class _Reading:
             return 'the answer is "N/A"'
         tokens = _TOKEN.findall(text[: match.start()] + text[match.end() :])
         norms = [_fold(token) for token in tokens]
+        if re.search(r"\bnot\W{1,3}\Z", text[: match.start()], re.IGNORECASE):
+            return 'that is denied: the answer is "N/A"'
         for token, norm in zip(tokens, norms, strict=True):
             is_name = token[0].isupper() and not token[1:].isupper() and norm not in _GRAMMAR | _ABSENT
             if (norm in _OPEN or token[0].isdigit() or norm in "?~") and stem(norm) not in self.goal.stems:
@@ -609,6 +626,8 @@ class _Reading:
 
 def _same(part: Part, value: Value) -> bool:
     amount = value.amount
+    if part.kind == "duration" and value.kind == "time" and value.unit == "clock" and isinstance(amount, float | int):
+        return amount >= 60 and 60 * amount == part.amount  # 2:07
     if part.kind == "money" and value.kind == "money" and value.unit != "usd":
         return False
     if value.kind != part.kind:
@@ -637,9 +656,7 @@ def _places(
             token = tokens[place]
             if token is None or token.part >= 0:
                 break
-            if token.norm == words[count]:
-                count, last = count + 1, place + 1
-            elif is_label and stem(token.norm) == stem(words[count]):
+            if token.norm == words[count] or (is_label and stem(token.norm) == stem(words[count])):
                 count, last = count + 1, place + 1
             elif not count or token.norm not in allowed or place - last > 2:
                 break
@@ -663,10 +680,6 @@ def _is_glued(text: str, start: int, end: int) -> bool:
     """Return whether what stands in a text is a piece of a longer name or address, such as "b" in "a.b"."""
     before, after = text[max(0, start - 2) : start], text[end : end + 2]
     return bool(re.fullmatch(r"\w[-./@:']", before) or re.fullmatch(r"[-./@]\w", after))
-
-
-def _joined(tokens: Sequence[_Token], places: Sequence[int]) -> str:
-    return " ".join(tokens[place].text for place in places)
 
 
 def _without_bullets(text: str, *, is_listed: bool) -> str:

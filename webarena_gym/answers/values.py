@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-
 Amount = float | str | tuple[float, ...]
 
 _SMALL_NUMBERS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
 NUMBER_WORDS = {word: number for number, word in enumerate(_SMALL_NUMBERS.split())}
 TENS = {
-    word: 10 * number for number, word in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), start=2)
+    word: 10 * number
+    for number, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)
 }
 
 
@@ -87,10 +87,50 @@ _HALVES = re.compile(
     re.IGNORECASE,
 )
 _NO_COUNT_BEFORE = frozenset(
-    "the this that which any each every other another last only no first next older newer some by".split()
+    [
+        "the",
+        "this",
+        "that",
+        "which",
+        "any",
+        "each",
+        "every",
+        "other",
+        "another",
+        "last",
+        "only",
+        "no",
+        "first",
+        "next",
+        "older",
+        "newer",
+        "some",
+        "by",
+    ]
 )
 _NO_COUNT_AFTER = frozenset(
-    "of that which who is was on at with and or another can by has from to after before belongs".split()
+    [
+        "of",
+        "that",
+        "which",
+        "who",
+        "is",
+        "was",
+        "on",
+        "at",
+        "with",
+        "and",
+        "or",
+        "another",
+        "can",
+        "by",
+        "has",
+        "from",
+        "to",
+        "after",
+        "before",
+        "belongs",
+    ]
 )
 _AT_THE_END = re.compile(r"([\w']+)\W*\Z")
 _AT_THE_START = re.compile(r"\W{0,3}([\w']+)")

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Literal
 
 from webarena_gym.actions import Action, Kind
-from webarena_gym.answers import is_not_available
 from webarena_gym.env import WebArenaLite
 from webarena_gym.processes import workers
 from webarena_gym.sites.layout import Variation
