@@ -1,14 +1,18 @@
 """Answers are compared as the kind of thing that the reference is, and everything else in them must be explained."""
 
+import json
 import time
+from pathlib import Path
 from string import Template
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from webarena_gym import tasks as suite
 from webarena_gym.answers import Form, compare, matches, read_form
 from webarena_gym.answers.form import TYPES
+from webarena_gym.evaluators import is_right_answer
 from webarena_gym.tools.audit.answers import JOINTS, right_forms
 
 RIGHT = [
@@ -277,6 +281,22 @@ def test_what_a_task_tells_is_checked(record):
 @pytest.mark.parametrize("kind", [*TYPES, "record", "list of text"])
 def test_each_type_is_told_in_words(kind):
     assert read_form({"type": kind}).in_words().startswith("Answer with")
+
+
+# What an author wrote who had been told the form and had not read the judge: the least share that is judged rightly.
+TOLD = {"closed": 0.98, "marked": 1.0, "lists": 0.97, "json": 0.92, "sentences": 0.74, "tables": 0.69}
+
+
+def test_told_answers_are_judged_rightly():
+    told = json.loads((Path(__file__).parent / "data" / "told_answers.json").read_text(encoding="utf-8"))
+    judged = {category: [] for category in TOLD}
+    for task in (task for split in ("test", "validation", "train") for task in suite.load(split) if task.task_id in told):
+        for category, texts in told[task.task_id]["right"].items():
+            judged[category] += [is_right_answer(task.eval, task.intent, text) for text in texts]
+        wrong = [text for texts in told[task.task_id]["wrong"].values() for text in texts]
+        assert [text for text in wrong if is_right_answer(task.eval, task.intent, text)] == []
+    for category, least in TOLD.items():
+        assert sum(judged[category]) >= least * len(judged[category]) > 50, category
 
 
 HEAVY = [

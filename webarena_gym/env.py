@@ -246,8 +246,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
 
     @property
     def action_schema(self) -> list[dict[str, Any]]:
-        """The actions as OpenAI's `tools`, with JSON Schemas; `webarena_gym.actions.reply_of` makes a reply of a call."""
-        return tools(self.dialect)
+        """The actions as OpenAI's `tools`, with JSON Schemas; `webarena_gym.actions.reply_of` makes a reply of a call.
+
+        During an episode the exit says how the task's answer is to be given.
+        """
+        return tools(self.dialect, self._episode.task.answer_form if self._episode else "")
 
     # The state of the episode, for experts, searches and viewers.
 
@@ -470,6 +473,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
     def _tell(self, episode: Episode, last: Seen | None = None) -> tuple[str, dict[str, Any]]:
         """Return what the agent is told, with what the sites have raised."""
         text, info = episode.tell(last)
+        if episode.task.answer_form:
+            info["answer_form"] = episode.task.answer_form
         if self._venue.site_errors:
             info["site_errors"] = [*self._venue.site_errors]
         return text, dict(info)

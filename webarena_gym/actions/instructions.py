@@ -25,8 +25,9 @@ elements, begin your reply with a line that names them, such as OBSERVATION HIGH
 ANSWERS = """\
 Answers:
 - Give the bare value that was asked for, and nothing else: a name, a number with its unit, a date, "Yes" or "No".
-- Separate the items of a list by commas or semicolons.
-- Write values as the pages show them. Give one answer, without alternatives.
+- Separate the items of a list by semicolons, or give a JSON list.
+- Write values as the pages show them. Give one answer, without alternatives, remarks or second values.
+- To explain an answer, do so first, and end with a line "Answer: " and the bare value; what stands before it is not read.
 - "N/A" is the answer to a task that cannot be done on these sites. Give it only when you have made sure of that.
 - Leave the answer empty if the task asks for none."""
 """The rule for answers, which is the same in all dialects."""

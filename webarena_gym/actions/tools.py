@@ -19,8 +19,10 @@ _ELEMENTS = {
 _TYPES = {"element": "string", "text": "string", "integer": "integer", "number": "number"}
 
 
-def tools(dialect: Dialect) -> list[dict[str, Any]]:
+def tools(dialect: Dialect, answer_form: str = "") -> list[dict[str, Any]]:
     """Return the actions of a dialect as a list of tools, in the order of its forms; new objects with each call.
+
+    `answer_form` says how an answer is to be given, and is told with the actions that end the task.
 
     >>> from webarena_gym.actions import DIALECTS
     >>> [tool["function"]["name"] for tool in tools(DIALECTS["webrl"])][:3]
@@ -29,7 +31,11 @@ def tools(dialect: Dialect) -> list[dict[str, Any]]:
     return [
         {
             "type": "function",
-            "function": {"name": form.name, "description": form.meaning, "parameters": _schema(form, dialect)},
+            "function": {
+                "name": form.name,
+                "description": f"{form.meaning} {answer_form}".rstrip() if form.kind is Kind.EXIT else form.meaning,
+                "parameters": _schema(form, dialect),
+            },
         }
         for form in dialect.forms
     ]

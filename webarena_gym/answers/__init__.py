@@ -16,7 +16,7 @@ def matches(reference: str, answer: str, intent: str = "", form: Form | None = N
 
     >>> matches("March 5, 2023", "3/5/2023")
     True
-    >>> matches("3", "3, if not 4"), matches("3", "I counted 4 at first.\\nAnswer: 3")
+    >>> matches("3", "3, if not 4"), matches("3", "I counted 4 at first.\nAnswer: 3")
     (False, True)
     """
     return compare(reference, answer, intent, form).is_right

@@ -125,7 +125,7 @@ def unwrap(answer: str) -> str:
 
     Raises Marked for several different marked answers.
 
-    >>> unwrap("I have added both orders up.\\n**Answer:** `$12.50`")
+    >>> unwrap("I have added both orders up.\n**Answer:** `$12.50`")
     '$12.50'
     """
     text = answer.strip()[-_TAIL:]

@@ -30,6 +30,7 @@ class Info(TypedDict):
     steps_left: NotRequired[int]  # of the step budget, where there is one
     action_error: str  # why the last action did nothing; empty when it was fine
     task_id: str
+    answer_form: NotRequired[str]  # how the answer is to be given, where the task states its type
     success: NotRequired[bool]  # at the end of an episode
     verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
     side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task

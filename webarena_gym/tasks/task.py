@@ -9,6 +9,7 @@ from types import NoneType
 from typing import Any, Literal, get_args
 
 from webarena_gym.actions import DIALECTS, Action
+from webarena_gym.answers import read_form
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
 from webarena_gym.sites.catalogue import SITES
@@ -82,6 +83,12 @@ class Task:
         """Whether the task can be done; the right answer to one that cannot is N/A."""
         answers = self.eval.get("reference_answers") or {}
         return not any(value in ("N/A", ["N/A"]) for value in answers.values())
+
+    @property
+    def answer_form(self) -> str:
+        """How the answer is to be given, as a sentence for an agent; empty where the task does not state its type."""
+        form = read_form(self.eval.get("asked") or {})
+        return form.in_words() if form.type else ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the task in WebArena's schema, with our own keys behind it."""

@@ -4,11 +4,14 @@ A template is a function of a `Sampler` that returns a `Draw`. It picks its slot
 truth with a query, and says how a person would do the task, naming elements by the labels they would see.
 """
 
+import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from hashlib import sha256
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -158,7 +161,7 @@ class Template:
             sites=self.sites,
             start_url=drawn.start_url or f"__{self.sites[0].upper()}__",
             intent=intent.format(**drawn.slots),
-            eval=_with_site(drawn.eval, self.sites[0]),
+            eval=_with_type(_with_site(drawn.eval, self.sites[0]), self.name),
             intent_template=intent.replace("{", "{{").replace("}", "}}"),
             instantiation_dict=drawn.slots,
             intent_template_id=self.number,
@@ -185,6 +188,23 @@ def _in_layout(step: Step, layout: Layout) -> Step:
     argument = layout.label(action.argument) if action.kind is Kind.SELECT and action.argument else action.argument
     element = clean(layout.label(name), MAX_LABEL) + (number.group() if number else "")
     return replace(step, action=replace(action, element=element, argument=argument))
+
+
+@cache
+def _answer_types() -> Mapping[str, str]:
+    """Return the type of the answers of each template that asks for one, also where the answer is N/A."""
+    found: dict[str, str] = json.loads(
+        (Path(__file__).parent.parent / "templates" / "answer_types.json").read_text(encoding="utf-8")
+    )
+    return found
+
+
+def _with_type(block: dict[str, Any], template: str) -> dict[str, Any]:
+    """State the type of the answer in a check of the answer."""
+    kind = _answer_types().get(template)
+    if kind is None or "string_match" not in block["eval_types"]:
+        return block
+    return block | {"asked": {"type": kind, **block.get("asked", {})}}
 
 
 def _with_site(block: dict[str, Any], site: str) -> dict[str, Any]:
