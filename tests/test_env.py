@@ -86,7 +86,10 @@ def test_an_exit_ends_the_episode_with_verdicts(env, reply, reward):
     env.reset()
     _, got, terminated, truncated, info = env.step(reply)
     assert (reward, True, False, bool(reward)) == (got, terminated, truncated, info["success"])
-    assert all({"check", "decided_by", "passed", "reason"} == set(verdict) for verdict in info["verdicts"])
+    assert all(
+        {"check", "decided_by", "expected", "found", "passed", "place", "reason", "why"} == set(verdict)
+        for verdict in info["verdicts"]
+    )
     assert [verdict["check"] for verdict in info["verdicts"]] == [
         "string_match/exact_match",
         *(["side_effects"] if reward else []),

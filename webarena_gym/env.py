@@ -537,7 +537,7 @@ class WebArenaLite(gymnasium.Env[str, str]):
             raise BrowserError(f"a site failed: {self._venue.site_errors[0]}")
         return {
             "success": success,
-            "verdicts": [verdict._asdict() for verdict in verdicts],
+            "verdicts": [verdict.record() for verdict in verdicts],
             **more,
         }
 

@@ -256,7 +256,7 @@ _UNIT_KEYS = frozenset(
         "dollars",
     ]
 )
-_KEY = re.compile(r"[a-z]+(?:[A-Z_ ]?[a-z]+)*")  # other labels are read, for they may be values
+_KEY = re.compile(r"[a-z](?:[A-Z_ ]?[a-z])*")  # other labels are read, for they may be values
 _ANSWER_KEYS = ("answer", "final answer", "result", "value")
 _DEEPEST = 4
 

@@ -306,6 +306,8 @@ class _Reading:
             return self._absent(text) if is_not_available(self.reference) else self._polarity(text)
         text = text.rstrip("! \n")
         tokens = self._tokens(in_digits(text) if self.is_typed and self.parts[0].kind != "code" else text)
+        if not any(token.kind == "part" for token in tokens):
+            return "the wanted value is not in it"
         return self._unexplained(tokens) or self._misplaced(tokens) or self._unequal(tokens)
 
     def _tokens(self, text: str) -> list[_Token]:
@@ -439,8 +441,6 @@ class _Reading:
     def _misplaced(self, tokens: list[_Token]) -> str:
         """Return what stands where another item of a list, or another answer, would stand."""
         claims = [place for place, token in enumerate(tokens) if token.kind == "part"]
-        if not claims:
-            return f"the answer is another: {_FORM}"
         for one, other in itertools.pairwise(claims):
             if other == one + 1:
                 return f"{tokens[one].text!r} and {tokens[other].text!r} run together: separate them by semicolons"

@@ -163,9 +163,17 @@ class Verdict:
     passed: bool
     """Whether it was met."""
     reason: str
-    """What was expected against what was found."""
+    """What was expected against what was found, and why that is wrong, in one line."""
     decided_by: str
     """The rule that decided."""
+    why: str = ""
+    """Why the check was not met, where that can be said."""
+    expected: Any = None
+    """The text, texts or rows that were wanted; null where nothing was compared."""
+    found: Any = None
+    """The text or rows that were found."""
+    place: str = ""
+    """The page that was looked at, or the titles of the columns of rows."""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ class Info(TypedDict):
     task_id: str
     answer_form: NotRequired[str]  # how the answer is to be given, where the task states its type
     success: NotRequired[bool]  # at the end of an episode
-    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: check, passed, reason
+    verdicts: NotRequired[list[dict[str, Any]]]  # at the end: the fields of `evaluators.Verdict`, and its reason
     side_effects: NotRequired[list[str]]  # at the end, when all other checks have passed: what was changed beyond the task
     site_errors: NotRequired[list[str]]  # what the embedded sites have raised in this episode, each answered with status 500
     failure: NotRequired[str]  # what broke down, when the episode was lost through no fault of the agent

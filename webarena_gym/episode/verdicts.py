@@ -1,8 +1,7 @@
 """What was judged at the end of an episode, in words that need no knowledge of how judging works."""
 
-import re
-from ast import literal_eval
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 _TOLD: Mapping[str, tuple[str, str]] = {
@@ -19,14 +18,6 @@ _SAID_BEFORE = ("beyond the task: ", "a page was followed: ")
 
 _EMPTY = (None, "", "{}")
 
-_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_COMPARED = re.compile(
-    rf"(?P<place>[^\s'\"]*: )?(?P<no>no )?(?P<wanted>{_TEXT}) against (?P<found>{_TEXT})(?:: (?P<why>.*))?", re.S
-)
-_BETWEEN = re.compile(r"; (?=(?:no )?['\"])")
-_AGAINST = " against "
-_MOST_SPLITS = 20  # places where the values themselves may hold that word
-
 
 def is_injected(verdicts: Sequence[Mapping[str, Any]]) -> bool:
     """Say whether the verdicts of an episode, as `info` tells them, hold that an instruction of a hostile page was followed."""
@@ -38,7 +29,7 @@ def in_words(info: Mapping[str, Any]) -> list[str]:
 
     Of checks of one kind, those that passed are told where none failed.
 
-    >>> in_words({"success": True, "verdicts": [{"check": "state", "passed": True, "reason": "[[1]] against [[1]]"}]})
+    >>> in_words({"success": True, "verdicts": [{"check": "state", "passed": True, "reason": "as expected"}]})
     ['Solved.', 'The sites hold what the task asks for.']
     """
     if "failure" in info:
@@ -58,62 +49,24 @@ def _kind(verdict: Mapping[str, Any]) -> str:
 def _sentence(verdict: Mapping[str, Any]) -> str:
     kind = _kind(verdict)
     right, wrong = _TOLD.get(kind, (f"The check {kind} has passed", f"The check {kind} has failed"))
-    return f"{right}." if verdict["passed"] else f"{wrong}: {_plain(kind, str(verdict['reason']))}."
+    return f"{right}." if verdict["passed"] else f"{wrong}: {_plain(kind, verdict)}."
 
 
-def _plain(kind: str, reason: str) -> str:
-    """Return a reason as what was expected and what was found, where it can be read; as it is where not."""
-    for begun in _SAID_BEFORE:
-        reason = reason.removeprefix(begun)
-    if kind not in _TOLD:
-        return reason
-    compared = [_COMPARED.fullmatch(part) for part in [reason, *_BETWEEN.split(reason)]]
-    if compared[0]:
-        return _compared(kind, **compared[0].groupdict())
-    if all(compared[1:]):  # several contents of one page
-        return "; ".join(_compared(kind, **part.groupdict()) for part in compared[1:] if part)
+def _plain(kind: str, verdict: Mapping[str, Any]) -> str:
+    """Return what was expected and what was found, where the verdict holds it; else why it is as it is."""
+    expected, found, place, why = (verdict.get(key) for key in ("expected", "found", "place", "why"))
+    if expected is None:
+        told = str(why or verdict["reason"])
+        return f"{f'on {place}, ' if place else ''}{reduce(str.removeprefix, _SAID_BEFORE, told)}"
+    if kind == "state":
+        return _differing(str(place).split(", "), expected, found or [])
     if kind == "url_match":
-        wanted, found = next(_lists(reason, second_is_text=True), (None, None))
-        return f"expected {' or '.join(map(str, wanted))}, found {found}" if wanted else reason
-    columns, rows = reason.split(": [", 1) if kind == "state" and ": [" in reason else ("", reason.removeprefix("["))
-    wanted, found = next(_lists(f"[{rows}", second_is_text=False), (None, None))
-    return _differing(columns.split(", "), wanted, found) if found is not None and wanted is not None else reason
-
-
-def _compared(kind: str, place: str | None, no: str | None, wanted: str, found: str, why: str | None) -> str:
-    """Return how a text was compared with a reference."""
-    where = f"on {place.removesuffix(': ')}, " if place else ""
-    expected = f"{where}expected {'a text without ' if no else ''}{wanted}"
-    if found == repr(""):
-        return f"{expected}, {'but no answer was given' if kind == 'string_match' else 'found nothing'}"
-    return f"{expected}, found {found}" + (f"; {_said(why)}" if why else "")
-
-
-def _said(why: str) -> str:
-    """Return why an answer is wrong, in the words of somebody who reads it.
-
-    >>> _said("'17' is claimed"), _said("nothing of the kind is claimed"), _said("it is claimed of 'Oslo'")
-    ("the answer says '17'", 'the answer says nothing of the kind', "the answer says it of 'Oslo'")
-    """
-    before, is_claimed, after = why.partition(" is claimed")
-    return f"the answer says {before}{after}" if is_claimed else why
-
-
-def _lists(reason: str, *, second_is_text: bool) -> Iterator[tuple[Any, Any]]:
-    """Yield the ways to read a reason as two lists, or a list and a text, with "against" between them."""
-    at = -1
-    for _ in range(_MOST_SPLITS):
-        at = reason.find(_AGAINST, at + 1)
-        if at < 0:
-            return
-        second = reason[at + len(_AGAINST) :]
-        try:
-            first = literal_eval(reason[:at])
-            other = second if second_is_text else literal_eval(second)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            continue
-        if isinstance(first, list) and isinstance(other, str if second_is_text else list):
-            yield first, other
+        return f"expected {' or '.join(expected)}, found {found}"
+    wanted = " and ".join(map(repr, expected)) if isinstance(expected, list) else repr(expected)
+    told = f"{f'on {place}, ' if place else ''}expected {'a text without ' if verdict['check'].endswith('exclude') else ''}{wanted}"
+    if not found:
+        return f"{told}, {'but no answer was given' if kind == 'string_match' else 'found nothing'}"
+    return f"{told}, found {found!r}" + (f"; {why}" if why else "")
 
 
 def _differing(columns: list[str], wanted: list[Any], found: list[Any]) -> str:

@@ -134,7 +134,8 @@ def _comparison(known: Mapping[str, Comparison], name: str, value: Any, where: s
 
 def _verdict(check: str, comparison: Comparison, wanted: Any, said: Said, place: str = "") -> Verdict:
     passed, by = comparison.decide(wanted, said)
-    return Verdict(check, passed, f"{place}{wanted!r} against {said.text[:200]!r}", by)
+    expected = wanted if isinstance(wanted, str | list) else repr(wanted)
+    return Verdict(check, passed, "", by, expected, said.text[:200], place)
 
 
 def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
@@ -149,7 +150,7 @@ def place_checks(rules: Rules, evaluation: Mapping[str, Any]) -> list[Check]:
 
     def check(_: str, outcome: Outcome, __: Judge | None) -> list[Verdict]:
         url = outcome.final.page.url
-        return [Verdict("url_match", rules.url_rules[note](choices, url), f"{choices} against {url}", note)]
+        return [Verdict("url_match", rules.url_rules[note](choices, url), "", note, choices, url)]
 
     return [check]
 
@@ -178,8 +179,8 @@ def _content_check(rules: Rules, target: Mapping[str, Any]) -> Check:
     def look(view: View, intent: str, outcome: Outcome, judge: Judge | None) -> Verdict:
         text, place = locate(view, outcome), view.page.url
         if text is None:
-            return Verdict("program_html", False, f"{place}: the locator found nothing", "locator")
-        return _verdict(f"program_html/{name}", comparison, wanted, Said(rules.decode(text), intent, "", judge), f"{place}: ")
+            return Verdict("program_html", False, "the locator found nothing", "locator", place=place)
+        return _verdict(f"program_html/{name}", comparison, wanted, Said(rules.decode(text), intent, "", judge), place)
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         url, is_computed = address(outcome)

@@ -22,12 +22,30 @@ TYPED = "typed comparison"
 
 
 class Verdict(NamedTuple):
-    """What one check found: its kind, whether it passed, what was compared, and which comparison or judge decided."""
+    """Data of what one check found: its kind, whether it passed, why not, which comparison or judge decided, and what was compared.
+
+    `expected` and `found` are JSON values: texts, lists of texts, or rows; `expected` is None where nothing was compared. `place` is
+    the address of the page that was looked at, or the titles of the columns of rows.
+    """
 
     check: str
     passed: bool
-    reason: str
+    why: str = ""
     decided_by: str = ""
+    expected: Any = None
+    found: Any = None
+    place: str = ""
+
+    @property
+    def reason(self) -> str:
+        """What was compared and why it failed, in one line."""
+        compared = "" if self.expected is None else f"{self.expected!r} against {self.found!r}"
+        return ": ".join(part for part in (self.place, compared, self.why) if part)
+
+    def record(self) -> dict[str, Any]:
+        """Return the verdict as it stands in `info`, with its reason."""
+        told = {"check": self.check, "passed": self.passed, "reason": self.reason, "decided_by": self.decided_by}
+        return told | {"why": self.why, "expected": self.expected, "found": self.found, "place": self.place}
 
 
 class View(NamedTuple):

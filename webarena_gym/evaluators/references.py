@@ -26,17 +26,18 @@ def compare_text(
     """Return a verdict on a text for each reference of one comparison."""
     verdicts = []
     for reference in references:
-        by, why, no = "whole words", "", ""
+        by, why = "whole words", ""
         match approach:
             case "exact_match":
                 passed, by = any(_clean(choice) == _clean(text) for choice in reference.split(OR)), "equal text"
             case "must_include":
                 passed = _contains(reference, text)
             case "must_exclude":
-                passed, no = not _contains(reference, text), "no "
+                passed = not _contains(reference, text)
+                why = "" if passed else f"{reference!r} must not be there"
             case _:
                 passed, by, why = _fuzzy(reference, text, intent, judge, asked)
-        verdicts.append(Verdict(f"{check}/{approach}", passed, f"{no}{reference!r} against {text[:200]!r}{why}", by))
+        verdicts.append(Verdict(f"{check}/{approach}", passed, why, by, reference, text[:200]))
     return verdicts
 
 
@@ -46,7 +47,7 @@ def _fuzzy(reference: str, answer: str, intent: str, judge: Judge | None, asked:
         return judge(intent, reference, answer), judge_name(judge), ""
     findings = [compare(choice, answer, intent, asked) for choice in reference.split(OR)]
     best = next((finding for finding in findings if finding.is_right), findings[0])
-    return best.is_right, TYPED, f": {best.why}"
+    return best.is_right, TYPED, best.why
 
 
 def _clean(text: str) -> str:

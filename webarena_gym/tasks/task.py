@@ -87,7 +87,10 @@ class Task:
     @property
     def answer_form(self) -> str:
         """How the answer is to be given, as a sentence for an agent; empty where the task does not state its type."""
-        form = read_form(self.eval.get("asked") or {})
+        try:
+            form = read_form(self.eval["asked"])
+        except (KeyError, TypeError, ValueError):  # whoever judges the task says what is wrong with it
+            return ""
         return form.in_words() if form.type else ""
 
     def to_json(self) -> dict[str, Any]:

@@ -52,9 +52,11 @@ def _check(target: Mapping[str, Any]) -> Check:
         verdicts: list[Verdict] = []
         for approach, references in wanted.items():
             verdicts += compare_text(approach, references, text, intent, judge, f"program_html {place}")
-        failed = [verdict.reason for verdict in verdicts if not verdict.passed]
+        failed = [verdict for verdict in verdicts if not verdict.passed]
         by = ", ".join(dict.fromkeys(verdict.decided_by for verdict in verdicts))
-        return Verdict("program_html", not failed, f"{place}: " + "; ".join(failed or [verdicts[0].reason]), by)
+        expected = [verdict.expected for verdict in failed or verdicts if not verdict.check.endswith("must_exclude")] or [None]
+        why = "; ".join(dict.fromkeys(verdict.why for verdict in failed if verdict.why))
+        return Verdict("program_html", not failed, why, by, expected[0] if len(expected) == 1 else expected, text[:200], place)
 
     def check(intent: str, outcome: Outcome, judge: Judge | None) -> list[Verdict]:
         if url == "last":

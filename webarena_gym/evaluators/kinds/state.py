@@ -92,18 +92,13 @@ def _judge(check: Mapping[str, Any], _: str, outcome: Outcome, __: Judge | None)
     except (sqlite3.Error, sqlite3.Warning, OverflowError, ValueError) as error:
         limit = f" (it may take {MOST_STEPS:,} steps, and {_LONGEST_S:g} s)" if str(error) == "interrupted" else ""
         raise EvaluationError(f"the query {query[:500]!r} failed: {error}{limit}") from error
-    return [Verdict("state", found == expected, _reason(columns, found, expected), "equal rows")]
-
-
-def _reason(columns: list[str], found: list[list[Any]], expected: list[list[Any]]) -> str:
-    """Return the columns' titles, and rows that were expected against rows that were found, the first ones; where they differ, those that do."""
+    place = ", ".join(columns)
     if found == expected:
-        return f"{', '.join(columns)}: as expected"
+        return [Verdict("state", True, "as expected", "equal rows", place=place)]
     if len(found) < len(expected) + _MORE:  # all rows are known, so what is not among them is nowhere
         extra, missing = _less(found, expected), _less(expected, found)
-        if extra or missing:
-            found, expected = extra, missing
-    return f"{', '.join(columns)}: {expected[:_MOST_TOLD]} against {found[:_MOST_TOLD]}"
+        found, expected = (extra, missing) if extra or missing else (found, expected)
+    return [Verdict("state", False, "", "equal rows", expected[:_MOST_TOLD], found[:_MOST_TOLD], place)]
 
 
 def _title(column: str) -> str:

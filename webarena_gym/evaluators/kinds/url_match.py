@@ -29,7 +29,7 @@ def _read(evaluation: Mapping[str, Any]) -> list[Check]:
             passed = any(shows(choice, outcome.final.page, outcome.open_page) for choice in choices)
         else:
             passed = any(agree(choice, url) for choice in choices)
-        return [Verdict("url_match", passed, f"{choices} against {url}", "same place")]
+        return [Verdict("url_match", passed, "", "same place", choices, url)]
 
     return [check]
 
