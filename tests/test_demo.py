@@ -9,7 +9,8 @@ import torch
 
 from agents import demo, train_rl
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.evaluation.evaluate import create_policy, evaluate
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import parse_settings
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
