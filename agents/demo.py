@@ -15,17 +15,16 @@ from pathlib import Path
 from shutil import rmtree
 from threading import Event, Thread
 
-from agents import train_rl
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import read_trajectories, write_trajectories
-from agents.evaluation.evaluate import Evaluation, EvaluationSettings, evaluate_policy, policy_defaults, summarise
+from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.report import write_report
 from agents.evaluation.report.sources import Sources, newest_groups
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints
-from agents.rollouts.players import collect_rarely
-from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, parse_settings
-from agents.training import pointer_cloning
+from agents.settings import ENV_FIELDS, EnvSettings, Processes, Templates, collect_rarely, parse_settings
 from agents.training.metrics import read_metrics
+from agents.training.settings import make_settings as make_pointer_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
 from webarena_gym.tasks import Task
@@ -158,12 +157,16 @@ def _phase(title: str, run: Path | None = None) -> Iterator[None]:
 
 def _clone(settings: DemoSettings, out: Path) -> None:
     """Clone a pointing network from one demonstration of each template."""
+    from agents.training import pointer_cloning  # noqa: PLC0415 - options are refused without torch
+
     options = {"worlds": _CLONING_WORLDS, "one_world_each": True, "templates": settings.templates, "seed": settings.seed}
-    pointer_cloning.train_pointer(pointer_cloning.make_settings(out=out, updates=settings.cloning_updates, **options))
+    pointer_cloning.train_pointer(make_pointer_settings(out=out, updates=settings.cloning_updates, **options))
 
 
 def _reinforce(settings: DemoSettings, model: Path, out: Path) -> None:
     """Train the agent on its own rollouts in the training worlds."""
+    from agents import train_rl  # noqa: PLC0415 - options are refused without torch
+
     shared = {key: getattr(settings, key) for key in ("worlds", "per_template", "templates", "processes", "seed")}
     options = (
         agent_record(model) | shared | {"max_steps": _STEPS, "minutes": settings.grpo_minutes, "save_rollouts": _SAVE_ROLLOUTS}
@@ -182,6 +185,8 @@ def _evaluate(policy: str, tasks: Sequence[Task], env: EnvSettings, settings: De
     file = settings.out / f"episodes_{Path(policy).name}.jsonl"
     if file.is_file():
         return summarise(tasks, read_trajectories(file))
+    from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
+
     chosen = EvaluationSettings(**policy_defaults(policy) | {"policy": policy, "seed": settings.seed, "processes": 0})
     evaluation = evaluate_policy(chosen, tasks, env)
     beside = file.with_suffix(".unfinished")  # so that a kill leaves all episodes or none

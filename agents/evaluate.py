@@ -7,9 +7,9 @@ import json
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, evaluate_policy, expect_server, policy_defaults, table
-from agents.rollouts.players import collect_rarely
-from agents.settings import given, parse_settings
+from agents.evaluation.intervals import table
+from agents.evaluation.settings import EvaluationSettings, choose_tasks, expect_server, policy_defaults
+from agents.settings import collect_rarely, given, parse_settings
 from webarena_gym import console
 
 
@@ -20,6 +20,8 @@ def main(arguments: Sequence[str]) -> None:
     settings = parse_settings(EvaluationSettings, arguments, defaults, program="agents.evaluate")
     tasks = choose_tasks(settings)
     expect_server(settings.policy)
+    from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
+
     evaluation = evaluate_policy(settings, tasks)
     if settings.save:
         settings.save.parent.mkdir(parents=True, exist_ok=True)

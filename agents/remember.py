@@ -13,9 +13,9 @@ from typing import Any
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory, read_trajectories
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import build, parse_settings
-from agents.training.remembering import ReadSettings, fill
+from agents.training.settings import ReadSettings
 from webarena_gym import console
 
 _SPENT = "remembered.json"
@@ -67,6 +67,8 @@ def remember(settings: RememberSettings) -> dict[str, float]:
     if (own.out / _SPENT).is_file():
         known: dict[str, float] = json.loads((own.out / _SPENT).read_text(encoding="utf-8"))
         return known
+    from agents.training.remembering import fill  # noqa: PLC0415 - options are refused without torch
+
     started_s = time.process_time()
     played = [item for file in own.episodes for item in read_trajectories(file)] if own.episodes else _play(own)
     spent = {
@@ -80,6 +82,8 @@ def remember(settings: RememberSettings) -> dict[str, float]:
 
 
 def _play(own: SourceSettings) -> list[Trajectory]:
+    from agents.evaluation.evaluate import evaluate_policy  # noqa: PLC0415 - options are refused without torch
+
     tasks = draw_tasks(own.worlds, own.per_template, templates=own.templates)
     changes = {name: getattr(own, name) for name in ("max_steps", "temperature", "seed")}
     options = EvaluationSettings(**{**policy_defaults(str(own.model)), **changes, "policy": str(own.model), "threads": 1})

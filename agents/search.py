@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from agents.data.trajectories import write_trajectories
-from agents.evaluation.evaluate import expect_server, policy_defaults, table
-from agents.evaluation.search.search import SearchSettings, run
+from agents.evaluation.intervals import table
+from agents.evaluation.settings import SearchSettings, expect_server, policy_defaults
 from agents.settings import given, parse_settings
 from webarena_gym import console
 
@@ -20,6 +20,8 @@ def main(arguments: Sequence[str]) -> None:
         program="agents.search",
     )
     expect_server(settings.evaluation.policy)
+    from agents.evaluation.search.search import run  # noqa: PLC0415 - options are refused without torch
+
     evaluation, record = run(settings)
     if settings.evaluation.save:
         settings.evaluation.save.parent.mkdir(parents=True, exist_ok=True)

@@ -4,6 +4,7 @@ The parts of a command's settings are dataclasses of their own, and go to the co
 `build` and on disk the options of all parts stand side by side, so no two parts share a name.
 """
 
+import gc
 import io
 from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ MayChange = Annotated[T, _MAY_CHANGE]
 """The type of an option that says how long, where or how fast a run trains, not what is learned: a resumed run may change it."""
 
 
+OptimizerName = Literal["adamw", "muon"]
 Templates = Annotated[tuple[str, ...], tyro.conf.arg(aliases=("--template",))]
 """The type of an option that names templates, which `webarena-gym` calls --template."""
 Processes = Annotated[int, tyro.conf.arg(aliases=("--jobs",))]
@@ -219,6 +221,16 @@ def given(arguments: Sequence[str], option: str) -> str | None:
     parser.add_argument(option, dest="value")
     value: str | None = parser.parse_known_args(arguments)[0].value
     return value
+
+
+def collect_rarely() -> None:
+    """Let Python look for garbage rarely in this process, and not in what there is now. For processes, not for libraries.
+
+    What is kept of pages are some millions of small objects, which are no garbage and would be looked through again and again.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def _parts(kind: Any) -> Iterator[tuple[Any, Any]]:

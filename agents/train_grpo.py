@@ -1,6 +1,6 @@
 """Improve a model by multi-turn GRPO: `python -m agents.train_grpo --help`, the short way to `agents.train_rl --method grpo`."""
 
-from agents.rollouts.players import collect_rarely
+from agents.settings import collect_rarely
 from agents.train_rl import main
 from webarena_gym import console
 

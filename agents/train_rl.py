@@ -30,7 +30,6 @@ from agents.rollouts.collector import Collector
 from agents.rollouts.engines import Engine
 from agents.rollouts.envs import Envs, create_envs
 from agents.rollouts.groups import GroupStream
-from agents.rollouts.players import collect_rarely
 from agents.rollouts.settings import HorizonSettings, RolloutSettings, SamplingSettings
 from agents.rollouts.setup import PlayerSettings, create_players
 from agents.settings import (
@@ -39,6 +38,7 @@ from agents.settings import (
     RunSettings,
     TaskSettings,
     build,
+    collect_rarely,
     flatten,
     given,
     option_names,

@@ -2,14 +2,17 @@
 
 from collections.abc import Sequence
 
-from agents.sb3.trainer import SB3Settings, train
 from agents.settings import parse_settings
+from agents.training.settings import SB3Settings
 from webarena_gym import console
 
 
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says."""
-    print(train(parse_settings(SB3Settings, arguments, program="agents.train_sb3")))
+    settings = parse_settings(SB3Settings, arguments, program="agents.train_sb3")
+    from agents.sb3.trainer import train  # noqa: PLC0415 - options are refused without torch
+
+    print(train(settings))
 
 
 if __name__ == "__main__":

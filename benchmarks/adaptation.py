@@ -13,7 +13,8 @@ from random import Random
 from typing import Any
 
 from agents.settings import parse_settings
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import make_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, play, rewards, side_by_side, some
 from benchmarks.rows import Measured, print_rows, rows, suite_tasks
 from webarena_gym import console

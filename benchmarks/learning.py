@@ -30,6 +30,7 @@ from agents.train_rl import train as reinforce
 from agents.training import pointer_cloning
 from agents.training.learner import UpdateSettings
 from agents.training.metrics import read_metrics
+from agents.training.settings import make_settings as make_pointer_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, play, rewards, side_by_side, some
 from benchmarks.plots import DYNAMICS
 from webarena_gym import console
@@ -212,7 +213,7 @@ def clone_and_measure(settings: LearningSettings, number: int) -> Run:
     found: dict[str, Any] = {"begun_at": begun_at}
     for name, updates in (("bc", settings.cloning_updates), ("converged", settings.converged_updates)):
         pointer_cloning.train_pointer(
-            pointer_cloning.make_settings(
+            make_pointer_settings(
                 out=folder / name,
                 updates=updates,
                 seed=number,

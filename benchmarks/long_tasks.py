@@ -20,7 +20,8 @@ from agents.settings import parse_settings
 from agents.train_rl import make_settings as make_rl_settings
 from agents.train_rl import train as reinforce
 from agents.training.metrics import read_metrics
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import make_settings
 from benchmarks.playing import ResultSettings, claim, hand_over, play, rewards, side_by_side, some
 from benchmarks.rows import Measured, print_rows, rows
 from webarena_gym import console

@@ -22,11 +22,11 @@ from agents.models.checkpoints import agent_record
 from agents.remember import make_settings as make_memory_settings
 from agents.remember import remember
 from agents.settings import build, parse_settings
-from agents.train_bc import BCSettings
-from agents.train_bc import train as train_bc
 from agents.train_rl import make_settings
 from agents.train_rl import train as train_rl
+from agents.training.cloning import train as train_bc
 from agents.training.metrics import read_metrics
+from agents.training.settings import BCSettings, SB3Settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, measure, side_by_side, some
 from webarena_gym import console
 from webarena_gym import tasks as task_suite
@@ -402,7 +402,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
     """Train an agent of Stable-Baselines3, on candidate actions."""
-    from agents.sb3.trainer import SB3Settings, train  # noqa: PLC0415 - an optional dependency
+    from agents.sb3.trainer import train  # noqa: PLC0415 - an optional dependency
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")
     shared = {name: getattr(settings, name) for name in names}

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.evaluation.evaluate import create_policy, evaluate
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models import checkpoints
 from agents.rollouts.policies import Policy
 from benchmarks.machine import COMMIT, origin

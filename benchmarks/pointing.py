@@ -25,8 +25,9 @@ from agents.data.demonstrations import draw_tasks
 from agents.models.pointer.checkpoints import load_pointer
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.envs import InProcessEnvs, create_envs
-from agents.rollouts.players import Player, Players, collect_rarely
+from agents.rollouts.players import Player, Players
 from agents.rollouts.pointer import PointerPolicy
+from agents.settings import collect_rarely
 from agents.training.metrics import read_metrics
 from benchmarks.machine import cores, origin, use_cores
 from benchmarks.timing import middle, say

@@ -23,8 +23,9 @@ from agents.evaluation.intervals import pooled
 from agents.models.checkpoints import agent_record
 from agents.rollouts.policies import Policy, Reply, Request
 from agents.settings import Templates, parse_settings
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
 from agents.training.pointer_demonstrations import choices
+from agents.training.settings import make_settings
 from benchmarks.learning import demonstration_worlds
 from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, play, rewards, side_by_side
 from benchmarks.rows import Measured, print_rows, rows, suite_tasks

@@ -16,7 +16,7 @@ from agents.data.tokens import Sample
 from agents.models import small
 from agents.models.batches import Sharing, batch_logprobs, pack
 from agents.rollouts.policies import ExpertReplies, RandomReplies, Request
-from agents.train_bc import encode
+from agents.training.cloning import encode
 from benchmarks.timing import middle, say, timed
 from webarena_gym.tasks import Task
 

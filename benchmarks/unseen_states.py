@@ -19,7 +19,8 @@ import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.method import batch_of_steps
 from agents.models.checkpoints import agent_record, save_agent
 from agents.settings import parse_settings

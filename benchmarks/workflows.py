@@ -16,7 +16,8 @@ from typing import Any, Literal
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import WorkflowMemory
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import parse_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
 from benchmarks.rows import Measured, print_rows, rows, suite_tasks

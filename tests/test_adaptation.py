@@ -6,7 +6,8 @@ import pytest
 
 from agents.models.checkpoints import agent_record
 from agents.models.pointer.checkpoints import load_pointer
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import make_settings
 from benchmarks import adaptation
 from tests.test_agent_q import sampled_success
 from webarena_gym import tasks as task_suite

@@ -9,17 +9,19 @@ import torch
 
 from agents import agent_q
 from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.search import Found, State, monte_carlo, play, told_reward
 from agents.evaluation.search.methods import ranks
 from agents.evaluation.search.preferences import preferences
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.dpo import Preference, preference_batch
 from agents.models.checkpoints import checkpoints
 from agents.rollouts.policies import Request, ScriptedPolicy
 from agents.training.language_models import LanguageModels
 from agents.training.losses import imitation_loss
 from agents.training.metrics import read_metrics
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import make_settings
 from benchmarks import agent_q as benchmark
 from tests import tiny
 from tests.test_pointer import make_policy, sample_tasks

@@ -370,6 +370,25 @@ def test_an_error_names_the_place_the_value_and_what_was_expected(client, body, 
     assert expected in problem["expected"]
 
 
+@pytest.mark.parametrize(
+    "operation", [operation for operation in OPERATIONS if operation.body is not type(None)], ids=lambda each: each.path
+)
+def test_every_wrong_argument_of_every_operation_is_told(client, operation):
+    path = operation.path.replace("{id}", client.begin(task=WISH, mode="step")["id"])
+    for name in (*(field.name for field in fields(operation.body)), "colour"):
+        if operation.method == "GET":
+            status, problem = client.ask("GET", f"{path}?{name}=%00x")
+        else:
+            status, problem = client.ask(operation.method, path, {name: {"x": 1}})
+        assert (status, is_problem(problem)) == (422, True), (name, problem)
+        assert f".{name}" in problem["error"]
+    if "{id}" in operation.path:
+        assert client.ask(operation.method, operation.path.replace("{id}", "%00none"), {"action": "", "snapshot": ""})[0] in (
+            404,
+            422,
+        )
+
+
 def test_what_does_not_fit_the_protocol_is_told(client):
     name = client.begin(task=WISH)["id"]
     assert client.ask("POST", "/episodes", raw=b"{")[0] == 422

@@ -99,6 +99,7 @@ def status_of(client):
         (HEAD + b"Content-Length: 2000000\r\n\r\n{", 401),
         (HEAD + b"Content-Length: 2000000\r\nExpect: 100-continue\r\n\r\n", 401),
         (HEAD + CHUNKED + b"1\r\n{\r\n", 401),
+        (HEAD.replace(b"/episodes", b"/health") + CHUNKED, 401),  # a path that is open to all takes nothing from them
         (HEAD + b"Authorization: Bearer sacred\r\n" + CHUNKED, 401),
         (HEAD.replace(b"localhost", b"elsewhere") + LETTER + CHUNKED, 421),
         (HEAD + LETTER + b"Origin: http://elsewhere\r\n" + CHUNKED, 403),

@@ -87,6 +87,32 @@ def test_no_argument_of_any_tool_is_a_fault_of_the_machinery(value):
     assert "expected train or validation or test or hard" in played.call("reset", {"split": "hard2"}).text
 
 
+WRONG = {"string": (5, 1.5, True, [], {}), "integer": ("x", "5", 1.5, True, [], -(10**30))}
+
+
+@pytest.mark.parametrize("names_episodes", [False, True])
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_wrong_argument_of_every_tool_is_told(dialect, names_episodes):
+    played = toolbox(names_episodes, dialect=dialect)
+    first = played.call("reset", {"task": WISH}).text
+    named = {"episode": re.match(r"Episode (\w+)", first)[1]} if names_episodes else {}
+    for tool in played.tools():
+        is_action = tool.name not in ("reset", "observe", "submit")
+        calls = [{**named, "colour": "red"}] if tool.name != "reset" else [{"colour": "red"}]
+        for name, kind in tool.schema["properties"].items():
+            wrong = (*WRONG[{"number": "integer"}.get(kind["type"], kind["type"])], *["hard2"] * ("enum" in kind))
+            calls += [{**(named if tool.name != "reset" else {}), name: value} for value in wrong]
+        if named and tool.name != "reset":
+            calls.append({})
+        for given in calls:
+            returned = played.call(tool.name, given)
+            is_named = given.get("episode") == named.get("episode")
+            assert returned.is_error or (is_action and is_named), (tool.name, given)
+            if not returned.is_error and "colour" in given:
+                assert returned.text.startswith("Action error:"), (tool.name, given)
+    assert "train or validation or test or hard" in played.call("reset", {"split": "hard2"}).text
+
+
 def test_one_player_has_one_episode_and_several_name_theirs():
     arena = Arena(Limits(episodes=2))
     played = Toolbox(arena, NewEpisode(), names_episodes=False)

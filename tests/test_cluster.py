@@ -10,7 +10,7 @@ import gymnasium
 import pytest
 import torch
 
-from agents import train_bc, train_rl
+from agents import train_rl
 from agents.cluster import ClusterSettings
 from agents.cluster.learners import fit
 from agents.data.prompts import PromptEncoder
@@ -19,9 +19,10 @@ from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
 from agents.rollouts.policies import ScriptedPolicy
 from agents.settings import build
-from agents.train_bc import BCSettings
 from agents.train_rl import make_settings
+from agents.training import cloning as train_bc
 from agents.training.metrics import read_metrics
+from agents.training.settings import BCSettings
 from tests import tiny
 
 if importlib.util.find_spec("ray") is None:

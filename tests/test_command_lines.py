@@ -22,17 +22,13 @@ from agents.agent_q import AgentQSettings
 from agents.data.demonstrations import DemonstrationSettings
 from agents.demo import DemoSettings
 from agents.ensemble import EnsembleSettings
-from agents.evaluation.evaluate import EvaluationSettings
-from agents.evaluation.search.search import SearchSettings
+from agents.evaluation.settings import EvaluationSettings, SearchSettings
 from agents.integrations.verl import RowSettings
 from agents.methods import METHODS
 from agents.remember import RememberSettings
-from agents.sb3.trainer import SB3Settings
 from agents.settings import _parts, option_names, parse_settings
-from agents.train_bc import BCSettings
 from agents.train_rl import RLSettings
-from agents.training.average import AverageSettings
-from agents.training.pointer_cloning import DEFAULTS, PointerBCSettings
+from agents.training.settings import DEFAULTS, AverageSettings, BCSettings, PointerBCSettings, SB3Settings
 from agents.workflows import WorkflowsSettings
 from benchmarks.adaptation import AdaptationSettings
 from benchmarks.agent_q import AgentQBenchmarkSettings
@@ -86,6 +82,30 @@ KINDS = {
     "benchmarks.workflows": WorkflowsBenchmarkSettings,
     **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
 }
+
+
+NEED_TORCH = {"agents.agent_q", "agents.train_grpo", "agents.train_rl"}  # whose options stand beside the methods
+COMMANDS = {f"agents.{path.stem}" for path in (ROOT / "agents").glob("*.py") if "__main__" in path.read_text(encoding="utf-8")}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        *([name, "--nonsense"] for name in sorted(COMMANDS - NEED_TORCH)),
+        *([f"agents.{name}", "--policy", "nowhere"] for name in ("evaluate", "search")),
+    ],
+    ids=" ".join,
+)
+def test_what_is_wrong_with_a_command_is_told_without_torch(words):
+    code = (
+        "import atexit, runpy, sys\n"
+        "atexit.register(lambda: print([name for name in ('torch', 'transformers', 'huggingface_hub') if name in sys.modules]))\n"
+        "sys.argv = sys.argv[1:]\n"
+        "runpy.run_module(sys.argv[0], run_name='__main__', alter_sys=True)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (2, "[]"), done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 class CaughtError(Exception):

@@ -17,7 +17,8 @@ from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Sample
 from agents.data.trajectories import Step, Trajectory, read_trajectories
 from agents.evaluate import main
-from agents.evaluation.evaluate import EvaluationSettings, choose_tasks, create_policy, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import create_policy, evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_defaults
 from agents.models import small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model

@@ -9,7 +9,9 @@ import torch
 
 from agents import demo, train_rl
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, policy_defaults
+from agents.evaluation import evaluate as evaluation
+from agents.evaluation.evaluate import create_policy, evaluate
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import parse_settings
 
 CHECKPOINTS = Path(demo.__file__).parent / "checkpoints"
@@ -58,9 +60,9 @@ def test_a_demo_that_was_stopped_says_what_is_kept_and_goes_on_from_there(tmp_pa
     kept = "cloning up to update 2, episodes_cloning.jsonl, episodes_expert.jsonl, episodes_random.jsonl"
     assert f"Stopped. Kept in {tmp_path / 'demo'}: {kept}." in capsys.readouterr().out
     played = []
-    evaluate_policy = demo.evaluate_policy
+    evaluate_policy = evaluation.evaluate_policy
     monkeypatch.setattr(
-        demo, "evaluate_policy", lambda chosen, *rest: played.append(chosen.policy) or evaluate_policy(chosen, *rest)
+        evaluation, "evaluate_policy", lambda chosen, *rest: played.append(chosen.policy) or evaluate_policy(chosen, *rest)
     )
     before = (tmp_path / "demo" / "cloning" / "metrics.jsonl").stat().st_mtime_ns
     demo.run(settings(tmp_path))

@@ -6,7 +6,6 @@ from random import Random
 import pytest
 
 from agents import demonstrations as command
-from agents import train_bc
 from agents.data import demonstrations
 from agents.data.demonstrations import (
     Demonstration,
@@ -21,8 +20,11 @@ from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.batches import pack
 from agents.models.checkpoints import agent_record
 from agents.settings import EnvSettings, build
-from agents.train_bc import BCSettings, encode, kept_lines, measure
+from agents.train_bc import main
+from agents.training import cloning as train_bc
+from agents.training.cloning import encode, kept_lines, measure
 from agents.training.epochs import EpisodeUpdates, Focus, Updates, find_episodes
+from agents.training.settings import BCSettings
 from tests import tiny
 
 TINY = "--updates 1 --width 32 --layers 2 --heads 2 --practice 1 --vocabulary 300 --threads 1 --curriculum 0".split()  # noqa: SIM905
@@ -170,7 +172,7 @@ def test_a_file_of_demonstrations_is_written_and_learned_from(tmp_path, capsys):
     tasks = draw_tasks([1001], 1, templates=["shopping.order_payment", "map.town_population"])
     assert read_demonstrations(file) == demonstrate(tasks, expert_thoughts="long", elements="id", thoughts=True)
     assert recorded_agent(file)["elements"] == "id"
-    train_bc.main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
+    main(["--demonstrations", str(file), "--out", str(tmp_path / "run"), *TINY, "--max-prompt-tokens", "4000"])
     agent = agent_record(tmp_path / "run")
     assert (agent["elements"], agent["system"], agent["thoughts"]) == ("id", "think", True)
 

@@ -9,7 +9,8 @@ import torch
 
 from agents import ensemble as command
 from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import create_policy, evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, is_small, load_model
 from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, situation_of, uniform
 from agents.models.pointer.ensemble import PointerEnsemble
@@ -18,7 +19,8 @@ from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.sessions import Session
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.rollouts.voting import VotingPolicy
-from agents.training.pointer_cloning import make_settings, train_pointer
+from agents.training.pointer_cloning import train_pointer
+from agents.training.settings import make_settings
 from benchmarks import ensembles as benchmark
 from webarena_gym import tasks as task_suite
 

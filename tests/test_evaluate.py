@@ -8,8 +8,8 @@ import pytest
 from agents import evaluate as command
 from agents.data.trajectories import Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation import evaluate
-from agents.evaluation.evaluate import Evaluation, summarise
-from agents.evaluation.intervals import wilson
+from agents.evaluation.intervals import Evaluation, summarise, table, wilson
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import RandomReplies, ScriptedPolicy
 from agents.settings import EnvSettings
@@ -89,7 +89,7 @@ def test_policies_that_read_the_env_itself_cannot_play_in_other_processes(policy
 
 
 def test_a_chat_model_is_named_by_its_protocol():
-    settings = evaluate.EvaluationSettings(policy="chat:some/model:tag", **evaluate.policy_defaults("chat:some/model:tag"))
+    settings = EvaluationSettings(policy="chat:some/model:tag", **policy_defaults("chat:some/model:tag"))
     assert (settings.system, settings.max_new_tokens, settings.temperature) == ("env", 1024, None)
     with closing(evaluate.create_policy(settings)) as policy:
         assert isinstance(policy, ChatPolicy)
@@ -98,10 +98,10 @@ def test_a_chat_model_is_named_by_its_protocol():
 
 def test_an_agent_that_is_no_language_model_keeps_its_settings_in_its_run(tmp_path):
     (tmp_path / "agent.json").write_text('{"algorithm": "ppo", "max_steps": 3}')
-    assert evaluate.policy_defaults(str(tmp_path)) == {"max_steps": 3}
+    assert policy_defaults(str(tmp_path)) == {"max_steps": 3}
 
 
 def test_the_table_names_every_part():
     evaluation = Evaluation(wilson(1, 2), {"shopping": wilson(1, 1)}, {"state": wilson(0, 1)}, 1, [])
-    lines = evaluate.table(evaluation).splitlines()
+    lines = table(evaluation).splitlines()
     assert [line.split()[0] for line in lines] == ["all", "by", "shopping", "by", "state", "1"]

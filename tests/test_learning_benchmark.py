@@ -5,10 +5,10 @@ import json
 import pytest
 import torch
 
-from agents import train_bc
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
 from agents.settings import build
+from agents.training import cloning as train_bc
 from benchmarks import learning, playing
 from tests import tiny
 from webarena_gym import tasks as task_suite

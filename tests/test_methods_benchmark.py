@@ -10,8 +10,8 @@ import torch
 from agents.models.checkpoints import save_checkpoint
 from agents.models.optimizers import create_optimizer
 from agents.settings import build
-from agents.train_bc import BCSettings
 from agents.training.metrics import read_metrics
+from agents.training.settings import BCSettings
 from benchmarks import methods
 from benchmarks.playing import claim
 from tests import tiny

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents import evaluate as command
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, policy_defaults
-from agents.rollouts.occam import ENV, OccamEpisode, OccamPolicy, PlanTree, read_reply
+from agents.evaluation.evaluate import create_policy
+from agents.evaluation.settings import OCCAM_ENV, EvaluationSettings, policy_defaults
+from agents.rollouts.occam import OccamEpisode, OccamPolicy, PlanTree, read_reply
 from agents.rollouts.policies import Request, ScriptedPolicy
 from tests import needs
 from tests.chat_server import serving_chat
@@ -190,7 +191,7 @@ REPLIES = [
 
 
 def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
-    env, other = WebArenaLite(tasks=[TASK], **ENV), WebArenaLite(tasks=[TASK], **ENV)
+    env, other = WebArenaLite(tasks=[TASK], **OCCAM_ENV), WebArenaLite(tasks=[TASK], **OCCAM_ENV)
     pages, urls = [], []
     for info in play(env, REPLIES):
         pages.append(info["page"])
@@ -212,7 +213,7 @@ def test_the_history_keeps_what_was_highlighted_and_a_snapshot_carries_it():
 @needs.chromium
 @pytest.mark.usefixtures("one_chromium")
 def test_both_browsers_show_the_same():
-    envs = [WebArenaLite(tasks=[TASK], browser=browser, **ENV) for browser in ("inprocess", "chromium")]
+    envs = [WebArenaLite(tasks=[TASK], browser=browser, **OCCAM_ENV) for browser in ("inprocess", "chromium")]
     for one, other in zip(*(play(env, REPLIES) for env in envs), strict=True):
         assert one == other
     for env in envs:
@@ -303,7 +304,7 @@ def test_an_endpoint_plans_goes_wrong_prunes_and_solves(monkeypatch, capsys, tmp
 
 
 def test_a_fork_goes_on_with_the_same_plans():
-    env, other = WebArenaLite(tasks=[TASK], **ENV), WebArenaLite(tasks=[TASK], **ENV)
+    env, other = WebArenaLite(tasks=[TASK], **OCCAM_ENV), WebArenaLite(tasks=[TASK], **OCCAM_ENV)
     _, info = env.reset(seed=0)
     done = False
     while not done:

@@ -13,7 +13,8 @@ import torch
 from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.evaluation import evaluate
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings
 from agents.models.checkpoints import checkpoints
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.engines.inprocess import InProcessEngine

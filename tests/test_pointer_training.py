@@ -5,21 +5,26 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import train_bc, train_rl
+from agents import train_rl
 from agents.data.tokens import Sample
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_small, load_model
 from agents.models.pointer.checkpoints import is_pointer, load_pointer
 from agents.models.pointer.features import Reader
 from agents.settings import build, flatten
-from agents.training.average import AverageSettings, average
+from agents.train_bc import main
+from agents.training import cloning as train_bc
+from agents.training import pointer_cloning
+from agents.training.average import average
 from agents.training.batch import Origin, TrainingBatch
 from agents.training.gradients import dealt
 from agents.training.metrics import Metrics, read_metrics
-from agents.training.pointer_cloning import POINTER, collect_decisions, draw, make_settings, train_pointer
+from agents.training.pointer_cloning import collect_decisions, draw, train_pointer
 from agents.training.pointer_demonstrations import episodes
 from agents.training.rollouts import group_files, read_groups
 from agents.training.samples import read_samples
+from agents.training.settings import POINTER, AverageSettings, make_settings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import Kind
 
@@ -324,8 +329,8 @@ def test_what_a_pointing_network_cannot_do_is_refused(tmp_path, run, method, cha
 
 def test_the_command_clones_a_pointing_network(tmp_path, monkeypatch, capsys):
     seen = []
-    monkeypatch.setattr(train_bc, "train_pointer", lambda settings: seen.append(settings) or tmp_path)
-    train_bc.main(["--model", POINTER, "--out", str(tmp_path), "--worlds", "3", "4", "--one-world-each", "--dropout", "0.2"])
+    monkeypatch.setattr(pointer_cloning, "train_pointer", lambda settings: seen.append(settings) or tmp_path)
+    main(["--model", POINTER, "--out", str(tmp_path), "--worlds", "3", "4", "--one-world-each", "--dropout", "0.2"])
     (settings,) = seen
     assert (settings.tasks.worlds, settings.tasks.one_world_each, settings.pointer.dropout) == ((3, 4), True, 0.2)
     assert (settings.env.elements, settings.env.window, settings.env.max_steps) == ("id", 20_000, 30)

@@ -7,7 +7,7 @@ import pytest
 
 from agents import evaluate as command
 from agents.data.prompts import REMEMBERED, system_prompt
-from agents.evaluation.evaluate import EvaluationSettings, policy_defaults
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.settings import EnvSettings
 from tests.chat_server import WEBRL, goal_of, serving_chat
 from webarena_gym.tasks import load

@@ -8,7 +8,7 @@ import pytest
 from agents.data import recovery
 from agents.data.demonstrations import episodes
 from agents.data.expert import in_env, play_expert
-from agents.training.pointer_cloning import make_settings
+from agents.training.settings import make_settings
 from benchmarks import recovery as benchmark
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, Action, Kind

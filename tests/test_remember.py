@@ -13,7 +13,8 @@ from agents import remember as command
 from agents import train_rl
 from agents.data.trajectories import Step, Trajectory, write_trajectories
 from agents.data.workflows import Deed, names_of, without_names, words_in
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy, policy_defaults
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
 from agents.models.ensembles import Weights
 from agents.models.pointer.batches import choice_logprobs, pack_choices

@@ -17,6 +17,7 @@ from gymnasium.utils.env_checker import check_env
 from agents import evaluate as command
 from agents.data.demonstrations import draw_tasks
 from agents.evaluation import evaluate
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.rollouts.policies import Request
 from agents.settings import ENV_ID, build
 from agents.training.metrics import read_metrics
@@ -339,7 +340,7 @@ def test_the_wrapper_needs_no_stable_baselines():
 
 
 def settings(out, **changes):
-    from agents.sb3.trainer import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
+    from agents.training.settings import SB3Settings  # noqa: PLC0415 - not everybody has its libraries
 
     values = {"max_steps": 2, "candidates": 12, "steps_per_update": 16, "batch": 64, "learning_rate": 3e-3, "updates": 20}
     return build(SB3Settings, out=out, **{**values, "prior": 0.0, "save_every": 100, **changes})
@@ -353,7 +354,7 @@ def train(tasks, out, **changes):
 
 
 def success(run, tasks, **changes):
-    chosen = evaluate.EvaluationSettings(policy=str(run), max_steps=2, **changes)
+    chosen = EvaluationSettings(policy=str(run), max_steps=2, **changes)
     with closing(evaluate.create_policy(chosen)) as policy:
         return evaluate.evaluate(policy, tasks, chosen, num_envs=2, quiet=True).total.success
 
@@ -450,7 +451,7 @@ def test_lost_episodes_say_nothing_of_success(tasks, tmp_path, monkeypatch):
 
 @needs_sb3
 def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
-    assert evaluate.policy_defaults(str(untrained))["max_steps"] == 2
+    assert policy_defaults(str(untrained))["max_steps"] == 2
     arguments = ["--policy", str(untrained), "--limit", "3", "--num-envs", "2", "--json"]
     command.main([*arguments, "--temperature", "1"])
     record = json.loads(capsys.readouterr().out.splitlines()[-1])

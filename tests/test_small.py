@@ -7,7 +7,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from agents.models import small
 from agents.models.checkpoints import save_agent
 from agents.settings import build
-from agents.train_bc import BCSettings
+from agents.training.settings import BCSettings
 from tests.tiny import tiny_model
 
 

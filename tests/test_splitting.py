@@ -14,13 +14,13 @@ from agents.data.splitting import SplitSettings, pieces
 from agents.models.pointer.features import Reader
 from agents.rollouts.settings import HorizonSettings
 from agents.settings import build
-from agents.train_bc import BCSettings
 from agents.train_rl import train
 from agents.training.epochs import find_episodes
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from agents.training.pointer_demonstrations import collect
 from agents.training.rollouts import group_files, read_groups
+from agents.training.settings import BCSettings
 from benchmarks import long_tasks
 from tests.test_pointer_training import clone_settings, rl_settings, success
 from webarena_gym import tasks as task_suite

@@ -5,7 +5,7 @@ from typing import get_args, get_type_hints
 import pytest
 import torch
 
-from agents import train_bc, train_rl
+from agents import train_rl
 from agents.data.prompts import PromptEncoder
 from agents.methods import METHODS
 from agents.methods.estimators import ESTIMATORS, AdvantageSettings
@@ -16,10 +16,12 @@ from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.engines.inprocess import InProcessEngine
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.settings import build, flatten, lasting
-from agents.train_bc import BCSettings
+from agents.train_bc import main as clone_command
 from agents.train_rl import make_settings
+from agents.training import cloning as train_bc
 from agents.training.metrics import Metrics, read_metrics
 from agents.training.samples import read_samples
+from agents.training.settings import BCSettings
 from tests import tiny
 
 
@@ -295,7 +297,7 @@ def options_of(help_text):
 
 @pytest.mark.parametrize("command", ["train_bc", "train_grpo", *METHODS])
 def test_every_option_is_explained(command, capsys):
-    main = train_bc.main if command == "train_bc" else train_rl.main
+    main = clone_command if command == "train_bc" else train_rl.main
     chosen = ["--method", command] if command in METHODS else []
     with pytest.raises(SystemExit):
         main([*chosen, "--help"])
@@ -314,7 +316,7 @@ def test_the_learning_rate_rises_at_first():
 def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
     seen = []
     monkeypatch.setattr(train_rl, "train", seen.append)
-    arguments = ["--model", "m", "--out", str(tmp_path), "--worlds", "3", "4", "--preset", "dapo", "--no-seek-mixed"]
+    arguments = ["--model", "owner/model", "--out", str(tmp_path), "--worlds", "3", "4", "--preset", "dapo", "--no-seek-mixed"]
     train_rl.main(arguments)
     train_rl.main(["--method=awr", *arguments[:4], "--awr-cap", "3"])
     grpo, awr = seen
@@ -337,7 +339,7 @@ def test_settings_are_read_from_the_command_line(tmp_path, monkeypatch):
 )
 def test_options_that_would_do_nothing_are_refused(tmp_path, capsys, options, message):
     with pytest.raises(SystemExit) as ended:
-        train_rl.main(["--model", "m", "--out", str(tmp_path), *options])
+        train_rl.main(["--model", "owner/model", "--out", str(tmp_path), *options])
     said = capsys.readouterr().err + str(ended.value)
     assert message in " ".join(said.replace("│", " ").split())
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from agents.evaluation.evaluate import EvaluationSettings, evaluate_policy
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings
 from agents.models.pointer.checkpoints import load_pointer
 from benchmarks import unseen_states
 from benchmarks.signed_out import draw_signed_out, shows_sign_in, signed_out

@@ -21,7 +21,8 @@ from agents.data.workflows import (
     same,
     without_names,
 )
-from agents.evaluation.evaluate import EvaluationSettings, create_policy, evaluate, evaluate_policy
+from agents.evaluation.evaluate import create_policy, evaluate, evaluate_policy
+from agents.evaluation.settings import EvaluationSettings
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import Request
 from agents.settings import EnvSettings

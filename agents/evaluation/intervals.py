@@ -2,13 +2,15 @@
 
 from collections.abc import Hashable, Sequence
 from math import comb
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 from numpy.typing import NDArray
 
+from agents.data.trajectories import Trajectory
 from webarena_gym.evaluation.statistics import Score as Score
 from webarena_gym.evaluation.statistics import wilson as wilson
+from webarena_gym.tasks import Task
 
 
 class Lift(NamedTuple):
@@ -90,3 +92,52 @@ def mcnemar(before: Sequence[float], after: Sequence[float]) -> float:
     wins, losses = sum(a > b for b, a in pairs), sum(a < b for b, a in pairs)
     n = wins + losses
     return min(1.0, 2 * sum(comb(n, k) for k in range(min(wins, losses) + 1)) / 2**n) if n else 1.0
+
+
+class Evaluation(NamedTuple):
+    """The scores of all valid episodes, by site and by type of check."""
+
+    total: Score
+    by_site: dict[str, Score]
+    by_check: dict[str, Score]
+    failed: int  # episodes that failed for reasons other than the policy, which do not count
+    trajectories: list[Trajectory]
+
+    def record(self) -> dict[str, Any]:
+        """Return the scores without the episodes, for JSON."""
+        parts = {name: {key: score._asdict() for key, score in getattr(self, name).items()} for name in ("by_site", "by_check")}
+        return {**self.total._asdict(), "failed": self.failed, **parts}
+
+
+def summarise(tasks: Sequence[Task], trajectories: Sequence[Trajectory]) -> Evaluation:
+    """Return the scores of trajectories, one for each task."""
+    rewards: dict[str, list[float]] = {"": []}
+    for task, trajectory in zip(tasks, trajectories, strict=True):
+        if trajectory.ending == "failed":
+            continue
+        for part in ("", f"site {'+'.join(task.sites)}", f"check {'+'.join(task.eval_types)}"):
+            rewards.setdefault(part, []).append(trajectory.reward)
+    scores = {part: wilson(sum(values), len(values)) for part, values in sorted(rewards.items())}
+    by_site = {part.removeprefix("site "): score for part, score in scores.items() if part.startswith("site ")}
+    by_check = {part.removeprefix("check "): score for part, score in scores.items() if part.startswith("check ")}
+    return Evaluation(scores[""], by_site, by_check, len(trajectories) - len(rewards[""]), list(trajectories))
+
+
+def table(evaluation: Evaluation) -> str:
+    """Return the success rates, their intervals of 95 % and the numbers of episodes as lines of text.
+
+    >>> print(table(Evaluation(wilson(5, 10), {"map": wilson(5, 10)}, {}, 0, [])))
+    all                   50.0 %   (24 to 76)   n = 10
+    by site
+      map                 50.0 %   (24 to 76)   n = 10
+    """
+    lines = [_line("all", evaluation.total)]
+    for title, scores in (("by site", evaluation.by_site), ("by what is checked", evaluation.by_check)):
+        lines += [title] * bool(scores) + [_line(f"  {name}", score) for name, score in scores.items()]
+    return "\n".join(
+        lines + [f"{evaluation.failed} episodes failed for other reasons and are left out"] * bool(evaluation.failed)
+    )
+
+
+def _line(name: str, score: Score) -> str:
+    return f"{name:<20} {100 * score.success:5.1f} %   ({100 * score.low:.0f} to {100 * score.high:.0f})   n = {score.n}"

@@ -8,24 +8,20 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
-
-import torch
-from safetensors import SafetensorError
+from pickle import UnpicklingError
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 
 from agents.settings import defaults, lasting
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # what loads models takes seconds to import, and is not needed to refuse an option
     from transformers import PreTrainedModel
 
 AGENT, ENSEMBLE = "agent.json", "ensemble.json"
 _TRAINER, _PROGRESS, _CLAIM = "trainer.pt", "progress.json", "begun_with.json"
 _PREFIX = "update_"
-_HUB_NAME = re.compile(
-    r"(?!runs/)\w[\w.-]*/[\w.-]+"
-)  # with its owner; what is meant as a path, or as none, is not looked for there
 _POINTER = "pointer.json"
 _MODELS = ("config.json", "adapter_config.json", _POINTER, ENSEMBLE)  # of models, adapters, pointing networks, and ensembles
+_HUB = re.compile(r"(?!runs/)\w[\w.-]*/\w[\w.-]*", re.ASCII)  # a name there
 _SMALL = 200_000_000  # bytes; some 50 million parameters, for which several threads cost more than they give
 
 
@@ -76,7 +72,9 @@ class Checkpoint:
 
     def restore(self, trainer: Resumable) -> None:
         """Restore the trainer's state and torch's random generator. `load_model` loads the parameters."""
-        state = torch.load(self.path / _TRAINER, weights_only=True)
+        import torch  # noqa: PLC0415 - see above
+
+        state = load_tensors(self.path / _TRAINER, str(self.path / _TRAINER))
         trainer.load_state_dict(state["optimizer"])
         torch.set_rng_state(state["rng"])
 
@@ -98,7 +96,9 @@ def save_checkpoint(
     The checkpoint is written to a temporary folder and renamed when complete, so a kill or a full disk leaves earlier checkpoints
     intact. Raises CheckpointError.
     """
-    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415 - see `load_model`
+    import torch  # noqa: PLC0415 - see above
+    from safetensors import SafetensorError  # noqa: PLC0415
+    from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     disable_progress_bar()
     final, temporary = run / f"{_PREFIX}{update:07d}", run / f".unfinished_{update:07d}"
@@ -173,13 +173,14 @@ def claim(folder: Path, settings: Mapping[str, Any], *, is_begun: bool, then: Ma
         raise ValueError(f"{folder} was begun with {name}={found.get(name)!r}, not {wanted.get(name)!r}; {way_out}")
 
 
-def load_model(source: str | Path) -> tuple["PreTrainedModel", Any]:
+def load_model(source: str | Path) -> "tuple[PreTrainedModel, Any]":
     """Return model and tokenizer of a name on the Hub, a model folder, or a run (its newest checkpoint).
 
     Raises CheckpointError if there is none, or a pointing network, and ValueError for a model whose logits are not its head applied to its last hidden
     state, as training and sampling require.
     """
-    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415 - it takes seconds, which a refused option does not need
+    import torch  # noqa: PLC0415 - see above
+    from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: PLC0415
     from transformers.utils.logging import disable_progress_bar  # noqa: PLC0415
 
     disable_progress_bar()  # the bars for files of weights would hide the trainer's own
@@ -190,15 +191,28 @@ def load_model(source: str | Path) -> tuple["PreTrainedModel", Any]:
     if not Path(source).exists():
         print(f"{source} is no folder here: looking for a model of this name on the Hub", file=sys.stderr)
     try:
-        safe = {"trust_remote_code": False}  # a folder with code of its own is refused, not asked about
-        tokenizer = AutoTokenizer.from_pretrained(source, **safe)
-        model = AutoModelForCausalLM.from_pretrained(source, dtype=torch.float32, attn_implementation="sdpa", **safe)
+        # No code that comes with a model is run, nor asked about.
+        tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        model = AutoModelForCausalLM.from_pretrained(
+            source, dtype=torch.float32, attn_implementation="sdpa", trust_remote_code=False, weights_only=True
+        )
     except OSError as error:  # whatever keeps a model from being read, here or from the Hub
         raise CheckpointError(
             f"there is no model {str(source)!r}: it is no folder here, and the Hub does not give it ({str(error).splitlines()[0]})"
         ) from error
     _check_head(model)
     return model, tokenizer
+
+
+def load_tensors(file: Path | BinaryIO, named: str) -> dict[str, Any]:
+    """Return what torch has saved of plain values and tensors. Raises CheckpointError for all else, of which nothing is run."""
+    import torch  # noqa: PLC0415 - see above
+
+    try:
+        content: dict[str, Any] = torch.load(file, map_location="cpu", weights_only=True)
+    except (UnpicklingError, EOFError, RuntimeError) as error:
+        raise CheckpointError(f"{named} holds more than tensors, or is damaged: {str(error).splitlines()[0]}") from error
+    return content
 
 
 def find_model(source: str | Path) -> str | Path:
@@ -208,7 +222,7 @@ def find_model(source: str | Path) -> str | Path:
     """
     path = Path(source)
     if not path.is_dir():
-        if not _HUB_NAME.fullmatch(str(source)) or path.parent.is_dir():
+        if not _HUB.fullmatch(str(source)) or path.parent.is_dir():  # the Hub is not asked for what it cannot have
             raise CheckpointError(
                 f"there is no folder {path}; expected a run, a folder of a model, or a Hugging Face name, OWNER/NAME"
             )
@@ -237,11 +251,16 @@ def agent_record(source: str | Path) -> dict[str, Any]:
     return record
 
 
-@torch.no_grad()
 def _check_head(model: "PreTrainedModel") -> None:
+    import torch  # noqa: PLC0415 - see above
+
     ids = torch.arange(4)[None] % model.config.get_text_config().vocab_size
-    hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
-    if not torch.allclose(model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden), atol=1e-3):
+    with torch.no_grad():
+        hidden = model.base_model(input_ids=ids, use_cache=False).last_hidden_state
+        is_usual = torch.allclose(
+            model(input_ids=ids, use_cache=False).logits, model.get_output_embeddings()(hidden), atol=1e-3
+        )
+    if not is_usual:
         raise ValueError(f"{type(model).__name__} computes its logits in a way of its own; expected head(last hidden state)")
 
 

@@ -1,14 +1,15 @@
 """Optimizers for training from scratch: AdamW, or Muon for the layers' matrices and AdamW for all other parameters."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import torch
+
+from agents.settings import OptimizerName
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-OptimizerName = Literal["adamw", "muon"]
 _BETAS = (0.9, 0.95)
 
 

@@ -17,9 +17,6 @@ from webarena_gym.episode.history import Turn, rounds
 from webarena_gym.observation import HIGHLIGHT, pivotal
 from webarena_gym.sites.catalogue import URLS
 
-ENV: Mapping[str, Any] = {"observation": "occam", "dialect": "webarena"}
-"""Keywords of an env for this agent."""
-
 _SYSTEM = f"""\
 You use websites for a person who has given you an objective. Each turn shows you your plans, what you have done under the active plan, and the \
 current page, whole, as an outline. An element is named by the number after its role, as in link [12]. Reply in five parts, each after its title:

@@ -4,7 +4,6 @@ For a small model several threads cost more than they gain. Several processes, e
 `Players` has the interface of a `Collector`.
 """
 
-import gc
 import multiprocessing
 import pickle
 import queue
@@ -26,7 +25,7 @@ from torch import nn
 from agents.rollouts.collector import Collector, EpisodeSpec, Played, Stage
 from agents.rollouts.envs import Envs
 from agents.rollouts.policies import CountingPolicy, Policy
-from agents.settings import EnvSettings
+from agents.settings import EnvSettings, collect_rarely
 from webarena_gym.processes import work_for_parent
 from webarena_gym.vector.envs import cores
 from webarena_gym.vector.pool import CONTEXTS, without_main_module
@@ -219,16 +218,6 @@ class Players:
         self.generated_tokens += report.generated_tokens
         self.cpu_s += report.cpu_s
         return report.played
-
-
-def collect_rarely() -> None:
-    """Let Python look for garbage rarely in this process, and not in what there is now. For processes, not for libraries.
-
-    What is kept of pages are some millions of small objects, which are no garbage and would be looked through again and again.
-    """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
 
 
 def process_count(processes: int, episodes: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from pickle import UnpicklingError
-from typing import Any, Literal
+from typing import Any
 from zipfile import ZipFile
 
 import gymnasium
@@ -29,49 +29,12 @@ from agents.models.checkpoints import AGENT, CheckpointError, agent_record, clai
 from agents.rollouts.policies import Request, look_behind
 from agents.sb3 import CandidateActions, Reader, observation_space
 from agents.sb3.networks import CandidatePolicy, CandidateScorer, MaskableCandidatePolicy
-from agents.settings import ENV_ID, EnvSettings, MayChange, RunSettings, TaskSettings, lasting
+from agents.settings import ENV_ID, lasting
 from agents.training.metrics import Metrics, read_metrics
+from agents.training.settings import SB3Settings
 from webarena_gym.tasks import Task
 
 MODEL = "model.zip"
-
-
-@dataclass(frozen=True, kw_only=True)
-class SB3Settings(RunSettings):
-    """Train PPO on candidate actions. A run that was killed resumes from its newest save; episodes under way start again."""
-
-    algorithm: Literal["ppo", "maskable_ppo"] = "maskable_ppo"
-    """PPO of Stable-Baselines3, or masked PPO of sb3-contrib"""
-    out: MayChange[Path] = Path("runs/sb3")
-    """folder of the run: the model as the library's zip, metrics, TensorBoard"""
-    candidates: int = 48
-    """candidate actions of a page: the size of the action space"""
-    num_envs: MayChange[int] = 8
-    """episodes played at the same time"""
-    steps_per_update: int = 128
-    """steps of each env between updates"""
-    epochs: int = 4
-    """passes over the steps in an update"""
-    batch: int = 256
-    """steps in one gradient step"""
-    learning_rate: float = 1e-3
-    """of Adam"""
-    discount: float = 0.95
-    """of the reward for each step; below 1, so that short ways are worth more"""
-    entropy_weight: float = 0.01
-    """of the bonus for trying things"""
-    width: int = 64
-    """units of each layer of the policy"""
-    prior: float = 4.0
-    """weight of what a candidate has to do with the goal in its score, to begin with; 0: all candidates are equally likely"""
-    save_every: MayChange[int] = 20
-    """updates between saves"""
-    tasks: TaskSettings = field(default_factory=TaskSettings)
-    env: EnvSettings = field(default_factory=EnvSettings)
-
-    def agent(self) -> dict[str, Any]:
-        """Return how the trained model is to be used."""
-        return {**self.env.env_arguments(), "algorithm": self.algorithm, "candidates": self.candidates}
 
 
 _ALGORITHMS: dict[str, tuple[Any, Any]] = {

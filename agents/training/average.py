@@ -1,6 +1,5 @@
 """Weight averaging: one model whose weights are the mean of several models' weights."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -8,21 +7,9 @@ import torch
 from agents.models.adapters import merged
 from agents.models.checkpoints import agent_record, save_agent
 from agents.training.kinds import kind_of
+from agents.training.settings import AverageSettings
 
 _VARIATION = "variation"  # of the worlds that a model was trained in
-
-
-@dataclass(frozen=True, kw_only=True)
-class AverageSettings:
-    """Write the mean of models that were trained from the same one, such as runs of M-GRPO with several seeds.
-
-    Changes that all runs share are kept; changes of a single run are divided by the number of runs. The result has the size of one model.
-    """
-
-    models: tuple[str, ...]
-    """model folders or runs, whose newest checkpoints count"""
-    out: Path
-    """folder of the new model"""
 
 
 @torch.no_grad()

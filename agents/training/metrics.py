@@ -6,8 +6,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from torch.utils.tensorboard import SummaryWriter
-
 from webarena_gym.progress import Progress
 
 _FILE = "metrics.jsonl"
@@ -25,6 +23,8 @@ class Metrics:
         beside = run / f".unfinished_{_FILE}"  # so that a kill at any moment leaves the old lines or the new ones
         beside.write_text("".join(json.dumps(record) + "\n" for record in kept), encoding="utf-8")
         self._file = beside.replace(run / _FILE).open("a", encoding="utf-8")
+        from torch.utils.tensorboard import SummaryWriter  # noqa: PLC0415 - options are refused without torch
+
         self._board: Any = SummaryWriter(str(run / "tensorboard"), purge_step=update + 1 if update else None)
         self._progress = Progress(100, f"% of {title}")
 

@@ -6,126 +6,28 @@ The expert plays, each of its actions becomes decisions among the candidates of 
 import random
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
 
 import numpy
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.data.splitting import SplitSettings
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
 from agents.models.pointer.checkpoints import load_pointer
 from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, thinned
 from agents.models.pointer.features import Reader
 from agents.models.pointer.network import PointerNetwork, Vocabulary
-from agents.settings import EnvSettings, MayChange, RunSettings, TaskSettings, build
 from agents.training.metrics import Metrics
 from agents.training.pointer_demonstrations import collect
 from agents.training.pointing_networks import PointingNetwork
+from agents.training.settings import (
+    PointerBCSettings,
+)
 from webarena_gym.sites.layout import Variation
 from webarena_gym.tasks import Task
 from webarena_gym.tasks.suite import PARTS
 
-POINTER = "pointer"
-DEFAULTS: dict[str, Any] = {"elements": "id", "window": 20_000, "max_steps": 30, "updates": 600, "per_template": 1}
-"""Defaults of the command where they are not those of the dataclasses; pages are read whole, and elements by their numbers."""
 _WARMUP = 20  # updates in which the learning rate rises
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerRunSettings(RunSettings):
-    """Where a run is kept, and how long it is."""
-
-    model: Literal["pointer"] = "pointer"
-    """a pointing network"""
-    begin_with: MayChange[Path | None] = None
-    """a run or folder of a network to train on, with its size and words; by default a new one"""
-    save_every: MayChange[int] = 200
-    """updates between checkpoints"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerTaskSettings(TaskSettings):
-    """Which tasks the expert plays."""
-
-    one_world_each: bool = False
-    """draw each template in one of the worlds only, in turn, instead of in all of them; words are learned if two worlds have them"""
-    layout_worlds: tuple[int, ...] = ()
-    """seeds of further worlds, each with a layout of its own, that tasks come from"""
-    detours: float = 0.0
-    """probability that a wrong link is tried before one of the expert's: the network learns to go back, and not to try it again"""
-    mistakes: float = 0.0
-    """above 0, the expert plays each task once more and takes a wrong step before one of its own with this probability, and undoes it
-    (WebCoT): the network learns the steps that undo it, and those that follow"""
-
-    def __post_init__(self) -> None:
-        for name in ("detours", "mistakes"):
-            if not 0 <= getattr(self, name) < 1:
-                raise ValueError(f"{name}={getattr(self, name)}; expected at least 0 and less than 1")
-        if self.detours and self.mistakes:
-            raise ValueError(
-                f"detours={self.detours} and mistakes={self.mistakes}; expected one of them at most, as mistakes have detours"
-            )
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerSettings:
-    """The pointing network."""
-
-    width: int = 48
-    """size of a word's embedding"""
-    hidden: int = 96
-    """hidden size of the scorers"""
-    dropout: float = 0.1
-    """of embeddings and hidden units, in cloning"""
-    embedding_scale: float = 0.5
-    """standard deviation of new embeddings"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DecisionSettings:
-    """How the network is updated on decisions."""
-
-    learning_rate: float = 4e-3
-    """highest learning rate; it rises for some updates and then falls to 3 % of it"""
-    weight_decay: float = 0.05
-    """AdamW's weight decay"""
-    max_grad_norm: float = 1.0
-    """gradients are scaled down to this norm"""
-    decisions_per_update: int = 64
-    """decisions in one update"""
-    wrong_kept: int = 1_500
-    """wrong candidates of a decision that are kept in memory"""
-    wrong_drawn: int = 150
-    """wrong candidates of a decision that an update sees, drawn anew each time; each stands for several"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PointerBCSettings:
-    """Train a pointing network to imitate the expert on drawn tasks. A run that was killed is resumed from its newest checkpoint.
-
-    The network is no language model: it chooses among the acts that a page offers, and builds texts of pieces that it has read.
-    """
-
-    run: PointerRunSettings
-    tasks: PointerTaskSettings = field(default_factory=PointerTaskSettings)
-    split: SplitSettings = field(default_factory=SplitSettings)
-    env: EnvSettings = field(default_factory=EnvSettings)
-    pointer: PointerSettings = field(default_factory=PointerSettings)
-    decisions: DecisionSettings = field(default_factory=DecisionSettings)
-
-    def __post_init__(self) -> None:
-        if self.env.elements != "id":
-            raise ValueError(
-                f"elements={self.env.elements!r}; expected 'id', as a pointing network names elements by their numbers"
-            )
-
-
-def make_settings(**options: Any) -> PointerBCSettings:
-    """Return settings from options by name; those of `DEFAULTS` come before the dataclasses' own. Raises ValueError for others."""
-    return build(PointerBCSettings, **{**DEFAULTS, **options})
 
 
 def train_pointer(settings: PointerBCSettings, tasks: Sequence[Task] | None = None) -> Path:

@@ -1,7 +1,6 @@
 """Filling the memory of a pointing network with steps of successful episodes, and cloning how it is read."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,29 +17,11 @@ from agents.models.pointer.memory import StepMemory, StoredStep, stored
 from agents.models.pointer.network import PointerNetwork, Vocabulary
 from agents.models.pointer.sessions import ACT, Question, Session, demonstrate
 from agents.training.pointing_networks import PointingNetwork
+from agents.training.settings import ReadSettings
 from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.errors import ActionError
 
 _CLIP = 1.0  # largest norm of a gradient
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReadSettings:
-    """The memory, and how its read is cloned."""
-
-    size: int = 4_096
-    """steps that are kept, the newest"""
-    nearest: int = 8
-    """stored steps that are read at each step"""
-    read_updates: int = 300
-    """updates of the read, each on 64 decisions"""
-    read_learning_rate: float = 0.02
-    """Adam's learning rate of the read"""
-
-    def __post_init__(self) -> None:
-        for name, least in (("size", 1), ("nearest", 1), ("read_updates", 0)):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}; expected at least {least}")
 
 
 class _Decided(NamedTuple):

@@ -6,11 +6,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from agents.data.trajectories import Trajectory, from_record
-from agents.rollouts.groups import Group
 from agents.training.batch import TrainingBatch
+
+if TYPE_CHECKING:  # reports read rollouts without torch
+    from agents.rollouts.groups import Group
 
 _FOLDER = "rollouts"
 
@@ -28,7 +30,7 @@ class CreditedGroup(NamedTuple):
         return len({trajectory.reward for trajectory in self.trajectories}) < 2
 
 
-def credited(groups: Iterable[Group], batch: TrainingBatch) -> list[CreditedGroup]:
+def credited(groups: "Iterable[Group]", batch: TrainingBatch) -> list[CreditedGroup]:
     """Return groups with the advantages that a training batch gives to their steps; rollouts that failed are left out."""
     of_rollouts: dict[tuple[int, int], dict[int, float]] = defaultdict(dict)
     for origin, advantage in zip(batch.origins, batch.advantages, strict=True):

@@ -37,7 +37,7 @@ T = TypeVar("T")
 _WELCOME = "An arena of webarena-gym. POST /episodes begins an episode; /docs says what else can be asked, /openapi.json too.\n"
 _NO_BODY: Final = type(None)
 _LONGEST_ERROR = 500  # characters of a value in an error
-_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json")  # hold no secrets, so they need no token
+_OPEN_PATHS = ("/", "/health", "/docs", "/openapi.json")  # hold no secrets, so they need no token where nothing is sent
 
 
 class _Call(NamedTuple):
@@ -163,7 +163,8 @@ class Application:
         """Raise ArenaError for a request whose headers do not let it in."""
         self._service.check_name(asked)
         self._service.check_origin(asked)
-        if asked.target.partition("?")[0] not in _OPEN_PATHS:
+        has_body = "transfer-encoding" in asked.headers or asked.headers.get("content-length", "0") != "0"
+        if has_body or asked.target.partition("?")[0] not in _OPEN_PATHS:
             self._service.check_token(asked)
 
     async def _respond(self, asked: Asked) -> Answer:

@@ -6,8 +6,7 @@ from functools import cache
 from typing import NamedTuple
 
 from agents.data.trajectories import Trajectory
-from agents.evaluation.evaluate import Evaluation, summarise
-from agents.evaluation.intervals import Lift, paired_lift
+from agents.evaluation.intervals import Evaluation, Lift, paired_lift, summarise
 from webarena_gym import tasks as task_suite
 from webarena_gym.errors import TaskError
 from webarena_gym.tasks import Task

@@ -2,63 +2,24 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import gymnasium
 import torch
 from tqdm import tqdm
 
-from agents.evaluation.evaluate import Evaluation, EvaluationSettings, choose_tasks, create_policy, recorded_env, summarise
+from agents.evaluation.evaluate import create_policy, recorded_env
+from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.search.branches import Method, Search, play
 from agents.evaluation.search.methods import best_of_n, monte_carlo, tree_search
 from agents.evaluation.search.values import Value, by_value, confidence, likelihood, load_critic, majority
+from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
 from agents.models.checkpoints import agent_record
 from agents.rollouts.envs import InProcessEnvs
 from agents.settings import ENV_ID, flatten
 from agents.training.rollouts import CreditedGroup, write_groups
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchEvaluationSettings(EvaluationSettings):
-    """The tasks, and the policy that searches."""
-
-    temperature: float | None = 1.0
-    """of sampling, in best_of_n and tree; greedy takes the likeliest token"""
-    num_envs: int = 16
-    """tasks searched at the same time"""
-    workers: int = 0
-    """must be 0: snapshots are taken in this process"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SearchSettings:
-    """Spend more steps on each task, choose one episode without knowing its reward, and report the success of those chosen.
-
-    Methods are compared at an equal --budget, on the same tasks and seed:
-    greedy plays one episode by greedy decoding; best_of_n samples episodes until the budget is spent; tree searches
-    best-first, and goes back by restoring snapshots, as does mcts, a Monte Carlo tree search. The JSON is that of agents.evaluate, with what was spent (env_steps,
-    generated_tokens) and with "oracle_any", the score if a judge had picked among all episodes that ended: pass@N, no method's
-    own success.
-    """
-
-    method: Literal["greedy", "best_of_n", "tree", "mcts"] = "tree"
-    """how to search"""
-    budget: int = 60
-    """most env steps spent on a task, over all its episodes"""
-    branching: int = 3
-    """tree and mcts: replies sampled in a state; equal actions count once"""
-    n: int | None = None
-    """best_of_n: so many episodes at most; by default as many as the budget holds"""
-    value: Literal["confidence", "majority", "critic"] = "confidence"
-    """what chooses: the mean log-probability of the replies, the most frequent answer (best_of_n only), or --critic"""
-    critic: Path | None = None
-    """a run of agents.train_rl by awr, digirl or webrl, for --value critic"""
-    save_trees: Path | None = None
-    """folder for what was tried on each task, which agents.report draws as trees of states"""
-    evaluation: SearchEvaluationSettings
 
 
 def create_method(settings: SearchSettings) -> Method:
@@ -90,12 +51,10 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
     if settings.evaluation.workers:
         raise ValueError(f"workers is {settings.evaluation.workers}; expected 0, as snapshots are taken in this process")
-    if settings.method in ("tree", "mcts") and (
-        settings.evaluation.policy == "expert" or "algorithm" in agent_record(settings.evaluation.policy)
-    ):
-        raise ValueError(
-            f"policy {settings.evaluation.policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n"
-        )
+    policy = settings.evaluation.policy
+    is_folder = policy not in SCRIPTED and not policy.startswith(CHAT)
+    if settings.method in ("tree", "mcts") and (policy == "expert" or (is_folder and "algorithm" in agent_record(policy))):
+        raise ValueError(f"policy {policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n")
     if settings.evaluation.threads:
         torch.set_num_threads(settings.evaluation.threads)
     tasks = choose_tasks(settings.evaluation)
@@ -106,11 +65,11 @@ def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
     envs = InProcessEnvs(make_env, min(settings.evaluation.num_envs, len(tasks)))
     with (
         closing(envs),
-        closing(create_policy(sampled)) as policy,
+        closing(create_policy(sampled)) as playing,
         tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
     ):
         local = [envs.local(env_id) for env_id in range(envs.num_envs)]
-        found = play(local, policy, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
+        found = play(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
     env = recorded_env(settings.evaluation)
     evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
     if settings.save_trees:
