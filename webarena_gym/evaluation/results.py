@@ -373,18 +373,16 @@ def _weighted(record: Record, reference: int) -> float:
 def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:
     """Return the success within each multiple of the reference's steps; None where no steps are known or no task has a solution."""
     stepped = [record for record in records if record.has_steps and record.reference_steps]
-    return (
-        {
-            str(times): clustered(
-                _by_task(
-                    stepped, lambda record, steps, times=times: (record.reward or 0.0) * (len(record.steps) <= times * steps)
-                )
-            )._asdict()
-            for times in _TIMES
-        }
-        if stepped
-        else None
-    )
+    if not stepped:
+        return None
+    scores = {}
+    for times in _TIMES:
+        rewards: dict[str, list[float]] = defaultdict(list)
+        for record in stepped:
+            is_within = len(record.steps) <= times * (record.reference_steps or 0)
+            rewards[record.task_id].append((record.reward or 0.0) * is_within)
+        scores[str(times)] = clustered(rewards)._asdict()
+    return scores
 
 
 def _spread(values: Sequence[float]) -> dict[str, float] | None:
