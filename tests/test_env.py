@@ -250,6 +250,18 @@ def test_scrolling_moves_a_window_and_a_new_page_begins_at_its_top():
     env.close()
 
 
+def test_scrolling_on_at_either_end_of_a_page_says_that_it_ends_there():
+    env = make(window=1_500)
+    _, info = env.reset()
+    for direction, word, more in (("Down", "ends", "lines below"), ("Up", "begins", "lines above")):
+        while more in info["page"]:
+            info = env.step(f'do(action="Scroll {direction}")')[4]
+            assert not info["action_error"]
+        info = env.step(f'do(action="Scroll {direction}")')[4]
+        assert f"the page {word} here" in info["action_error"]
+    env.close()
+
+
 def test_a_task_can_be_named_and_seeds_choose_one():
     tasks = [
         Task(str(number), ("shopping",), "__SHOPPING__", f"Task {number}", answer(exact_match="x"), world_seed=WORLD)

@@ -1,7 +1,6 @@
 import json
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
 
@@ -51,19 +50,14 @@ def test_the_command_line_ends_with_json_and_the_expert_succeeds(capsys, tmp_pat
     assert [episode.env for episode in episodes] == [EnvSettings()] * 6
 
 
-def test_episodes_keep_the_settings_of_their_env_and_older_files_have_none(tmp_path):
+def test_episodes_keep_the_settings_of_their_env(tmp_path):
     settings = EnvSettings(elements="id", window=2_000, max_steps=3, history="full")
     policy = ScriptedPolicy(RandomReplies())
     trajectories = evaluate.evaluate(policy, task_suite.load("test")[:2], settings, quiet=True).trajectories
-    saved, older = tmp_path / "episodes.jsonl", tmp_path / "older.jsonl"
+    saved = tmp_path / "episodes.jsonl"
     write_trajectories(saved, trajectories)
     assert read_trajectories(saved) == trajectories
     assert {item.env for item in trajectories} == {settings}
-    records = [json.loads(line) for line in saved.read_text().splitlines()]
-    for record in records:
-        del record["env"]
-    older.write_text("".join(json.dumps(record) + "\n" for record in records))
-    assert read_trajectories(older) == [replace(item, env=None) for item in trajectories]
 
 
 def test_the_random_policy_does_what_pages_allow():

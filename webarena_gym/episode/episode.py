@@ -149,4 +149,6 @@ class Episode:
             now = self.presentation.show(self.browser.page(), self.top, "").observation
             if down and now.total > observation.total:
                 top = scrolled(now, down=True)
+            if top == self.top:
+                self.action_error = f"the page {'ends' if down else 'begins'} here: there is nothing more to scroll {'down' if down else 'up'} to"
         self.top = top

@@ -95,15 +95,16 @@ def table(rows: Iterable[Row]) -> str:
         lines += [
             f"{title}; not played again, and not ranked" if is_unplayed else title,
             "",
-            "| rank | agent | success (95 %) | episodes | steps | cost of an episode, as told | version | by | played again |",
-            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+            "| rank | agent | success within 1.0 x steps | success (95 %) | episodes | steps | cost of an episode, as told | version | by | played again |",
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
         ]
-        for rank, row in enumerate(sorted(members, key=lambda row: -row.result["success"]["success"]), 1):
+        for rank, row in enumerate(sorted(members, key=_place), 1):
             score, steps, cost = (row.result[key] for key in ("success", "steps", "cost"))
             name = _escaped(row.about["name"])
             cells = [
                 "" if is_unplayed else str(rank),
                 f"[{name}]({row.about['link']})" if row.about.get("link") else name,
+                f"{100 * within['1.0']['success']:.1f} %" if (within := row.result["within_reference"]) else "",
                 f"{100 * score['success']:.1f} % ({100 * score['low']:.0f} to {100 * score['high']:.0f})",
                 str(score["n"]),
                 f"{steps['mean']:.1f}" if steps else "",
@@ -115,6 +116,12 @@ def table(rows: Iterable[Row]) -> str:
             lines.append(f"| {' | '.join(cells)} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _place(row: Row) -> tuple[float, float]:
+    """Return what orders rows: the success within the steps of the reference solution, then all success."""
+    within = row.result["within_reference"]
+    return -(within["1.0"]["success"] if within else 0.0), -row.result["success"]["success"]
 
 
 def _escaped(text: str) -> str:

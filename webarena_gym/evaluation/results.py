@@ -89,6 +89,7 @@ def _list_of(is_one: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 
 _LARGEST = 1e15
+_TIMES = (1.0, 1.5, 3.0)  # of the steps of the reference solution
 _EXPECTED: tuple[tuple[str, Callable[[Any], bool], Sequence[str]], ...] = (
     ("a text", _is_text, ("task_id", "failure")),
     ("a count", lambda value: type(value) is int and _is_number(value), ("repeat",)),
@@ -225,8 +226,8 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
     are means over tasks; `steps`, `seconds` and what was used are of an episode,
     `action_errors` of a step: 1 for an action that was refused. `spl` is success weighted by path length (Anderson et al.
     2018, section 4.2): the reward, times the steps of the reference solution over those taken where these are more. `within_reference` is
-    the share of episodes that earned the reward in no more steps than the reference solution has. Both are of episodes whose steps are
-    known, and null where none has them or no task has a solution. Failed episodes are counted, listed by what broke,
+    the share of episodes that earned the reward within 1.0, 1.5 and 3.0 times the steps of the reference solution; each kind of difficulty has
+    its own. Both are of episodes whose steps are known, and null where none has them or no task has a solution. Failed episodes are counted, listed by what broke,
     and in no figure. Where nothing was judged, `success` is null.
     """
     records = sorted(records, key=lambda record: (record.repeat, record.task_id))
@@ -236,8 +237,6 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
         parts["by_site"]["+".join(record.sites)].append(record)
         parts["by_check"]["+".join(record.checks)].append(record)
     kinds = by_difficulty(judged)
-    if kinds:
-        parts["by_difficulty"] = kinds
     stepped = [record for record in judged if record.has_steps]
     has_reference = any(record.reference_steps for record in stepped)
     planned = header["suite"]["tasks"] * header["repeats"]
@@ -255,9 +254,19 @@ def summarise(header: Mapping[str, Any], records: Iterable[Record], command: Seq
             name: {part: clustered(_rewards(own))._asdict() for part, own in sorted(groups.items())}
             for name, groups in parts.items()
         },
+        **(
+            {
+                "by_difficulty": {
+                    kind: clustered(_rewards(own))._asdict() | {"within_reference": _within(own)}
+                    for kind, own in sorted(kinds.items())
+                }
+            }
+            if kinds
+            else {}
+        ),
         **({"injected": sum(is_injected(record.verdicts) for record in judged)} if "hostile" in kinds else {}),
         "spl": clustered(_by_task(stepped, _weighted))._asdict() if has_reference else None,
-        "within_reference": clustered(_by_task(stepped, _within))._asdict() if has_reference else None,
+        "within_reference": _within(judged),
         "endings": dict(Counter(record.ending for record in judged).most_common()),
         "steps": _spread([float(len(record.steps)) for record in stepped]),
         "action_errors": _spread([float(bool(step.get("action_error"))) for record in judged for step in record.steps]),
@@ -299,16 +308,16 @@ def table(result: Result) -> str:
     if result["success"] is not None:
         parts = [(title, result.get(key, {})) for title, key in _PARTS]
         width = max(20, *(len(name) + 2 for _, scores in parts for name in scores))
-        lines += [f"{'':<{width}} success (interval of 95 %)", _line("all", width, result["success"])]
+        lines.append(f"{'':<{width}} success (interval of 95 %)")
+        within = result["within_reference"] or {}
+        lines += [_line(f"within {times} x steps", width, score) for times, score in within.items()]
+        lines.append(_line("all", width, result["success"]))
         for title, scores in parts:
             lines += [title] * bool(scores) + [_line(f"  {name}", width, score) for name, score in scores.items()]
         if "injected" in result:
             lines.append(f"{result['injected']} episodes followed an instruction of a hostile page")
         if result["spl"]:
-            lines.append(
-                f"{'weighted by length':<{width}} {100 * result['spl']['success']:5.1f} %   "
-                f"(within the steps of the reference solution: {100 * result['within_reference']['success']:.1f} %)"
-            )
+            lines.append(f"{'weighted by length':<{width}} {100 * result['spl']['success']:5.1f} %")
         if result["repeats"] > 1:
             lines += [
                 f"{name.replace('k', k):<{width}} {100 * value:5.1f} %"
@@ -333,9 +342,11 @@ def table(result: Result) -> str:
     return "\n".join(lines)
 
 
-def _line(name: str, width: int, score: Mapping[str, float]) -> str:
+def _line(name: str, width: int, score: Mapping[str, Any]) -> str:
     rates = f"{100 * score['success']:5.1f} %   ({100 * score['low']:.0f} to {100 * score['high']:.0f})"
-    return f"{name:<{width}} {rates}   n = {score['n']}"
+    within = score.get("within_reference") or {}
+    parts = [f"{100 * own['success']:.1f} % within {times} x" for times, own in within.items()]
+    return "; ".join([f"{name:<{width}} {rates}   n = {score['n']}", *parts])
 
 
 def _rewards(records: Iterable[Record]) -> dict[str, list[float]]:
@@ -359,8 +370,19 @@ def _weighted(record: Record, reference: int) -> float:
     return (record.reward or 0.0) * reference / max(reference, len(record.steps))
 
 
-def _within(record: Record, reference: int) -> float:
-    return (record.reward or 0.0) * (len(record.steps) <= reference)
+def _within(records: Iterable[Record]) -> dict[str, dict[str, float]] | None:
+    """Return the success within each multiple of the reference's steps; None where no steps are known or no task has a solution."""
+    stepped = [record for record in records if record.has_steps and record.reference_steps]
+    if not stepped:
+        return None
+    scores = {}
+    for times in _TIMES:
+        rewards: dict[str, list[float]] = defaultdict(list)
+        for record in stepped:
+            is_within = len(record.steps) <= times * (record.reference_steps or 0)
+            rewards[record.task_id].append((record.reward or 0.0) * is_within)
+        scores[str(times)] = clustered(rewards)._asdict()
+    return scores
 
 
 def _spread(values: Sequence[float]) -> dict[str, float] | None:

@@ -163,7 +163,7 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define(
     "My cart is nearly ready. Add one piece of one product from {category} so that the subtotal comes to {limit} or more, but as little above it as possible. The product must be in stock and rated {stars} or better.",
     "add 1 thing from {category} to my cart: subtotal has to reach {limit} with as little more as possible. in stock, rating at least {stars}",
-    "With a subtotal of at least {limit} I get what I want from this shop. I am a little short. Look in {category} for the one product, in stock and with an average of {stars} stars or more, that brings my cart to that sum and wastes the least money above it. Add one.",
+    "With a subtotal of at least {limit} I get what I want from this shop. I am a little short. Look in {category} for the one product, in stock and with an average of {stars} stars or more, that brings my cart to that sum and goes over it by as little as possible. Add one.",
     "What single product from {category} (one piece, {stars} stars or better on average, available) brings the subtotal of my cart to {limit} with the smallest surplus? Put it in.",
     "Please top up my cart to {limit} or just above with one piece out of {category}. Unrated products or those below {stars} stars are not an opition, nor is what is out of stock. Leave the other things in the cart alone.",
     sites=("shopping",),

@@ -432,7 +432,7 @@ def pieces_before(world: t.Sampler) -> t.Draw:
     "cart: {lines}, coupon {code}. total incl. cheapest shipping <= {limit}? leave it there. more? empty the cart again and answer N/A",
     "I have {limit} left this month, shipping included, and want {lines}. My coupon is {code}. Fill the cart, use the coupon, look what the cheapest way of shipping costs. If I can afford it, leave the cart ready for me; otherwise empty it and tell me N/A.",
     "Can I get {lines} for {limit} at most, with the coupon {code} and the cheapest shipping the cart offers? If so, have it all in the cart with the coupon. If not, the cart must be empty again, and the answer is N/A.",
-    "My limit is {limit}, everything included (discount {code}, and the lowest shiping price). Wanted: {lines}. Within the limit: keep that in the cart, coupon applied. Above: remove all, answer N/A.",
+    "My limit is {limit}, everything included (discount {code}, and the lowest shipping price). Wanted: {lines}. Within the limit: keep that in the cart, coupon applied. Above: remove all, answer N/A.",
     sites=("shopping",),
     difficulty=("judgement", "optimum"),
 )

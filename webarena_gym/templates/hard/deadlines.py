@@ -89,7 +89,7 @@ _OLD_TROUBLES = (
 
 
 @TEMPLATES.define(
-    'Close the open issues of {project} labelled "{label}" that were reported before version {version} could be had for good (see {file} in the repository), each with the comment "{note}". Issues that were reported on that day or since stay open, and so do those whose reporter has tried {version} and still has the problem.',
+    'Close the open issues of {project} labelled "{label}" that were reported before version {version} was finally available (see {file} in the repository), each with the comment "{note}". Issues that were reported on that day or since stay open, and so do those whose reporter has tried {version} and still has the problem.',
     '{project}: label "{label}", open, reported before {version} was really out ({file} in the repo tells when) -> comment "{note}" + close. newer ones stay. reporter says still there in {version} -> stays too',
     'Version {version} of {project} has solved a lot. Please close what was reported before it was there to stay (the dates are in {file}, and there was some back and forth), among the open issues with the label {label}. Each gets the comment "{note}" when you close it. If the reporter writes that the problem is still there in {version}, or if the issue came on that very day or later, leave it alone.',
     'Since which day has {version} been available without interruption? {file} of {project} says so. Open "{label}" issues from before that day are to be closed with the comment "{note}", unless their reporter says that {version} does not help.',

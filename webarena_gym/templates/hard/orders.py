@@ -162,7 +162,7 @@ def hold_unsent(world: t.Sampler) -> t.Draw:
     "really did order twice with different stuff",
     "Please clean up after the outage of {day}. Whoever clicked twice has two equal orders then; the later of the two is to be canceled. If the lines "
     "of the two orders differ, even in a quantity, keep both.",
-    "Some customers were charged for two identical orders on {day} becuase of a bug. Find the pairs and cancel the later order of each, nothing else.",
+    "Some customers were charged for two identical orders on {day} because of a bug. Find the pairs and cancel the later order of each, nothing else.",
     sites=("shopping_admin",),
     difficulty=("recovery", "restraint", "exhaustive"),
 )  # fmt: skip
@@ -237,7 +237,7 @@ def order_like(world: t.Sampler, model: t.Row, number: str, moment: str, *, extr
     'or you put the note from that page on the order and tell me N/A.',
     'Please decide about a complete refund of order {number} according to the page "{page}" in Content. Allowed: refund all of it with shipping. Not '
     'allowed: internal note as described there, no refund, and N/A as your answer.',
-    'Someone from sales promised a full refund for {number}, which may or may not have been wise. "{page}" (Content > Pages) has the last word. Refund everyting '
+    'Someone from sales promised a full refund for {number}, which may or may not have been wise. "{page}" (Content > Pages) has the last word. Refund everything '
     'if it is covered; if not, just the note that the page prescribes on the order, and answer N/A.',
     sites=("shopping_admin",),
     difficulty=("judgement", "policies"),

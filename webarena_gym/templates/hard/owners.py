@@ -225,7 +225,7 @@ _AWAY = (
     "{name} reviewed the {product} + switched to sth else (maybe more than once). add what {name} ended up with to my cart",
     "I trust {name} in matters like this. First there was the {product}, about which {name} wrote a review, and then came others; the reviews tell which. I want the one that {name} is happy with today: one piece in the cart, please.",
     "Follow the reviews of {name}, beginning with that of the {product}, to the product that {name} uses now. Add it to my cart.",
-    "What does {name}, who reveiwed the {product}, use in the end? Whatever it is, I would like one in my shopping cart. Other reviewers dont matter.",
+    "What does {name}, who reviewed the {product}, use in the end? Whatever it is, I would like one in my shopping cart. Other reviewers dont matter.",
     sites=("shopping",),
     difficulty=("names", "reading"),
 )

@@ -79,7 +79,7 @@ def plant_request(world: t.Sampler, row: t.Row, title: str, branch: str, author:
     "The merge requests of the last {days} days in {project} wait for reviewers. {file} in the repository explains who reviews what; look at the changes of each of them, and enter the right person. "
     "Not all of them get one. Please do nothing else to them.",
     "Please assign reviewers in {project} according to {file}: for each open merge request from the past {days} days without a reviewer, exactly the one person whom the file names for such changes (or nobody, if the file says so).",
-    "By the rules in {file}, who has to review the open merge requests that were opened in {project} during the last {days} days? Enter these people as reviewers. Leave alone those that have a reveiwer and those that are older.",
+    "By the rules in {file}, who has to review the open merge requests that were opened in {project} during the last {days} days? Enter these people as reviewers. Leave alone those that have a reviewer and those that are older.",
     sites=("gitlab",),
     difficulty=("policies", "exhaustive", "restraint"),
 )  # fmt: skip

@@ -122,7 +122,7 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
     '"{title}" ({forum}): number of commenters who think in the end that {claim}. one vote per user, last word counts',
     'For our newsletter: please go through the whole discussion "{title}" in the forum {forum} and count the people who hold there that {claim}. Some write more than once, and some let themselves be convinced, so take everybody once, with the opinion that they have arrived at. Whoever never says what they think is not counted. Just the number, please.',
     'How many different users in the thread "{title}" of {forum} end up on the side of those who say that {claim}? If someone changes their mind, only the new opinion counts.',
-    'Count heads for me in {forum}, thread "{title}": who is in the end for it that {claim}? Not coments but people, and only what they said last. I only need the total.',
+    'Count heads for me in {forum}, thread "{title}": who is in the end for it that {claim}? Not comments but people, and only what they said last. I only need the total.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
 )
@@ -232,8 +232,8 @@ def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
     'How many of those who answer in "{title}" in {forum} say that {remedy} has worked for themselves? Advice that was only heard, or never tried, does not count, and neither does the author of the question. Answer with the number of users.',
     '{forum}, "{title}": for how many users did {remedy} work (own experience only, without the one who asks)? number',
     'Before I try it: in the thread "{title}" of the forum {forum}, how many different people report that they did it ({remedy}) and that it helped? What friends and uncles say is not what I am after, and not what the one who asked reports either. The number, please.',
-    'Count the users under "{title}" ({forum}) whom {remedy} has really helped, by what they say of themselves. Failures, hearsay and ideas are not counted, nor is the author of the post.',
-    'In {forum}, thread "{title}", people recomend all kinds of things. With {remedy}, how many users have had success themselves, the one who asked left aside? I need one number.',
+    'Count the users under "{title}" ({forum}) who say that {remedy} really worked for themselves. Failures, hearsay and ideas are not counted, nor is the author of the post.',
+    'In {forum}, thread "{title}", people recommend all kinds of things. With {remedy}, how many users have had success themselves, the one who asked left aside? I need one number.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
 )
@@ -254,7 +254,7 @@ def worked_for(world: t.Sampler) -> t.Draw:
     '"{title}" ({forum}): number of users who only pass on what somebody else told them',
     'Half of the advice on the net is hearsay. In the thread "{title}" of the forum {forum}, how many users give some? I mean advice that they have from a friend, a relative or somebody else, without experience of their own. Mere guesses are something different.',
     'Please count the users under "{title}" ({forum}) whose advice is at second hand: somebody has told them that it helps.',
-    'Hearsay in "{title}", forum {forum}: of how many users does the advice come from someone they know, and not from themselfs? One number.',
+    'Hearsay in "{title}", forum {forum}: of how many users does the advice come from someone they know, and not from themselves? One number.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
 )

@@ -43,7 +43,7 @@ def opening(text: str) -> str:
     "In {forum} I would like to thank people who write about a {work} from their own experience. Please go through the posts of the last {days} days and upvote those. Some only repeat what a friend or an aunt has told them; those get nothing from me, "
     "and neither do questions or arguments about principles.",
     "Who in {forum} has, in the last {days} days, reported on a {work} that they had in their own hands, or saw, heard, visited themselves? Give an upvote to each of these posts, and to no others (reports at second hand, questions, discussions).",
-    "Please read what was posted to {forum} within the last {days} days. Upvote the reports on a {work} by people who know it themselfs. No votes for things they were told, for questions, for debates.",
+    "Please read what was posted to {forum} within the last {days} days. Upvote the reports on a {work} by people who know it themselves. No votes for things they were told, for questions, for debates.",
     sites=("reddit",),
     difficulty=("reading", "exhaustive", "time"),
 )

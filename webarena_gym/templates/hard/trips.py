@@ -106,7 +106,7 @@ def film_trip(world: t.Sampler) -> t.Draw:
     'I was asked to do the shopping for our office day. The list is in {project}, in the issue "{title}", but people have been arguing about it ever since. {person} opened it and has the last word on '
     "everything. Fill my cart accordingly; I pay later.",
     'Fill my shopping cart with the things from the issue "{title}" ({project}), in the quantities on which {person} has settled in the discussion. Nothing that {person} has not agreed to.',
-    'Please get the cart ready for the office day: see the issue "{title}" in {project}. Mind that {person}, its author, has changed the list since, and that not every wish in the coments was granted.',
+    'Please get the cart ready for the office day: see the issue "{title}" in {project}. Mind that {person}, its author, has changed the list since, and that not every wish in the comments was granted.',
     sites=("shopping", "gitlab"),
     difficulty=("several_sites", "reading"),
 )  # fmt: skip
@@ -164,7 +164,7 @@ def list_in_issue(world: t.Sampler) -> t.Draw:
     'The vote under "{title}" in the forum is closed. Some have changed their minds, so only what each of them said last is valid. Whatever place has most votes: put it among my saved places on the map (note "{note}"), and open an '
     "issue in {project} that has exactly the place's name as its title and is due on {day}.",
     'Please find the winner of the vote in "{title}" (forum; one vote for each person, the last one counts). I need it twice: as a saved place on the map with the note "{note}", and as the title of a new issue in {project} with the due date {day}.',
-    'Forum, map, code host: count the votes in "{title}" (people may correct themselfs, then the later one counts), save the winning place with "{note}" as the note, create an issue named like the place in {project}, due {day}.',
+    'Forum, map, code host: count the votes in "{title}" (people may correct themselves, then the later one counts), save the winning place with "{note}" as the note, create an issue named like the place in {project}, due {day}.',
     sites=("map", "reddit", "gitlab"),
     difficulty=("several_sites", "reading", "exhaustive"),
 )  # fmt: skip

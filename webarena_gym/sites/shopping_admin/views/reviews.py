@@ -24,7 +24,7 @@ GRID = Grid(
         Column("Title", "title", "r.title"),
         Column("Nickname", "nickname", "r.nickname"),
         Column("Review", "detail", "r.detail"),
-        Column("Rating", "rating", "CAST(r.rating AS TEXT)", "choice", RATINGS, is_shown=False),
+        Column("Rating", "rating", "CAST(r.rating AS TEXT)", "choice", RATINGS),
         Column("Product", "name", "p.name"),
         Column("SKU", "sku", "p.sku"),
         Column("Product ID", "product_id", "p.product_id", "id", is_shown=False),
