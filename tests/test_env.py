@@ -638,3 +638,8 @@ def test_an_interrupt_passes_through_a_site(env, monkeypatch):
     monkeypatch.setattr(Site, "answer", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
         env.step(click("Contact Us"))
+
+
+def test_a_keyword_that_is_not_known_is_told_with_the_one_that_was_meant():
+    with pytest.raises(TypeError, match="did you mean 'elements'"):
+        gymnasium.make("webarena_gym:WebArenaLite-v0", element="label")

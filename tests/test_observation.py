@@ -53,6 +53,12 @@ def test_labels_replace_ids_and_count_their_doubles():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("style", ["html", "axtree"])
+def test_a_long_text_in_a_field_is_shown_whole(style):
+    text = "word " * 600 + "the end"  # which must be read to be edited
+    assert "word the end" in observe(page(f"<textarea>{text}</textarea>"), style=style).text
+
+
 def test_a_label_that_reads_like_a_numbered_one_is_told_apart():
     for labels, names in (
         (["Part [2]", "Part", "Part"], ["Part [2]", "Part", "Part [3]"]),

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from html import escape
+from inspect import signature
 from io import BytesIO
 from math import ceil, inf, nan
 from pathlib import Path
@@ -15,7 +16,15 @@ import numpy
 
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions import DIALECTS, tools
-from webarena_gym.arguments import expect_above, expect_display, expect_no_layout, expect_one_of, expect_plain, expect_positive
+from webarena_gym.arguments import (
+    expect_above,
+    expect_display,
+    expect_no_layout,
+    expect_one_of,
+    expect_plain,
+    expect_positive,
+    suggestion,
+)
 from webarena_gym.browsers.maker import BrowserKind, BrowserMaker
 from webarena_gym.changes import Change
 from webarena_gym.episode.episode import Episode
@@ -139,7 +148,11 @@ class WebArenaLite(gymnasium.Env[str, str]):
         logins: Mapping[str, Login] | None = None,
         hosts: Iterable[str] = (),
         side_effects: SideEffects | None = None,
+        **unknown: Any,
     ) -> None:
+        for name in unknown:
+            known = [each for each in signature(WebArenaLite.__init__).parameters if each not in ("self", "unknown")]
+            raise TypeError(f"WebArenaLite has no keyword {name!r}: {suggestion(name, known)}")
         self._presentation = Presentation(
             observation=observation,
             elements=elements,

@@ -8,6 +8,9 @@ from lxml.html import HtmlElement
 from webarena_gym.pages.dom import EDITABLE, FIELDS, WITHHOLDING, field_value, is_closed, is_withheld, option_label, tab_index
 
 MAX_TEXT = 500  # characters of one piece of text
+MAX_VALUE = (
+    20_000  # characters of a field's value, which must be read whole to be edited; the window of the page cuts it into parts
+)
 SPACE = re.compile(r"\s+")
 
 SKIPPED = frozenset(
@@ -162,7 +165,7 @@ def label_text(label: HtmlElement) -> str:
     return clean(" ".join(parts))
 
 
-def written_value(element: HtmlElement, limit: int = MAX_TEXT) -> str:
+def written_value(element: HtmlElement, limit: int = MAX_VALUE) -> str:
     """Return the value of a text field as it is shown: on one line, or where it has several lines, as it is; cut at `limit`."""
     value = field_value(element).rstrip()
     if "\n" not in value:
