@@ -337,7 +337,10 @@ def test_every_step_works_in_the_tracker(tracker):
 
 @pytest.mark.parametrize(
     ("logins", "said"),
-    [({"books": SHOP_LOGIN}, "there is no site 'books'"), ({"shopping": "/login"}, "the login of shopping is '/login'")],
+    [
+        ({"My Books": SHOP_LOGIN}, "'My Books' is no name of a site"),
+        ({"shopping": "/login"}, "the login of shopping is '/login'"),
+    ],
 )
 def test_a_login_that_is_none_is_refused(logins, said):
     with pytest.raises(ServerError, match=said):

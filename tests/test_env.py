@@ -451,7 +451,7 @@ def test_a_step_outside_an_episode_is_refused(env):
         ({"viewport": "porthole"}, ValueError, "expected one of 'window', 'layout'"),
         ({"bbox": True}, ValueError, "bbox needs"),
         ({"rules": "mine"}, ValueError, "expected one of 'native'"),
-        ({"browser": "chromium", "sites": {"shop": "http://x"}}, ServerError, "no site 'shop'"),
+        ({"browser": "chromium", "sites": {"My Shop": "http://x"}}, ServerError, "'My Shop' is no name of a site"),
         ({"tasks": ["nowhere"]}, TaskError, "no task 'nowhere'"),
         ({"tasks": []}, TaskError, "empty"),
         ({"tasks": "missing.json"}, TaskError, "cannot read the task file missing.json"),
@@ -643,3 +643,9 @@ def test_an_interrupt_passes_through_a_site(env, monkeypatch):
 def test_a_keyword_that_is_not_known_is_told_with_the_one_that_was_meant():
     with pytest.raises(TypeError, match="did you mean 'elements'"):
         gymnasium.make("webarena_gym:WebArenaLite-v0", element="label")
+
+
+def test_a_site_of_ones_own_needs_its_address():
+    task = Task("books/1", ("books",), "__BOOKS__", "Which book?", answer(fuzzy_match="Emma"))
+    with pytest.raises(EvaluationError, match="'books' is none of the embedded sites; give its URL"):
+        WebArenaLite(tasks=[task])

@@ -33,7 +33,7 @@ class TestAddresses:
     @pytest.mark.parametrize(
         ("given", "said"),
         [
-            ({"shop": "http://a.test"}, "no site 'shop'"),
+            ({"My Shop": "http://a.test"}, "'My Shop' is no name of a site"),
             ({"map": "a.test:3000"}, "expected http://host:port"),
             ({"map": "ftp://a.test"}, "expected http://host:port"),
             ({"map": "http://"}, "expected http://host:port"),

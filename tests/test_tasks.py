@@ -54,7 +54,7 @@ def test_a_task_of_webarena_s_schema_is_read():
         (OFFICIAL | {"difficulty": ["fog"]}, "difficulty is ['fog']"),
         (OFFICIAL | {"evidence": [3]}, "evidence has 3; expected texts"),
         (OFFICIAL | {"injection": {"eval_types": ["guess"]}}, "injection: unknown eval type 'guess'"),
-        (OFFICIAL | {"sites": ["amazon"]}, "sites is ['amazon']"),
+        (OFFICIAL | {"sites": ["Amazon!"]}, "sites is ['Amazon!']"),
         (OFFICIAL | {"sites": "shopping"}, "expected a list"),
         (OFFICIAL | {"intent": 5}, "intent is 5; expected text"),
         (OFFICIAL | {"eval": {}}, "expected an object with a list eval_types"),

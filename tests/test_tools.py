@@ -140,7 +140,7 @@ def test_the_instructions_hold_every_action_and_the_rule_for_answers(dialect, ob
     for form in dialect.forms:
         (line,) = [line for line in lines if line.startswith(f"{dialect.syntax.signature(form)}: ")]
         assert line.endswith(f" Example: {dialect.example(form)}")
-    for words in ("N/A", "bare value", "commas or semicolons", "unit", "change nothing else"):
+    for words in ("N/A", "bare value", "semicolons", "JSON list", "Answer: ", "unit", "change nothing else"):
         assert words in told
     assert ("accessibility tree" in told) == (observation != "html")
     assert ("OBSERVATION HIGHLIGHT: 12, 34" in told) == (observation == "occam")

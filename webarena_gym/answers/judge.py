@@ -281,7 +281,11 @@ class _Reading:
         # A goal that holds the answer offers others beside it, so its words explain nothing.
         self.is_choice = self.goal.is_joint or any(_position(self.goal.words, words) >= 0 for words in wanted if words)
         # What the goal names is read as one word, unless the goal offers it beside the answer.
-        phrases = [] if self.is_choice else [*_QUOTED.findall(intent), *_PATH.findall(intent), *_NAME.findall(intent)]
+        phrases = (
+            []
+            if self.is_choice
+            else [each for pattern in (_QUOTED, _PATH, _NAME) for each in pattern.findall(_EXAMPLE.sub(" ", intent))]
+        )
         self.phrases = sorted(
             (
                 each
@@ -436,7 +440,7 @@ class _Reading:
             return True
         sides = [(before.norm, words[0])] if before else []
         sides += [(words[-1], after.norm)] if after else []
-        return any(pair in self.goal.neighbours for pair in sides)
+        return any(pair in self.goal.neighbours and _FUNCTION.isdisjoint(pair) for pair in sides)
 
     def _misplaced(self, tokens: list[_Token]) -> str:
         """Return what stands where another item of a list, or another answer, would stand."""

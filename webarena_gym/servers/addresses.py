@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from webarena_gym.errors import ServerError
-from webarena_gym.sites.catalogue import HOSTS
+from webarena_gym.sites.catalogue import HOSTS, SITE_NAME
 
 _PORTS = {"http": 80, "https": 443}
 
@@ -18,9 +18,9 @@ def read_addresses(given: Mapping[str, str] | None = None) -> dict[str, str]:
     if given is None:
         found = from_environment()
     else:
-        unknown = [site for site in given if site not in HOSTS]
-        if unknown:
-            raise ServerError(f"there is no site {unknown[0]!r}; expected some of {', '.join(HOSTS)}")
+        unfit = [site for site in given if not SITE_NAME.fullmatch(site)]
+        if unfit:
+            raise ServerError(f"{unfit[0]!r} is no name of a site; expected lower-case letters, digits and underscores")
         found = {site: _address(site, url) for site, url in given.items()}
     if not found:
         raise ServerError(

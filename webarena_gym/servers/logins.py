@@ -10,7 +10,7 @@ from webarena_gym.errors import ActionError, ServerError
 from webarena_gym.observation import visible_text
 from webarena_gym.pages.page import Page
 from webarena_gym.servers.accounts import Account
-from webarena_gym.sites.catalogue import HOSTS, SITES
+from webarena_gym.sites.catalogue import SITE_NAME, SITES
 from webarena_gym.sites.catalogue import Login as Login
 
 _SHOWN = 200  # characters of a page that a message tells
@@ -26,8 +26,8 @@ def read_logins(given: Mapping[str, Login] | None = None) -> dict[str, Login]:
     '/sign-in'
     """
     for site, login in (given or {}).items():
-        if site not in HOSTS:
-            raise ServerError(f"there is no site {site!r} to sign in to; expected some of {', '.join(HOSTS)}")
+        if not SITE_NAME.fullmatch(site):
+            raise ServerError(f"{site!r} is no name of a site; expected lower-case letters, digits and underscores")
         if not isinstance(login, Login):
             raise ServerError(f"the login of {site} is {login!r}; expected a Login(path, user, password, proof)")
     return {**LOGINS, **(given or {})}

@@ -4,6 +4,7 @@ What a site shows and does is in the package of its name beside this module: `sc
 see `changes`), `seed.py`, `base.py`, `views`, `templates` and `static`.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,10 @@ class Login(NamedTuple):
     password: str
     proof: str
     word: str = ""
+
+
+SITE_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+"""A site's name in task files; one that is none of the embedded sites needs a URL."""
 
 
 @dataclass(frozen=True, kw_only=True)

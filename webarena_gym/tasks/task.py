@@ -12,7 +12,7 @@ from webarena_gym.actions import DIALECTS, Action
 from webarena_gym.answers import read_form
 from webarena_gym.errors import ActionError, TaskError, WebArenaGymError
 from webarena_gym.evaluators.kinds import eval_keys, eval_kinds
-from webarena_gym.sites.catalogue import SITES
+from webarena_gym.sites.catalogue import SITE_NAME
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.planting import Planted, parse_planted
 from webarena_gym.sites.world import LARGEST_SEED, is_seed
@@ -145,8 +145,12 @@ def parse_task(record: Any, where: str = "task") -> Task:
         raise TaskError(f"{where}: unknown key {unknown[0]!r}; expected some of {', '.join(_KEYS)}")
     _check_types(record, _TYPES, where)
     sites = record["sites"]
-    if not isinstance(sites, list) or not sites or any(not isinstance(site, str) or site not in SITES for site in sites):
-        raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of some of {', '.join(SITES)}")
+    if (
+        not isinstance(sites, list)
+        or not sites
+        or not all(isinstance(site, str) and SITE_NAME.fullmatch(site) for site in sites)
+    ):
+        raise TaskError(f"{where}: sites is {_shown(sites)}; expected a list of names in lower case, such as shopping")
     seed = record.get("world_seed")
     if seed is not None and not is_seed(seed):
         raise TaskError(f"{where}: world_seed is {seed}; expected a whole number from -{LARGEST_SEED} to {LARGEST_SEED}")
