@@ -52,6 +52,9 @@ def pytest_unconfigure(config):
     mark = f"{_MARK}={os.getpid()}".encode()
     if hasattr(config, "workerinput") or os.environ.get(_MARK) != str(os.getpid()):
         return
+    driver = sys.modules.get("webarena_gym.browsers.chromium.driver")
+    if driver is not None:  # it would end with the interpreter
+        driver.SHARED.close()
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             is_ours = mark in (folder / "environ").read_bytes().split(b"\0") and int(folder.name) != os.getpid()

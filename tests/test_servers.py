@@ -344,6 +344,6 @@ class TestDoctor:
         said = json.loads(capsys.readouterr().out)
         assert not said["is_well"]
         assert [finding["what"] for finding in said["findings"]] == ["cache", "browser", "map"]
-        for text in ("[", "[]", '{"shop": "http://a.test"}'):
+        for text in ("[", "[]", '{"My Shop": "http://a.test"}'):
             assert main(["doctor", "--sites", text]) == 2
             assert "--sites" in capsys.readouterr().err

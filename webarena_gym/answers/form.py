@@ -116,14 +116,10 @@ _LINK = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,300}\)")
 _MARKUP = re.compile(r"\*\*|`")
 
 
-class Marked(ValueError):  # noqa: N818 - told to the agent as the reason of a verdict, raised to nobody
-    """Several different answers are marked in one reply."""
-
-
 def unwrap(answer: str) -> str:
     r"""Return the value of an answer as text, without markup and politeness; only what is behind an "Answer:" counts.
 
-    Raises Marked for several different marked answers.
+    Raises ValueError for several different marked answers.
 
     >>> unwrap("I have added both orders up.\n**Answer:** `$12.50`")
     '$12.50'
@@ -134,9 +130,9 @@ def unwrap(answer: str) -> str:
     if boxed:
         end = [match.end() for match in _BOXED.finditer(text)][-1]
         if text[end:].strip(" .$*\\)]\n\t"):
-            raise Marked("something stands behind the marked answer")
+            raise ValueError("something stands behind the marked answer")
         if len({each.casefold() for each in boxed}) > 1:
-            raise Marked("several answers are marked")
+            raise ValueError("several answers are marked")
         text = boxed[-1]
     elif marks:
         ends = sorted((match.start(), match.end()) for match in marks)
@@ -145,7 +141,7 @@ def unwrap(answer: str) -> str:
             for place, (_, end) in enumerate(ends)
         ]
         if len({each.casefold() for each in bodies}) > 1:
-            raise Marked("several answers are marked")
+            raise ValueError("several answers are marked")
         is_bold = set("*_`") & set(text[ends[-1][0] : ends[-1][1]])
         text = text[ends[-1][1] :].strip().rstrip("".join(is_bold))
     else:

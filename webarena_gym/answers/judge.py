@@ -12,7 +12,7 @@ from functools import lru_cache
 from math import isclose
 from typing import NamedTuple
 
-from webarena_gym.answers.form import REFUSED, UNITS, Form, Marked, Unfolding, stem, unwrap
+from webarena_gym.answers.form import REFUSED, UNITS, Form, Unfolding, stem, unwrap
 from webarena_gym.answers.values import Amount, Value, in_digits, read, split_minutes
 
 
@@ -117,7 +117,7 @@ def compare(reference: str, answer: str, intent: str = "", form: Form | None = N
     form, reference = form or Form(), reference.strip()
     try:
         body = unwrap(answer)
-    except Marked as error:
+    except ValueError as error:
         return Finding(False, answer[-200:], f"{error}: {_FORM}")
     readings = _readings(reference, intent, form)
     is_pairs = bool(readings[0]) and bool(readings[0][0].label)
