@@ -125,7 +125,7 @@ def test_a_learner_whose_step_limits_grow_learns(tmp_path):
 
 
 def test_the_benchmark_has_a_row_for_each_way(tmp_path, capsys):
-    small = "--templates hard.message_on_order --worlds 1 --seeds 0 --cloning-updates 3 --env-steps 40 --rl-worlds 41"
+    small = "--templates hard.message_on_order --cloning-worlds 1 --seeds 0 --cloning-updates 3 --env-steps 40 --rl-worlds 41"
     sizes = "--step-limits 4 24 --tasks-per-update 1 --group-size 2 --test-worlds 2203 --per-test-template 1"
     long_tasks.main([*small.split(), *sizes.split(), "--out", str(tmp_path), "--json"])
     result = json.loads(capsys.readouterr().out.splitlines()[-1])
