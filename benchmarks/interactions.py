@@ -13,7 +13,6 @@ from typing import Any
 import torch
 
 from agents.evaluation.intervals import wilson
-from agents.models.checkpoints import find_model
 from agents.settings import parse_settings
 from benchmarks.playing import ResultSettings, hand_over, play, rewards, side_by_side, some
 from webarena_gym import console
@@ -54,7 +53,7 @@ def measure(settings: InteractionsSettings, limit: int) -> dict[str, float]:
     """Return the score with so many interactions, and how many an episode took."""
     torch.set_num_threads(settings.threads or torch.get_num_threads())
     tasks = some(task_suite.load(settings.split), settings.limit)
-    folder = settings.out / str(find_model(settings.policy)).replace("/", "_")
+    folder = settings.out / str(settings.policy).replace("/", "_")
     played = play(settings.policy, tasks, folder / f"{limit}.jsonl", max_steps=limit)
     return {
         **wilson(sum(rewards(played)), len(played))._asdict(),

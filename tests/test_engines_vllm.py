@@ -189,7 +189,11 @@ def test_a_busy_server_is_asked_again(tmp_path, fault):
 def test_a_deadline_ends_all_tries_and_others_are_answered(tmp_path, monkeypatch):
     tick(monkeypatch, rest, seconds=80)
     with serving_engine(tmp_path, deadline_s=600, max_requests=1) as (server, engine):
-        server.faults += [503, 503, 503]  # the third pause would outlast the deadline: the clock is looked at several times in each try
+        server.faults += [
+            503,
+            503,
+            503,
+        ]  # the third pause would outlast the deadline: the clock is looked at several times in each try
         answers = sample(engine, PROMPTS[:2])
         assert "503" in answers[0].failure
         assert answers[1].generation

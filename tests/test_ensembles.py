@@ -149,6 +149,7 @@ def success(policy):
     return evaluate_policy(settings, tasks, quiet=True).total.success
 
 
+@pytest.mark.slow
 def test_the_best_agent_of_each_site_does_what_none_does_alone(members, tmp_path):
     weights = Weights((1.0, 0.0), {"code.test": (0.0, 1.0), "forum.test": (1.0, 0.0)})
     Ensemble(tuple(members), weights).save(tmp_path)

@@ -94,7 +94,8 @@ def test_standard_tasks_are_written_without_the_keys_of_hard_ones():
     assert all(task.to_json().keys() >= {"difficulty", "evidence"} and task.to_json()["scale"] == "large" for task in HARD)
 
 
-@pytest.mark.parametrize("every", [30, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("every", [30, 1])
 def test_a_hard_template_more_changes_no_task_of_the_others(every, monkeypatch):
     known = {name: suite.templates()[name] for name in [*sorted(TEMPLATES)[::every], "hard.in_time_or_not"]}
     shipped = tuple(task for task in HARD if task.template in known)

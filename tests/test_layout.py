@@ -221,7 +221,7 @@ def test_a_solution_names_what_stands_in_its_layout():
     assert actions[5].element.startswith(layout.label("Qty of y")[:-1])
 
 
-@pytest.mark.parametrize("world_seed", [1, 1000])
+@pytest.mark.parametrize("world_seed", [1, pytest.param(1000, marks=pytest.mark.slow)])
 def test_solutions_lead_through_the_sites_of_another_layout(world_seed):
     names = list(task_suite.templates())[world_seed % 12 :: 12]
     tasks = task_suite.draw(names, world_seed=world_seed, count=1, variation="layout")

@@ -72,6 +72,7 @@ def test_a_file_of_demonstrations_is_not_split(tmp_path):
         build(BCSettings, out=tmp_path, demonstrations=tmp_path / "some.jsonl", piece_steps=4)
 
 
+@pytest.mark.slow
 def test_a_pointing_network_learns_from_pieces(tmp_path):
     tasks = task_suite.draw(["gitlab.folder_new"], world_seed=12, count=1)
     env = {"elements": "id", "window": 20_000, "max_steps": 30}

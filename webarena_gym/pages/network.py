@@ -4,6 +4,7 @@ Nothing here opens a socket. A host that is not mapped does not exist, so an age
 """
 
 import io
+import sqlite3
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Mapping
@@ -80,7 +81,9 @@ class Network:
             environ[key if key == "CONTENT_TYPE" else f"HTTP_{key}"] = value
         try:
             return _answer(site, environ)
-        except Exception as error:  # noqa: BLE001 - whatever a site raises
+        except Exception as error:  # whatever a site raises
+            if isinstance(error, sqlite3.ProgrammingError) and "closed database" in str(error):
+                raise  # no fault of the site: its episode has ended meanwhile
             if not str(environ.get("HTTP_ACCEPT", "")).startswith("image/"):
                 where = traceback.extract_tb(error.__traceback__)[-1]
                 place = f"{where.filename.replace(chr(92), '/').rpartition('/')[2]}:{where.lineno}"
