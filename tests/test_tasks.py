@@ -346,3 +346,15 @@ def test_random_actions_need_no_words_and_no_elements(goal, seed):
         rng = Random(seed)
         for _ in range(20):
             random_action(nodes, "", goal, rng)
+
+
+def test_each_shipped_task_that_has_an_answer_states_its_type():
+    """Also where the answer is N/A, so that the type tells nothing about it."""
+    asked = [task for split in suite.SPLITS for task in suite.load(split) if task.eval_types == ("string_match",)]
+    untyped = {task.template for task in asked if "asked" not in task.eval and task.is_achievable}
+    assert len(asked) > 300
+    assert untyped == set()
+    types = {}
+    for task in asked:
+        types.setdefault(task.template, set()).add(task.eval.get("asked", {}).get("type", ""))
+    assert {template for template, found in types.items() if len(found) > 1} == set()
