@@ -280,7 +280,7 @@ def test_what_a_task_tells_is_checked(record):
 
 @pytest.mark.parametrize("kind", [*TYPES, "record", "list of text"])
 def test_each_type_is_told_in_words(kind):
-    assert read_form({"type": kind}).in_words().startswith("Answer with")
+    assert read_form({"type": kind}).in_words().startswith(("Answer with", "Answer in the form"))
 
 
 # What an author wrote who had been told the form and had not read the judge: the least share that is judged rightly.

@@ -201,4 +201,4 @@ def test_what_observations_cut_was_not_shown(words, element):
     sighted = seen(element.format(text))
     assert sighted.has_text("word5")
     assert sighted.has_shown("word5")
-    assert sighted.has_shown(f"word{words - 1}") == (len(text) <= 500)
+    assert sighted.has_shown(f"word{words - 1}") == ("textarea" in element or len(text) <= 500)  # a field is shown whole

@@ -115,7 +115,7 @@ class TestFile:
             ({"start_urls": []}, "start_urls is \\[\\]"),
             ({"start_urls": "__MAP__"}, "start_urls is '__MAP__'"),
             ({"intent": 3}, "intent is 3"),
-            ({"sites": ["cms"]}, "sites is \\['cms'\\]"),
+            ({"sites": ["CMS!"]}, "sites is \\['CMS!'\\]"),
             ({"eval": []}, "eval is \\[\\]"),
             ({"eval": [{"evaluator": "PageEvaluator"}]}, "unknown evaluator 'PageEvaluator'"),
             ({"eval": [{"evaluator": "NetworkEventEvaluator", "body": 1}]}, "unknown key 'body' of NetworkEventEvaluator"),

@@ -23,7 +23,7 @@ TYPES = {
     "email": "an e-mail address",
     "url": "an address on the web",
     "code": "a number or code, character by character",
-    "text": "a text",
+    "text": "the text alone, as the page shows it",
     "yes or no": '"yes" or "no"',
 }
 """The types of one value, each with its description for people."""
@@ -54,14 +54,14 @@ class Form:
         """Return a sentence for an agent: how the answer is to be given.
 
         >>> Form("list of money", ordered=True).in_words()
-        'Answer with a list, in order, separated by semicolons; each item is an amount of money, like $1,234.50.'
+        'Answer with a list, in order, separated as the goal says or by semicolons; each item is an amount of money, like $1,234.50.'
         """
         base = self.type.removeprefix("list of ")
         told = TYPES.get(base, "the value alone") + (f", in {self.unit} unless it has its unit" if self.unit else "")
         if self.type == "record":
-            return "Answer with the values alone, separated by semicolons."
+            return "Answer in the form that the goal states, or with the values alone, separated by semicolons."
         if base != self.type:
-            return f"Answer with a list{', in order' if self.ordered else ''}, separated by semicolons; each item is {told}."
+            return f"Answer with a list{', in order' if self.ordered else ''}, separated as the goal says or by semicolons; each item is {told}."
         return f"Answer with {told}."
 
 

@@ -33,10 +33,10 @@ _STATING = _words(
     answer answers result results value values total totals name names named called title titled list lists listed item items find finds found finding see
     seen show shows showing shown say says said read reads give gives giving given get gets got come comes coming make makes made making equal equals
     amount amounts cost costs price priced number numbers count counts counted date dated time times e mail email address final finally first second third
-    fourth fifth one ones last following according based checked checking looked looking asked requested want wanted need needs needed
+    fourth fifth one ones last following according based checked checking looked looking asked difference requested want wanted need needs needed
     state states stated stand stands standing lie lies lying mark marked call calls display displayed displays return returns returned appear appears
     take takes taking took taken go goes going run runs lead leads leading reach reaches reached belong belongs place placed put write writes wrote written
-    page site website store shop phone day way far gave bought contain contains work works
+    page site website store shop phone day way far gave came chose chosen spent moment bought contain contains work works
     """
 )
 _STATING_OF_VALUES = _words(
@@ -46,8 +46,8 @@ _GRAMMAR = _FUNCTION | _STATING
 _DAYS = _words("monday tuesday wednesday thursday friday saturday sunday mon tue wed thu fri sat sun")
 _BOUNDS = _words("about more less fewer least most over under above below almost nearly around before than")
 _PER = _words("a an per each every")
-_EXCLUDED = _words("not no except without excluding left only besides than")
-_JOINT = _words("together altogether combined differ difference sum both added")
+_EXCLUDED = _words("not no except without excluding left only besides")
+_JOINT = _words("together altogether combined differ differs difference sum both added total")
 _ABSENT = _words("not no none never cannot nothing nobody neither nor without unable missing absent unavailable")
 _OPEN = _words("if or but else however though although instead unless maybe perhaps")
 _SEPARATORS = frozenset(",;|\n")
@@ -59,7 +59,7 @@ _SAME_MARKS = str.maketrans({"“": '"', "”": '"', "„": '"', "‘": "'", "�
 _NOT = re.compile(r"(?<=\w)n't\b", re.IGNORECASE)
 _GLUED = re.compile(r"(?<=[^\d\s]),(?=\d)")
 _ANGLES = re.compile(
-    r"<(?:mailto:)?([\w.+-]{1,80}@[\w.-]{1,80}|https?://[^<>\s]{1,300})>|\bmailto:(?=\w)|\bNo\.\s?(?=\d)|\bu/(?=\w)|(?<=\d) ?USD\b(?=\W*\Z)"
+    r"<(?:mailto:)?([\w.+-]{1,80}@[\w.-]{1,80}|https?://[^<>\s]{1,300})>|\bmailto:(?=\w)|\bNo\.\s?(?=\d)|/?\bu/(?=\w)|(?<=\d) ?USD\b(?=\W*\Z)"
 )
 _RULE = re.compile(r"^[ |:+-]{3,}$", re.MULTILINE)
 _BULLET = re.compile(r"^[ ]{0,12}(?:[-*•+]|\(?(\d{1,3})[.)]) +", re.MULTILINE)
@@ -265,7 +265,7 @@ def _read_goal(intent: str) -> _Goal:
         tuple(words),
         frozenset(map(stem, _counted(counted[1]))) if counted and counted[1] else frozenset(),
         not _JOINT.isdisjoint(words),
-        frozenset(value.amount for value in read(told) if value.kind in ("date", "month")),
+        frozenset(value.amount for value in read(_EXAMPLE.sub(" ", intent)) if value.kind in ("date", "month")),
     )
 
 
@@ -279,7 +279,8 @@ class _Reading:
         self.labels = {norm for names in form.labels for name in names for norm in _folded(name)}
         wanted = [part.words for part in parts if part.kind == "text"]
         # A goal that holds the answer offers others beside it, so its words explain nothing.
-        self.is_choice = self.goal.is_joint or any(_position(self.goal.words, words) >= 0 for words in wanted if words)
+        self.is_offered = any(_position(self.goal.words, words) >= 0 for words in wanted if words)
+        self.is_choice = self.is_offered or self.goal.is_joint
         # What the goal names is read as one word, unless the goal offers it beside the answer.
         phrases = (
             []
@@ -309,6 +310,8 @@ class _Reading:
         if not self.parts:
             return self._absent(text) if is_not_available(self.reference) else self._polarity(text)
         text = text.rstrip("! \n")
+        # What is asked of several together could be said of one of them, unless the answer says so, too.
+        self.is_choice = self.is_offered or (self.goal.is_joint and _JOINT.isdisjoint(map(_fold, _TOKEN.findall(text))))
         tokens = self._tokens(in_digits(text) if self.is_typed and self.parts[0].kind != "code" else text)
         if not any(token.kind == "part" for token in tokens):
             return "the wanted value is not in it"
@@ -436,7 +439,8 @@ class _Reading:
         words = [norm for norm in map(_fold, _TOKEN.findall(token.text)) if norm[0].isalnum() or norm in _HARD]
         if not words or self.is_choice or _position(self.goal.words, tuple(words)) < 0:
             return False
-        if len(words) > 1:
+        is_code = len(words[0]) > 5 and all(part.kind != "code" for part in self.parts)
+        if len(words) > 1 or is_code:
             return True
         sides = [(before.norm, words[0])] if before else []
         sides += [(words[-1], after.norm)] if after else []
@@ -576,6 +580,14 @@ class _Reading:
     def _polarity(self, text: str) -> str:
         """Return why an answer to a yes or no question is wrong."""
         wanted = self.reference.strip(". ").lower() == "yes"
+        text = re.sub(r"(?<=[a-z] )no(?= [a-z])", "none", text)  # "I found no issue" says nothing of it
+        labelled = _LABELLED.fullmatch(text)
+        if (
+            labelled
+            and _fold(labelled[2].strip(". ")) in _YES | _NO
+            and (_YES | _NO | REFUSED).isdisjoint(_folded(labelled[1]))
+        ):
+            text = labelled[2]
         phrases = [(tuple(_folded(each)), True) for each in self.form.yes] + [
             (tuple(_folded(each)), False) for each in self.form.no
         ]
@@ -597,6 +609,8 @@ class _Reading:
                 is_negated = False
             elif word == "not":
                 is_negated = True
+            elif word == _GOAL.lower():
+                continue
             elif word in REFUSED or (word not in _GRAMMAR and stem(word) not in self.goal.stems and word not in self.about):
                 return f'{word!r} is not explained: answer "yes" or "no"'
         if is_negated and (said or words[-1] == "not"):
@@ -609,8 +623,10 @@ class _Reading:
 
     def _absent(self, text: str) -> str:
         """Return why an answer does not say that there is none: it begins with N/A, and names no value."""
-        match = re.match(r"\W{0,3}(?:n/a|na|not applicable|not available|none)\b", text, re.IGNORECASE) or re.search(
-            r"(?:^|(?<=[\s(:]))n/a[\s.!*)\"'\]]{0,3}\Z", text, re.IGNORECASE
+        match = (
+            re.match(r"\W{0,3}(?:n/a|na|not applicable|not available|none)\b", text, re.IGNORECASE)
+            or re.search(r"(?<=\bis )n/a\b", text, re.IGNORECASE)
+            or re.search(r"(?:^|(?<=[\s(:]))n/a[\s.!*)\"'\]]{0,3}\Z", text, re.IGNORECASE)
         )
         if not match:
             return 'the answer is "N/A"'
@@ -619,12 +635,18 @@ class _Reading:
         if re.search(r"\bnot\W{1,3}\Z", text[: match.start()], re.IGNORECASE):
             return 'that is denied: the answer is "N/A"'
         for token, norm in zip(tokens, norms, strict=True):
+            if token == _GOAL:
+                continue
             is_name = token[0].isupper() and not token[1:].isupper() and norm not in _GRAMMAR | _ABSENT
             if (norm in _OPEN or token[0].isdigit() or norm in "?~") and stem(norm) not in self.goal.stems:
                 return f"{token!r} is not explained: answer N/A alone"
             if is_name and stem(norm) not in self.goal.stems and (norms.index(norm) or match.start()):
                 return f"{token!r} is not explained: answer N/A alone"
-        content = [norm for norm in norms if norm[0].isalnum() and norm not in _GRAMMAR and stem(norm) not in self.goal.stems]
+        content = [
+            norm
+            for norm in norms
+            if norm[0].isalnum() and norm != _GOAL.lower() and norm not in _GRAMMAR and stem(norm) not in self.goal.stems
+        ]
         return "" if not content or not _ABSENT.isdisjoint(norms) else f"{content[0]!r} is not explained: answer N/A alone"
 
 

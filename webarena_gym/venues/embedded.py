@@ -8,7 +8,7 @@ from webarena_gym.browsers import Browser
 from webarena_gym.changes import Change
 from webarena_gym.errors import SnapshotError, TaskError
 from webarena_gym.pages.network import Network
-from webarena_gym.sites.catalogue import URLS
+from webarena_gym.sites.catalogue import SITES, URLS
 from webarena_gym.sites.country.scales import Scale
 from webarena_gym.sites.kit.database import Snapshot as DatabaseSnapshot
 from webarena_gym.sites.layout import Variation, layout_of
@@ -81,6 +81,9 @@ class EmbeddedVenue:
         seed, scale = (self._world_seed, self._scale) if task.world_seed is None else (task.world_seed, task.scale)
         if seed is None:
             raise TaskError("the task names no world; give world_seed=, or sites= for tasks of real servers")
+        unknown = [site for site in task.sites if site not in SITES]
+        if unknown:
+            raise TaskError(f"task {task.task_id}: {unknown[0]!r} is none of the embedded sites; give its URL in sites=")
         with opening(task):
             self.begin(seed, task.start_url, task.sites if task.require_login else (), task.setup, scale)
         if self.browser.has_failed:
