@@ -647,5 +647,5 @@ def test_a_keyword_that_is_not_known_is_told_with_the_one_that_was_meant():
 
 def test_a_site_of_ones_own_needs_its_address():
     task = Task("books/1", ("books",), "__BOOKS__", "Which book?", answer(fuzzy_match="Emma"))
-    with pytest.raises(EvaluationError, match="'books' is none of the embedded sites; give its URL"):
-        WebArenaLite(tasks=[task])
+    with pytest.raises(TaskError, match="'books' is none of the embedded sites; give its URL"):
+        WebArenaLite(tasks=[task], world_seed=1).reset()
