@@ -6,7 +6,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.ways import MAINTAINER, entry, open_project
 from webarena_gym.templates.hard.access import outsiders
 from webarena_gym.templates.hard.issues import a_project, labelled_list, plant_issue, plant_label, say, states_are
-from webarena_gym.templates.hard.ways import of_site, repository_page
+from webarena_gym.templates.hard.ways import findable, of_site, repository_page
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.buying import cart_holds
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_product
@@ -36,13 +36,13 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
         raise t.NothingToDraw("an empty cart")
     limit = rng.choice((4000, 5000, 6000))
-    goods = (
+    query = (
         GOODS
-        + "SELECT * FROM goods g WHERE is_plain AND is_salable AND quantity > 5 AND (SELECT count(*) FROM product q WHERE instr(q.name, g.name)) = 1"
+        + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ? ORDER BY product_id"
     )
-    low = rng.sample(world.rows(f"{goods} AND cents BETWEEN 500 AND ? ORDER BY product_id", limit // 2 - 100), 4)
+    low = rng.sample(findable(world, world.rows(query, 500, limit // 2 - 100), "product"), 4)
     # Two of these cost more than the limit, though one alone does not.
-    high = rng.sample(world.rows(f"{goods} AND cents BETWEEN ? AND ? ORDER BY product_id", limit // 2 + 100, limit - 100), 3)
+    high = rng.sample(findable(world, world.rows(query, limit // 2 + 100, limit - 100), "product"), 3)
     sold_out = low[3]
     world.alter("product", {"product_id": sold_out["product_id"]}, is_in_stock=0)
     first, second, helper, asking, guest = outsiders(host, row, 5)

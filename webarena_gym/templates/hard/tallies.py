@@ -11,6 +11,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.testimonies import needs_facts, opening
+from webarena_gym.templates.hard.ways import findable
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_post
 from webarena_gym.templates.ways import nth
 
@@ -22,11 +23,10 @@ DEEPEST = 8  # answers below answers that a page shows; the rest is behind a lin
 def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
     """Draw a post of a kind that very many have commented on, none of them I."""
     needs_facts(world, "comment_fact")
-    return world.pick(
+    rows = world.rows(
         POSTS
         + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
         WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
-            AND NOT EXISTS (SELECT 1 FROM submission o WHERE o.submission_id != p.submission_id AND o.title LIKE '%' || p.title || '%')
             AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
         ORDER BY p.submission_id""",
         kind,
@@ -35,6 +35,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
         apart_from,
         ME,
     )
+    return world.rng.choice(findable(world, rows, "submission", "title"))
 
 
 def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
