@@ -58,8 +58,13 @@ def _shown(row: t.Row) -> list[str]:
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
     """Cancel, hold or refuse orders as a page of rules says."""
     days, note, title = world.rng.choice((9, 12, 16)), world.rng.choice(("Too late to cancel", "Cancellation refused", "Request declined")), "Cancellation requests"  # fmt: skip
-    recent = world.rows(_STANDING + "SELECT * FROM standing WHERE status IN ('pending', 'processing') ORDER BY order_id")
-    since = ago(world, days=days)
+    since, near, far = (ago(world, days=age) for age in (days, days - 2, days + 2))
+    recent = world.rows(  # without the orders whose age is nearly the limit: a page shows their time, and nobody should count hours
+        _STANDING
+        + """SELECT * FROM standing WHERE status IN ('pending', 'processing') AND created_at NOT BETWEEN ? AND ? ORDER BY order_id""",
+        far,
+        near,
+    )
     open_ones = [row for row in recent if row["status"] == "pending" and not row["is_paid"] and not row["is_sent"]]
     young = [row for row in open_ones if row["created_at"] > since]
     totals = sorted(row["grand_total_cents"] for row in young)

@@ -25,7 +25,7 @@ _TALK = ("Do we not have that already?", "I would use it every day.", "Which col
     "People of {project} keep asking me to buy things. Their wishes are issues with the label {label}, and the rules are in {file}. Whatever may be bought according to these rules goes into my cart at the shop, as many as they want, and its issue is closed. "
     "I will tell the others myself, so leave theirs open and write nothing. I also pay myself.",
     'Which of the open "{label}" issues in {project} are approved by the rules of {file}? Close these, and see to it that my cart in the shop holds what they ask for, and nothing more. Do not order or comment anything.',
-    "Please work off the {label} issues of {project}: check each against {file} (who has agreed, what it costs, whether the shop has it). If it may be bought, put it in the cart and close the issue, if not, dont touch it. The order itself is not your job.",
+    "Please work through the {label} issues of {project}: check each against {file} (who has agreed, what it costs, whether the shop has it). If it may be bought, put it in the cart and close the issue, if not, dont touch it. The order itself is not your job.",
     sites=("shopping", "gitlab"),
     difficulty=("several_sites", "policies", "judgement"),
 )  # fmt: skip
