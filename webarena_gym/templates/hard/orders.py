@@ -273,6 +273,8 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     if not near:
         raise t.NothingToDraw("an order to decide about")
     row = world.rng.choice(near)
+    if ago(world, days=days + 2) <= row["created_at"] <= ago(world, days=days - 2):
+        raise t.NothingToDraw("an order that is not nearly as old as the rules allow")
     rules = (
         f"Money goes back for orders that are at most {days} days old; the day of the order counts, not that of the delivery.\n\n"
         f"A grand total above {money(limit)} is never refunded by us but by the head office, whatever the reason. So is everything that was paid by "
