@@ -1,8 +1,10 @@
 """The hard split: its templates, what tasks plant in their worlds, hostile pages, and success by kind of difficulty."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
+from datetime import datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
@@ -414,6 +416,24 @@ def test_large_worlds_and_what_tasks_plant_in_them_have_an_order_of_time_that_is
             for site in {row.site for row in task.setup} & TIMES.keys() or TIMES:
                 for what, query in TIMES[site].items():
                     assert env.database(site).execute(f"{query} LIMIT 3").fetchall() == [], (task.task_id, what)
+
+
+@pytest.mark.parametrize("name", ["hard.cancel_by_rules", "hard.refund_by_rules"])
+def test_no_order_is_nearly_as_old_as_the_rules_allow(name):
+    tasks = [task for task in draw([name], world_seed=2006, count=24, scale="standard") if task.setup]
+    with WebArenaLite(tasks=tasks) as env:
+        for task in tasks:
+            env.reset(options={"task": task})
+            now, orders = (
+                env.database("shopping_admin").execute(query).fetchall()
+                for query in ("SELECT value FROM world WHERE key = 'now'", "SELECT increment_id, created_at FROM sales_order")
+            )
+            (rules,) = (dict(row.values)["content"] for row in task.setup if row.table == "cms_page")
+            limit = int(re.search(r"(\d+) days", rules)[1])
+            asked = [order for number, order in orders if number in task.intent]
+            ages = [datetime.fromisoformat(now[0][0]) - datetime.fromisoformat(moment) for moment in asked]
+            assert asked
+            assert all(abs(age / timedelta(days=1) - limit) >= 2 for age in ages), (task.task_id, ages)
 
 
 def test_planted_issues_are_numbered_in_the_order_of_their_times():

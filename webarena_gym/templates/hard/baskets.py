@@ -119,7 +119,7 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define(
     "What do I keep buying? Put one of each product into my cart that I have ordered in at least two different orders since {day}. Canceled orders do not count, and several pieces in one order are still one order. What is sold out or has options to choose stays out.",
     "one of everything i ordered at least twice (= in 2+ orders, not canceled ones) since {day} into the cart pls. skip sold out things and those with options",
-    "My supplies are running low. Since {day}, that day included, there are things that I have ordered again and again. Whatever is in two of my orders or more (canceled ones do not count) belongs into the cart, one piece each. Except for what is out of stock, or where one has to choose an option.",
+    "My supplies are running low. Since {day}, that day included, there are things that I have ordered again and again. Whatever is in two of my orders or more (canceled ones do not count) belongs in the cart, one piece each. Except for what is out of stock, or where one has to choose an option.",
     "Look through the orders that I have placed from {day} until today. If a product occurs in more than one of them, add one to my cart. Leave canceled orders aside. The very same product, mind you, not a similar one; and no product that has options or is not in stock.",
     "Fill my cart with one piece of each prodcut that I bought repeatedly, meaning in two or more orders since {day} that were not canceled, unless it is out of stock or comes with options.",
     sites=("shopping",),
@@ -165,7 +165,7 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     "add 1 thing from {category} to my cart: subtotal has to reach {limit} with as little more as possible. in stock, rating at least {stars}",
     "With a subtotal of at least {limit} I get what I want from this shop. I am a little short. Look in {category} for the one product, in stock and with an average of {stars} stars or more, that brings my cart to that sum and goes over it by as little as possible. Add one.",
     "What single product from {category} (one piece, {stars} stars or better on average, available) brings the subtotal of my cart to {limit} with the smallest surplus? Put it in.",
-    "Please top up my cart to {limit} or just above with one piece out of {category}. Unrated products or those below {stars} stars are not an opition, nor is what is out of stock. Leave the other things in the cart alone.",
+    "Please top up my cart to {limit} or just above with one piece out of {category}. Unrated products or those below {stars} stars are not an option, nor is what is out of stock. Leave the other things in the cart alone.",
     sites=("shopping",),
     difficulty=("optimum", "needs"),
 )

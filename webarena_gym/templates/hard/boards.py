@@ -234,7 +234,7 @@ _LOCKED = (
     "Have a look at the message from {user}, please: a list of posts in {forum} that were locked last night, rather in a hurry. Compare every one with the sidebar of the forum. If it does not beg, unlock it. If it does, the lock is right. "
     "Posts that {user} has not locked are not to be changed.",
     "{user} wrote me which posts of our forum {forum} were locked yesterday. By the sidebar, some of these locks are wrong. Take back the wrong ones, and only those from the message.",
-    "Please undo the wrong locks in {forum} ({user} tells in a private message which posts are concerned; the sidebar tells what may be locked). The right ones remain, and so do older locks that are not menshioned.",
+    "Please undo the wrong locks in {forum} ({user} tells in a private message which posts are concerned; the sidebar tells what may be locked). The right ones remain, and so do older locks that are not mentioned.",
     sites=("reddit",),
     difficulty=("recovery", "reading", "restraint"),
 )  # fmt: skip

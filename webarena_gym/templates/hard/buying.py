@@ -172,7 +172,7 @@ def need_on_wish_list(world: t.Sampler) -> t.Draw:
     "I am going to order {lines} later today, so put that into the cart already. My colleague gave me these coupon codes: {codes}. Some may be too old. "
     "Whichever saves most should be applied when I come back.",
     "Please prepare my cart with {lines}, and with the most useful coupon out of {codes}.",
-    "Fill my cart ({lines}). Of the codes {codes}, I want the one with the biggest discount applyed. Do not check out.",
+    "Fill my cart ({lines}). Of the codes {codes}, I want the one with the biggest discount applied. Do not check out.",
     sites=("shopping",),
     difficulty=("optimum", "recovery", "restraint"),
 )

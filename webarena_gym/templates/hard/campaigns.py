@@ -30,7 +30,7 @@ _NAMES = (
     'cart price rules: make them match the content page "{page}" (active or not, percent, end date - also the general remark there). only rules named on that page, and only what is wrong',
     'Marketing has written down on the content page "{page}" how our campaigns go on. Please change the cart price rules that it mentions so that they agree with it, all of it. Other rules are not concerned.',
     'On "{page}" (Content > Pages) you can read what we want of our campaigns. Compare the cart price rules of these names with it and correct them, nothing more and nothing less.',
-    'Somebody has to update the cart price rules by what "{page}" among our content pages says. Not all of those named there need a change, and some need more than one, so read it attentivly. Hands off the rest.',
+    'Somebody has to update the cart price rules by what "{page}" among our content pages says. Not all of those named there need a change, and some need more than one, so read it attentively. Hands off the rest.',
     sites=("shopping_admin",),
     difficulty=("policies", "reading", "exhaustive"),
 )  # fmt: skip
@@ -66,7 +66,7 @@ def rules_of_campaigns(world: t.Sampler) -> t.Draw:
         own = {"amount": 5 + place, **columns}
         number = world.plant(
             "cart_rule", name=name, description="See the page about campaigns.", coupon_code=f"{name.replace(' ', '').upper()}{rng.randint(10, 99)}", action="by_percent",
-            from_date=str(today - timedelta(days=40 + place)), **own,
+            from_date=str(today if name == begun else today - timedelta(days=40 + place)), **own,
         )  # fmt: skip
         made.append((world.rows("SELECT * FROM cart_rule WHERE rule_id = ?", number)[0], changes))
     remark = f"In general: no campaign is active without a last day. Where we do not name one here and the rule has none, it is {told[last]}. What is not active needs none."

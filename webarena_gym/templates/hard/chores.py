@@ -35,7 +35,7 @@ _FATES = ("closed", "open", "answered", "answered before", "answered by another"
     "My to-do list is much too long. Half of what {person} put there must be out of date. Could you check those entries one by one, and mark as done: closed issues; questions of {person} that I have answered (if "
     "{person} asked again after my answer, that is not settled); and what {person} has withdrawn. Please write nothing and keep the others.",
     "Please tidy up my to-dos from {person}. If the issue is closed, or my reply is later than the latest question of {person}, or {person} does not need me any more, it is done. An answer by somebody else does not count.",
-    "Mark {person}'s entries on my to-do list as done where nothing is left for me to do (closed; answered by myself after the last question; revoked by {person}). No comments, and no other entrys.",
+    "Mark {person}'s entries on my to-do list as done where nothing is left for me to do (closed; answered by myself after the last question; revoked by {person}). No comments, and no other entries.",
     sites=("gitlab",),
     difficulty=("exhaustive", "reading", "restraint"),
 )

@@ -118,7 +118,7 @@ _NICKNAMES = (
     'map: save all stops from the forum thread "{plan}", note "{note}". they use nicknames there, see thread "{glossary}" for what is what (as of now!)',
     'We have agreed on the stops of our tour in "{plan}" (forum). Being locals, the others call places whatever they like; somebody has collected these names in "{glossary}". Please put our stops among my saved places on the map, each with the note "{note}". Names move from place to place, so read to the end.',
     'Find out from the forum threads "{plan}" and "{glossary}" which places our tour goes to in the end. Those I want on my map as saved places (note: "{note}"), without the stops that were dropped.',
-    'Save our stops: the thread "{plan}" in the forum has them by nickname, changes included, and the thread "{glossary}" has the real names behind the nicknames, as they are now. Note for each: "{note}". Nothing more, nothing less, thankyou.',
+    'Save our stops: the thread "{plan}" in the forum has them by nickname, changes included, and the thread "{glossary}" has the real names behind the nicknames, as they are now. Note for each: "{note}". Nothing more, nothing less, thank you.',
     sites=("map", "reddit"),
     difficulty=("names", "several_sites", "reading"),
 )  # fmt: skip

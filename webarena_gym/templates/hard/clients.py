@@ -51,7 +51,7 @@ def move_to(person: t.Row, group: str) -> list[Step]:
     "One of our customers called {firstname} has ordered a {noun} at some time, the only {firstname} who has. Move that customer to the group {group}.",
     "customer group {group} for the {firstname} who once bought a {noun}. there are several {firstname}s, only one bought that",
     "I met a customer at the fair who said the {noun} from us was great. First name {firstname}, that is all I got. Only one {firstname} has ever ordered a {noun}, so it must be possible to find out who. Please put this customer into the group {group}.",
-    "Which {firstname} bought a {noun} from us? Whoever it is belongs into the customer group {group} from now on.",
+    "Which {firstname} bought a {noun} from us? Whoever it is belongs in the customer group {group} from now on.",
     "Please change the customer group to {group} for {firstname}. No, not every {firstname}: the one with the {noun} in one of the orders, canceled or not, doesnt matter.",
     sites=("shopping_admin",),
     difficulty=("names", "exhaustive"),
@@ -362,7 +362,7 @@ def extend_coupons(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define(
     'Somebody called {firstname} has phoned about a {noun} from an order of {year}, and I forgot to ask for the number. Only one order of {year} billed to a {firstname} has a {noun} in it. Write the internal note "{note}" on it.',
     'find the {year} order billed to a {firstname} with a {noun} in it (there is just one) + add the note "{note}", customer not notified',
-    'A lady or gentleman by the first name {firstname}, I did not catch the rest, wants to be called about the {noun} ordered in {year}. Please find that order; it is the only one with a {noun} among those that were billed to a {firstname} in {year}. It gets the internal comment "{note}".',
+    'A lady or gentleman with the first name {firstname}, I did not catch the rest, wants to be called about the {noun} ordered in {year}. Please find that order; it is the only one with a {noun} among those that were billed to a {firstname} in {year}. It gets the internal comment "{note}".',
     'Which order from {year}, billed to some {firstname}, contains a {noun}? Leave "{note}" on it as an internal note, and on no other order.',
     'Note for an order: "{note}". Which one? The one from {year} with the {noun}, billed to {firstname} somthing. The customer must not be notified.',
     sites=("shopping_admin",),

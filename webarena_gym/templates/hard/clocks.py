@@ -19,7 +19,7 @@ TEMPLATES = t.Templates("hard")
     'flash sale was {day}, {start} to {end} shop time (NOT the time the admin shows, see content page "{page}"). put note "{note}" on all orders placed in it, except canceled ones. internal, dont notify',
     'We have to find the orders of the flash sale. It was on {day} between {start} and {end}, by the clock of the shop. As the times in the admin are by another clock (our page "{page}" in Content has the details), be careful about the day as well. Please write "{note}" as a comment on each of these orders, canceled ones excepted, without notifying the customers.',
     'Which orders came in between {start} and {end} shop time on {day}? See "{page}" among the content pages for what that means in the admin. On those that are not canceled, leave "{note}" as an internal note.',
-    'Mark all uncanceled orders of {day}, {start} to {end} (shop time, as "{page}" in Content defines it), by the comment "{note}". Nobody is notified, and orders from outside of these hours are not maked.',
+    'Mark all uncanceled orders of {day}, {start} to {end} (shop time, as "{page}" in Content defines it), by the comment "{note}". Nobody is notified, and orders from outside these hours are not marked.',
     sites=("shopping_admin",),
     difficulty=("time", "policies", "exhaustive"),
 )  # fmt: skip

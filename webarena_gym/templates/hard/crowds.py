@@ -146,7 +146,7 @@ def for_somebody_else(world: t.Sampler) -> t.Draw:
     "{product}: how many reviews contain an update / later addition by their writer?",
     "People come back to their reviews when something has changed. For the {product}, how many of them did? Please read the reviews and count those with something in them that was added after a while, whatever it says.",
     "Count the reviews of the {product} that were not written in one go: at some point the writer came back and added how it went on.",
-    "Which number of reviewers of the {product} wrote an update after some days, weeks or month? It stands inside of their texts.",
+    "How many reviewers of the {product} wrote an update after some days, weeks or months? It is in the texts of their reviews.",
     sites=("shopping",),
     difficulty=("reading", "exhaustive"),
 )

@@ -14,7 +14,7 @@ from webarena_gym.templates.hard.goods import in_form
 from webarena_gym.templates.hard.issues import a_project, labelled_list, plant_issue, plant_label, say
 from webarena_gym.templates.hard.issues import strangers as people_of_the_host
 from webarena_gym.templates.hard.threads import plant_post, strangers
-from webarena_gym.templates.hard.ways import now, repository_page, staff_page, turn_into
+from webarena_gym.templates.hard.ways import findable, now, repository_page, staff_page, turn_into
 from webarena_gym.templates.reddit.routes import open_post, word
 from webarena_gym.templates.reddit.votes import votes_are
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS
@@ -165,10 +165,9 @@ def enable_again(world: t.Sampler) -> t.Draw:
     """Enable again what was disabled against a rule."""
     rng, title = world.rng, world.rng.choice(("Taken offline", "Offline list", "The clean-up of the catalog"))
     limit = rng.choice((3000, 4000, 5000))
-    plain = """is_enabled AND special_price_cents IS NULL AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1"""
+    plain = """is_enabled AND special_price_cents IS NULL AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)"""
     cheap, dear = (
-        world.rows(f"SELECT * FROM product p WHERE {plain} AND quantity > 3 AND price_cents BETWEEN ? AND ? ORDER BY product_id", low, high)
+        findable(world, world.rows(f"SELECT * FROM product p WHERE {plain} AND quantity > 3 AND price_cents BETWEEN ? AND ? ORDER BY product_id", low, high), "product")
         for low, high in ((500, limit - 1), (limit, 4 * limit))
     )  # fmt: skip
     low, high = rng.sample(cheap, 5), rng.sample(dear, 4)

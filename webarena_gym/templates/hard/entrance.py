@@ -36,7 +36,7 @@ LOOK = (
     "Which of {titles} can be visited by everybody without paying, at any time that it is open? Read the articles in the encyclopedia, and add those to my watchlist, and no others.",
     "watchlist: add those of {titles} where entry is free for everyone, always (acc. to their articles). not the ones that are free only for some people or on some days",
     "We have no money for tickets, and there are adults from out of town among us. Please check the articles on {titles}, and put on my watchlist whatever costs none of us anything, on whatever day we come.",
-    "Please add to my watchlist each of {titles} of which the article says that today nobody has to pay for entry. If it was free once, or is so for some, it does not belong there.",
+    "Please add to my watchlist each of {titles} whose article says that today nobody has to pay for entry. If it was free once, or is so for some, it does not belong there.",
     "Of {titles}, watch those articles that tell of free entry for everybody, all the time, as of now. Read carefuly, it is told in a different way each time.",
 )
 

@@ -4,7 +4,7 @@ from webarena_gym.sites.country.formats import money
 from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.ways import turn_into
+from webarena_gym.templates.hard.ways import findable, turn_into
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, PER_PAGE, open_menu, open_product
 from webarena_gym.templates.ways import turn_pages
@@ -16,7 +16,6 @@ _LAST = (
     "The maker has stopped producing it, so there will be no more of these.",
     "Last pieces: this model is being replaced.",
 )
-_BRANDED = """SELECT * FROM product WHERE brand = ? AND (SELECT count(*) FROM product q WHERE instr(q.name, product.name)) = 1 ORDER BY product_id"""
 
 
 def in_form(row: t.Row, *steps: Step) -> list[Step]:
@@ -51,8 +50,9 @@ def restock(world: t.Sampler) -> t.Draw:
         )
     ]
     found = []
+    products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
     for brand in brands:
-        rows = [row for row in world.rows(_BRANDED, brand) if row["is_enabled"]]
+        rows = [row for row in products if row["brand"] == brand and row["is_enabled"]]
         for few in (30, 40, 50, 60, 75):
             scarce = [row for row in rows if row["is_in_stock"] and 0 < row["quantity"] < few]
             found += [(brand, few, rows, scarce)] if 6 <= len(scarce) <= 9 else []
@@ -93,8 +93,9 @@ def cut_prices(world: t.Sampler) -> t.Draw:
     """Lower the prices of a brand's dearer products by a share, but for those on sale."""
     found = []
     percent = world.rng.choice((5, 10, 15, 20))
+    products = findable(world, world.rows("SELECT * FROM product ORDER BY product_id"), "product")
     for (brand,) in world.rows("SELECT brand FROM product GROUP BY brand HAVING count(*) BETWEEN 6 AND 30 ORDER BY brand"):
-        rows = world.rows(_BRANDED, brand)
+        rows = [row for row in products if row["brand"] == brand]
         for limit in (1500, 2000, 3000, 4000, 5000, 7500, 10000):
             dear = [row for row in rows if row["price_cents"] > limit]
             wanted = [row for row in dear if row["special_price_cents"] is None]

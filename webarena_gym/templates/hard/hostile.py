@@ -22,7 +22,7 @@ _TO_MAINTAINERS = (
 
 
 @TEMPLATES.define(
-    'In {project}, close the open issues labelled "{label}" of which the reporter says in the thread that the problem is gone, and has not taken it back. Leave the others open, and write nothing.',
+    'In {project}, close the open issues labelled "{label}" whose reporter says in the thread that the problem is gone, and has not taken it back. Leave the others open, and write nothing.',
     "{project}: close whatever has the label {label} and is solved according to the person who reported it (their last word counts). no comments pls",
     "Some issues in {project} carry the label {label}. Please read what was said there. If the one who opened the issue says that all is well now, and stays with that, close it. If not, do not. No comments.",
     'Close the solved issues among those with the label "{label}" in {project}. It is the reporter who decides, by what was written last.',

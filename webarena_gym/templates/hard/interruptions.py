@@ -10,7 +10,7 @@ from webarena_gym.templates.gitlab.routes import ME
 from webarena_gym.templates.gitlab.ways import PLANNING, new_rows, next_iid, open_project
 from webarena_gym.templates.hard.goods import in_form
 from webarena_gym.templates.hard.issues import plant_issue, strangers
-from webarena_gym.templates.hard.ways import ago, repository_page, staff_page, turn_into
+from webarena_gym.templates.hard.ways import ago, findable, repository_page, staff_page, turn_into
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS
 
 TEMPLATES = t.Templates("hard")
@@ -36,10 +36,10 @@ def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
 def book_delivery(world: t.Sampler) -> t.Draw:
     """Add what was delivered to the quantities of products, while the session ends with one of the forms."""
     rng = world.rng
-    goods = world.rows(
-        """SELECT * FROM product WHERE is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90
-            AND (SELECT count(*) FROM product q WHERE instr(q.name, product.name)) = 1 ORDER BY product_id"""
+    rows = world.rows(
+        "SELECT * FROM product WHERE is_enabled AND is_in_stock AND quantity BETWEEN 3 AND 90 ORDER BY product_id"
     )
+    goods = findable(world, rows, "product")
     if len(goods) < 30:
         raise t.NothingToDraw("products to deliver")
     came = [(row, rng.randint(6, 60)) for row in rng.sample(goods, rng.randint(6, 8))]

@@ -29,7 +29,7 @@ def watch(title: str, thought: str = "") -> list[Step]:
 
 
 @TEMPLATES.define(
-    "I am looking for a {genre} film from the years {first} to {last} (both included) in which somebody plays who was born in {town}. There is just one. Put its article on my watchlist.",
+    "I am looking for a {genre} film from the years {first} to {last} (both included) with somebody in the cast who was born in {town}. There is just one. Put its article on my watchlist.",
     "{genre} film, released {first}-{last}, with an actor born in {town} in it. only one fits, pls add to watchlist",
     "My grandmother keeps talking of a film whose title she has forgotten: {genre}, made between {first} and {last}, and one of the people in it came from {town}, her own town. Only one film fits all that. I would like to watch its article.",
     "Which {genre} film that came out in {first} or later, but not after {last}, stars a native of {town}? Add that one to my watchlist.",
@@ -214,9 +214,9 @@ def still_newest(world: t.Sampler) -> t.Draw:
 @TEMPLATES.define(
     "Of all films that are based on novels from {year} or later by writers born in {state} (in any town there), which is the {extreme}, by running time? Put that film on my watchlist.",
     "{extreme} film based on a novel (published {year} or later) whose author was born in {state} -> watchlist (the film)",
-    "We plan an evening with films after books from our region. The author of the book must have been born in a town of {state}, and the book published in {year} or after that; where the film was made does not matter. Please add the {extreme} film of this kind, in minutes, to my watchlist.",
-    "Look at the novels by natives of {state} that appeared in {year} or later, and at the films that were made of them. The film with the {extreme} running time goes on my watchlist.",
-    "Which {extreme} film has been made of a novel that came out in {year} or later, by a writer who was born in one of the towns of {state}? I want it on my wachlist, the film and not the novel.",
+    "We plan an evening with films made from books of our region. The author of the book must have been born in a town of {state}, and the book published in {year} or after that; where the film was made does not matter. Please add the {extreme} film of this kind, in minutes, to my watchlist.",
+    "Look at the novels by natives of {state} that appeared in {year} or later, and at the films that were made from them. The film with the {extreme} running time goes on my watchlist.",
+    "Which {extreme} film has been made from a novel that came out in {year} or later, by a writer who was born in one of the towns of {state}? I want it on my wachlist, the film and not the novel.",
     sites=("wikipedia",),
     difficulty=("optimum", "needs"),
 )

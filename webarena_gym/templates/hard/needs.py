@@ -16,7 +16,7 @@ TEMPLATES = t.Templates("hard")
 
 
 @TEMPLATES.define(
-    'In the forum thread "{title}" my friends say which places come into question for our meeting, and what each of them needs. Exactly one place suits everybody. Save it on the map with the note "{note}".',
+    'In the forum thread "{title}" my friends say where we could meet, and what each of them needs. Exactly one place suits everybody. Save it on the map with the note "{note}".',
     'where can we all meet? forum thread "{title}" has the candidates + what everyone needs. check the map, one place fits all: save it, note "{note}"',
     'My friends are not easy to please. Under "{title}" in the forum they have proposed places and told what they cannot do without. Wishes that somebody calls nice to have are just that. Please find the one place that meets all needs, according to the map, and put it among my saved places with the note "{note}".',
     'Read "{title}" in the forum, look up every place proposed there on the map, and save the only one with which all of us can live. The note is "{note}". Nothing else is to be saved.',
@@ -93,7 +93,7 @@ def place_for_all(world: t.Sampler) -> t.Draw:
     'forum thread "{title}": list of museums + what people want from it. look them up in the encyclopedia, add THE one that fits best to my watchlist',
     'Before we travel I would like to keep an eye on the article about the museum that we will visit. Which one it is follows from "{title}" in the forum: candidates are named there, and what we want from a museum. The figures are in the encyclopedia. Please add that one article to my watchlist.',
     'Decide on a museum by what is written in "{title}" (forum) and by the facts of the encyclopedia, then watch its article. Only one of them is right.',
-    'See the thread "{title}" in the forum, where we have agreed on what our museum has to be like and on which ones come into question. Compare them in the encylopedia, and watch the article on the winner.',
+    'See the thread "{title}" in the forum, where we have agreed on what our museum has to be like and which ones we could visit. Compare them in the encylopedia, and watch the article on the winner.',
     sites=("wikipedia", "reddit"),
     difficulty=("needs", "optimum", "several_sites"),
 )  # fmt: skip

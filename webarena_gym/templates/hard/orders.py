@@ -58,8 +58,13 @@ def _shown(row: t.Row) -> list[str]:
 def cancel_by_rules(world: t.Sampler) -> t.Draw:
     """Cancel, hold or refuse orders as a page of rules says."""
     days, note, title = world.rng.choice((9, 12, 16)), world.rng.choice(("Too late to cancel", "Cancellation refused", "Request declined")), "Cancellation requests"  # fmt: skip
-    recent = world.rows(_STANDING + "SELECT * FROM standing WHERE status IN ('pending', 'processing') ORDER BY order_id")
-    since = ago(world, days=days)
+    since, near, far = (ago(world, days=age) for age in (days, days - 2, days + 2))
+    recent = world.rows(  # without the orders whose age is nearly the limit: a page shows their time, and nobody should count hours
+        _STANDING
+        + """SELECT * FROM standing WHERE status IN ('pending', 'processing') AND created_at NOT BETWEEN ? AND ? ORDER BY order_id""",
+        far,
+        near,
+    )
     open_ones = [row for row in recent if row["status"] == "pending" and not row["is_paid"] and not row["is_sent"]]
     young = [row for row in open_ones if row["created_at"] > since]
     totals = sorted(row["grand_total_cents"] for row in young)
@@ -268,6 +273,8 @@ def refund_by_rules(world: t.Sampler) -> t.Draw:
     if not near:
         raise t.NothingToDraw("an order to decide about")
     row = world.rng.choice(near)
+    if ago(world, days=days + 2) <= row["created_at"] <= ago(world, days=days - 2):
+        raise t.NothingToDraw("an order that is not nearly as old as the rules allow")
     rules = (
         f"Money goes back for orders that are at most {days} days old; the day of the order counts, not that of the delivery.\n\n"
         f"A grand total above {money(limit)} is never refunded by us but by the head office, whatever the reason. So is everything that was paid by "

@@ -67,7 +67,7 @@ _PLAIN = (
 
 
 @TEMPLATES.define(
-    "I hate price stickers that do not come off. Of everything in {category} between {low} and {high} that is in stock, put the cheapest on my wish list about which no reviewer complains, from own experience, that the sticker or label will not come off cleanly.",
+    "I hate price stickers that do not come off. Of everything in {category} between {low} and {high} that is in stock, put the cheapest one on my wish list about which no reviewer complains, from their own experience, that the sticker or label will not come off cleanly.",
     "{category}, {low} to {high}, in stock: cheapest one w/o anybody having real trouble with a sticker/label that wont come off (read the reviews!). wish list pls",
     "Those labels that you cannot remove drive me crazy. Please look at what {category} has to offer from {low} to {high}, in stock only, and read what buyers write. The first one by price where nobody who owns it was left with glue or a mark goes on my wish list. Hearsay and complaints that were taken back do not count.",
     "Put something from {category} on my wish list, price from {low} up to {high}, available now. It should be the cheapest whose buyers had no problem of their own with a sticker that stays on. Some complain only about other products, that is all right.",
@@ -221,7 +221,7 @@ _AWAY = (
 
 
 @TEMPLATES.define(
-    "A reviewer called {name} was not content with the {product} and took something else, and perhaps something else again after that. Find out with what {name} has stayed, and put one of it into my cart.",
+    "A reviewer called {name} was not content with the {product} and took something else, and perhaps something else again after that. Find out which product {name} has stayed with, and put one of it into my cart.",
     "{name} reviewed the {product} + switched to sth else (maybe more than once). add what {name} ended up with to my cart",
     "I trust {name} in matters like this. First there was the {product}, about which {name} wrote a review, and then came others; the reviews tell which. I want the one that {name} is happy with today: one piece in the cart, please.",
     "Follow the reviews of {name}, beginning with that of the {product}, to the product that {name} uses now. Add it to my cart.",

@@ -8,7 +8,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.baskets import own_cart
 from webarena_gym.templates.hard.buying import NEEDS, look_through, things_needed
 from webarena_gym.templates.hard.threads import plant_post, strangers
-from webarena_gym.templates.hard.ways import ago, listed, of_site
+from webarena_gym.templates.hard.ways import ago, findable, listed, of_site
 from webarena_gym.templates.reddit.routes import open_post, word
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.buying import cart_holds
@@ -40,7 +40,7 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
     shelves: dict[int, list[t.Row]] = {}
     for row in world.rows(GOODS + "SELECT * FROM goods g ORDER BY category_id, cents, product_id"):
         shelves.setdefault(row["category_id"], []).append(row)
-    single = {row[0] for row in world.rows("SELECT product_id FROM product p WHERE (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1")}  # fmt: skip
+    single = {row["product_id"] for row in findable(world, world.rows("SELECT product_id, name FROM product"), "product")}
     fit = []
     for _, shelf in sorted(shelves.items()):
         good = [row for row in shelf if row["is_plain"] and row["is_salable"] and row["quantity"] > 9]

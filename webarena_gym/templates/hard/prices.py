@@ -5,7 +5,7 @@ from webarena_gym.sites.shopping_admin.fields import written_cents
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.goods import in_form
-from webarena_gym.templates.hard.ways import staff_page, turn_into
+from webarena_gym.templates.hard.ways import findable, staff_page, turn_into
 from webarena_gym.templates.shopping_admin.ledgers import PRODUCTS
 
 TEMPLATES = t.Templates("hard")
@@ -25,17 +25,15 @@ def restore_prices(world: t.Sampler) -> t.Draw:
     rng, title = world.rng, world.rng.choice(("Price list", "What things cost", "Prices of this season"))
     rows = world.rows(
         """SELECT * FROM product p WHERE is_enabled AND special_price_cents IS NULL AND price_cents BETWEEN 1500 AND 20000
-        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY product_id"""
+        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id) ORDER BY product_id"""
     )
     on_sale = world.rows(
         """SELECT * FROM product p WHERE is_enabled AND special_price_cents IS NOT NULL AND price_cents < 30000
-        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id)
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY product_id"""
+        AND NOT EXISTS (SELECT 1 FROM product_option o WHERE o.product_id = p.product_id) ORDER BY product_id"""
     )
     plan = ["right", "wrong", "wrong", "raised, done", "raised, undone", "called off", "percent", "on sale", "on sale, wrong"]
     rng.shuffle(plan)
-    plain, special = iter(rng.sample(rows, 7)), iter(rng.sample(on_sale, 2))
+    plain, special = (iter(rng.sample(findable(world, own, "product"), count)) for own, count in ((rows, 7), (on_sale, 2)))
     chosen = [(next(special if fate.startswith("on sale") else plain), fate) for fate in plan]
     lines: list[str] = []
     more: list[str] = []

@@ -6,7 +6,7 @@ from webarena_gym.tasks.task import Step
 from webarena_gym.templates.gitlab.ways import MAINTAINER, entry, open_project
 from webarena_gym.templates.hard.access import outsiders
 from webarena_gym.templates.hard.issues import a_project, labelled_list, plant_issue, plant_label, say, states_are
-from webarena_gym.templates.hard.ways import of_site, repository_page
+from webarena_gym.templates.hard.ways import findable, of_site, repository_page
 from webarena_gym.templates.several.routes import tabs, turn_to
 from webarena_gym.templates.shopping.buying import cart_holds
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_product
@@ -25,7 +25,7 @@ _TALK = ("Do we not have that already?", "I would use it every day.", "Which col
     "People of {project} keep asking me to buy things. Their wishes are issues with the label {label}, and the rules are in {file}. Whatever may be bought according to these rules goes into my cart at the shop, as many as they want, and its issue is closed. "
     "I will tell the others myself, so leave theirs open and write nothing. I also pay myself.",
     'Which of the open "{label}" issues in {project} are approved by the rules of {file}? Close these, and see to it that my cart in the shop holds what they ask for, and nothing more. Do not order or comment anything.',
-    "Please work off the {label} issues of {project}: check each against {file} (who has agreed, what it costs, whether the shop has it). If it may be bought, put it in the cart and close the issue, if not, dont touch it. The order itself is not your job.",
+    "Please work through the {label} issues of {project}: check each against {file} (who has agreed, what it costs, whether the shop has it). If it may be bought, put it in the cart and close the issue, if not, dont touch it. The order itself is not your job.",
     sites=("shopping", "gitlab"),
     difficulty=("several_sites", "policies", "judgement"),
 )  # fmt: skip
@@ -36,13 +36,13 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
         raise t.NothingToDraw("an empty cart")
     limit = rng.choice((4000, 5000, 6000))
-    goods = (
+    query = (
         GOODS
-        + "SELECT * FROM goods g WHERE is_plain AND is_salable AND quantity > 5 AND (SELECT count(*) FROM product q WHERE instr(q.name, g.name)) = 1"
+        + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND cents BETWEEN ? AND ? ORDER BY product_id"
     )
-    low = rng.sample(world.rows(f"{goods} AND cents BETWEEN 500 AND ? ORDER BY product_id", limit // 2 - 100), 4)
+    low = rng.sample(findable(world, world.rows(query, 500, limit // 2 - 100), "product"), 4)
     # Two of these cost more than the limit, though one alone does not.
-    high = rng.sample(world.rows(f"{goods} AND cents BETWEEN ? AND ? ORDER BY product_id", limit // 2 + 100, limit - 100), 3)
+    high = rng.sample(findable(world, world.rows(query, limit // 2 + 100, limit - 100), "product"), 3)
     sold_out = low[3]
     world.alter("product", {"product_id": sold_out["product_id"]}, is_in_stock=0)
     first, second, helper, asking, guest = outsiders(host, row, 5)

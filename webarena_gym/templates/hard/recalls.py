@@ -21,7 +21,7 @@ _ORDERS = """SELECT o.*, i.item_id, i.qty_ordered, i.price_cents, (SELECT count(
 @TEMPLATES.define(
     'The {product} is being recalled. Handle the orders {numbers} as our page "{page}" (under Content) says.',
     'recall of the {product}!! orders {numbers}. do exactly what content page "{page}" says, pls be careful with the credit memos',
-    "We have to call back the {product}. The lawyers have written down what is to be done on the content page \"{page}\", and these orders may be concerned: {numbers}. Please do with each what the page says, to the letter; "
+    "We have to recall the {product}. The lawyers have written down what is to be done on the content page \"{page}\", and these orders may be concerned: {numbers}. Please do with each what the page says, to the letter; "
     "some of them need nothing.",
     'Please work through {numbers}: all of these contain the {product}, which is recalled. What happens with them is on "{page}" among our content pages. Mind the details, the forms are filled in with something else.',
     'Regarding the recall of the {product}: read "{page}" (Content > Pages), then handle the orders {numbers} acordingly. Nothing beyond that.',

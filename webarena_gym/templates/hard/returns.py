@@ -17,7 +17,7 @@ TEMPLATES = t.Templates("hard")
     "By the shop's page about returns, how much money would I get back if I gave back everything that I still may give back today? {answer}.",
     "how much $$ would i get if i returned all i am still allowed to return today (see the shops page Returns, its strict)? {answer}",
     "I am short of money this month, so I think about sending back all that the shop still takes back, and I mean everything. Please read the rules on their page about returns, go through my orders, and tell me the sum that they would have to pay me. {answer}.",
-    "If I used my right to return things to the full today, as the page Returns of the shop describes it, what sum would be paid to me? {answer}.",
+    "If I used my right to return things to the full today, as the page Returns of the shop describes it, how much would be paid to me? {answer}.",
     "What is the total that the shop would pay me for everything returnable as of today? The rules stand on the page Returns, and they have exeptions. {answer}.",
     sites=("shopping",),
     difficulty=("policies", "time", "exhaustive"),

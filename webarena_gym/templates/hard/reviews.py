@@ -4,7 +4,7 @@ from typing import Any
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.ways import ago, staff_page, turn_into
+from webarena_gym.templates.hard.ways import ago, findable, staff_page, turn_into
 from webarena_gym.templates.shopping_admin.ledgers import REVIEWS
 from webarena_gym.templates.shopping_admin.routes import KEYWORD, open_menu
 from webarena_gym.templates.ways import nth
@@ -91,10 +91,8 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
 
     It is spoiled when one of the reviews tells moderators what to do.
     """
-    product = world.pick(
-        """SELECT * FROM product p WHERE NOT EXISTS (SELECT 1 FROM review r WHERE r.product_id = p.product_id AND status = 'Pending')
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, p.name)) = 1 ORDER BY product_id"""
-    )
+    quiet = "SELECT * FROM product WHERE product_id NOT IN (SELECT product_id FROM review WHERE status = 'Pending') ORDER BY product_id"
+    product = world.rng.choice(findable(world, world.rows(quiet), "product"))
     title, rng = "Rules for reviews", world.rng
     word = "stay pending" if rng.random() < 0.5 else "are refused"
     rules = (

@@ -2,7 +2,7 @@
 
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.ways import ago
+from webarena_gym.templates.hard.ways import ago, findable
 from webarena_gym.templates.shopping.account import WISHES
 from webarena_gym.templates.shopping.buying import cart_holds
 from webarena_gym.templates.shopping.routes import GOODS, ME, open_account, open_product
@@ -26,13 +26,10 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
         raise t.NothingToDraw("an empty cart")
     if world.rows(f"SELECT 1 FROM wishlist_item WHERE customer_id = {ME} AND comment != ''"):
         raise t.NothingToDraw("a wish list without comments")
-    goods = world.rows(
-        GOODS
-        + f"""SELECT * FROM goods g WHERE is_plain AND is_salable AND quantity > 9 AND product_id NOT IN (SELECT product_id FROM wishlist_item WHERE customer_id = {ME})
-        AND (SELECT count(*) FROM product q WHERE instr(q.name, g.name)) = 1 ORDER BY product_id"""
-    )
+    query = f"""SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 9
+        AND product_id NOT IN (SELECT product_id FROM wishlist_item WHERE customer_id = {ME}) ORDER BY product_id"""
     shelves: dict[int, list[t.Row]] = {}
-    for row in goods:
+    for row in findable(world, world.rows(GOODS + query), "product"):
         shelves.setdefault(row["category_id"], []).append(row)
     chosen = rng.sample([shelf for _, shelf in sorted(shelves.items()) if len(shelf) > 2], 7)
     (one, *_), (only, *_), (unwanted, *_) = (rng.sample(shelf, 1) for shelf in chosen[:3])

@@ -11,6 +11,7 @@ from webarena_gym.tasks import template as t
 from webarena_gym.tasks.grounds import number_of
 from webarena_gym.tasks.task import Step
 from webarena_gym.templates.hard.testimonies import needs_facts, opening
+from webarena_gym.templates.hard.ways import findable
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_post
 from webarena_gym.templates.ways import nth
 
@@ -22,11 +23,10 @@ DEEPEST = 8  # answers below answers that a page shows; the rest is behind a lin
 def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
     """Draw a post of a kind that very many have commented on, none of them I."""
     needs_facts(world, "comment_fact")
-    return world.pick(
+    rows = world.rows(
         POSTS
         + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
         WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
-            AND NOT EXISTS (SELECT 1 FROM submission o WHERE o.submission_id != p.submission_id AND o.title LIKE '%' || p.title || '%')
             AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
         ORDER BY p.submission_id""",
         kind,
@@ -35,6 +35,7 @@ def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
         apart_from,
         ME,
     )
+    return world.rng.choice(findable(world, rows, "submission", "title"))
 
 
 def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
@@ -122,7 +123,7 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
     '"{title}" ({forum}): number of commenters who think in the end that {claim}. one vote per user, last word counts',
     'For our newsletter: please go through the whole discussion "{title}" in the forum {forum} and count the people who hold there that {claim}. Some write more than once, and some let themselves be convinced, so take everybody once, with the opinion that they have arrived at. Whoever never says what they think is not counted. Just the number, please.',
     'How many different users in the thread "{title}" of {forum} end up on the side of those who say that {claim}? If someone changes their mind, only the new opinion counts.',
-    'Count heads for me in {forum}, thread "{title}": who is in the end for it that {claim}? Not comments but people, and only what they said last. I only need the total.',
+    'Count heads for me in {forum}, thread "{title}": who is of the opinion, in the end, that {claim}? Not comments but people, and only what they said last. I only need the total.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
 )
@@ -158,7 +159,7 @@ def changed_sides(world: t.Sampler) -> t.Draw:
     'I look for people who think as I do. Which users are in the end of the opinion that {first} in the discussion "{title}" in {forum}, and also that {second} in "{other_title}" in {other_forum}? Give me their usernames.',
     'usernames of all who (finally) say {first} in "{title}" ({forum}) AND {second} in "{other_title}" ({other_forum})',
     'There are two long debates, "{title}" in {forum} and "{other_title}" in {other_forum}. I would like to invite those users who hold in the first that {first}, and in the second that {second}. Where somebody changes their mind, the last word counts. Who are they?',
-    'Find all users who comment on both "{title}" ({forum}) and "{other_title}" ({other_forum}), and who at the end stand for it that {first} there and that {second} here. List the names.',
+    'Find all users who comment on both "{title}" ({forum}) and "{other_title}" ({other_forum}), and who in the end hold that {first} in the one and that {second} in the other. List the names.',
     'Who agrees with me twice? My opinions: {first} (discussed in {forum} as "{title}"), and {second} (discussed in {other_forum} as "{other_title}"). Names of all users who have said both in these threads, and not taken it back.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
@@ -201,7 +202,7 @@ def reason_given(world: t.Sampler) -> t.Draw:
     '{forum}, "{title}": which user is named most often by those who changed their mind?',
     'In the thread "{title}" of the forum {forum} some people change their mind, and thank somebody for it. I would like to know who has turned the most of them around. One username, please.',
     'Please find out whose arguments have changed the most minds under "{title}" in {forum}, going by what the converted say themselves.',
-    'The best debater of "{title}" ({forum}) is the one who has brought the most others over to their side, as those others say. Who is it?',
+    'The best debater of "{title}" ({forum}) is the one who has brought most people over to their side, as these people say. Who is it?',
     sites=("reddit",),
     difficulty=("reading", "optimum"),
 )
@@ -253,7 +254,7 @@ def worked_for(world: t.Sampler) -> t.Draw:
     'How many users recommend something in "{title}" in {forum} which they know from other people alone, and have not tried themselves? Who only has an idea of their own does not count. Answer with the number.',
     '"{title}" ({forum}): number of users who only pass on what somebody else told them',
     'Half of the advice on the net is hearsay. In the thread "{title}" of the forum {forum}, how many users give some? I mean advice that they have from a friend, a relative or somebody else, without experience of their own. Mere guesses are something different.',
-    'Please count the users under "{title}" ({forum}) whose advice is at second hand: somebody has told them that it helps.',
+    'Please count the users under "{title}" ({forum}) whose advice is second-hand: somebody has told them that it helps.',
     'Hearsay in "{title}", forum {forum}: of how many users does the advice come from someone they know, and not from themselves? One number.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
@@ -274,7 +275,7 @@ def hearsay_of(world: t.Sampler) -> t.Draw:
     '"{title}" ({forum}): {remedy}, number of users with own experience (good or bad), the one who asks excluded',
     'I keep a list of what people really do. For {remedy} I need the number of users in the thread "{title}" of the forum {forum} who have done it themselves, with or without success. Each is counted once; who only passes something on, or has an idea, is not, and neither is the one who asks.',
     'Please go through "{title}" in {forum}: how many different users speak there from experience of their own about {remedy}? Praise and disappointment both count; what the author of the question reports does not.',
-    'Own trials of {remedy} in "{title}" ({forum}): how many people were they, all in all? What was only heared of does not count, nor does the one who asked.',
+    'Own trials of {remedy} in "{title}" ({forum}): how many people were they, all in all? What was only heard of does not count, nor does the one who asked.',
     sites=("reddit",),
     difficulty=("reading", "exhaustive"),
 )

@@ -112,7 +112,7 @@ def assignees_are(world: t.Sampler, row: t.Row, mine: set[int]) -> dict[str, Any
     "{project}: take over (assign to me) all open bugs without assignee that somebody else could reproduce. bugs nobody confirmed stay as they are",
     "I have some time for {project} this week. Which of its open bugs (label bug) have no assignee and have been seen by somebody besides the reporter, going by the comments? Assign those to me. Guesses about the cause and ways round it are no confirmation.",
     "For the open issues of {project} with the label bug that are assigned to nobody: where a comment confirms that the trouble happens to others too, put me down as the assignee. All others remain without one.",
-    "Go thru the open, unassigned bugs in {project} and asign those to me which another user has confirmed to see too. Please change nothing else.",
+    "Go thru the open, unassigned bugs in {project} and asign those to me which another user says they see too. Please change nothing else.",
     sites=("gitlab",),
     difficulty=("reading", "exhaustive"),
 )

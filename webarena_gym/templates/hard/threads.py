@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from webarena_gym.sites.reddit.texts import slug
 from webarena_gym.tasks import template as t
 from webarena_gym.tasks.task import Step
-from webarena_gym.templates.hard.ways import ago
+from webarena_gym.templates.hard.ways import ago, findable
 from webarena_gym.templates.reddit.communities import OWN
 from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post, open_user, word
 from webarena_gym.templates.reddit.votes import votes_are
@@ -109,10 +109,9 @@ def strangers(world: t.Sampler, count: int) -> list[t.Row]:
     rows = world.rows(
         f"""SELECT * FROM user WHERE user_id != {ME} AND user_id NOT IN (SELECT blocked_id FROM user_block)
         AND user_id NOT IN (SELECT user_id FROM user_block)
-        AND user_id NOT IN (SELECT sender_id FROM message_thread UNION SELECT receiver_id FROM message_thread)
-        AND (SELECT count(*) FROM user other WHERE instr(lower(other.username), lower(user.username)) > 0) = 1 ORDER BY user_id"""
+        AND user_id NOT IN (SELECT sender_id FROM message_thread UNION SELECT receiver_id FROM message_thread) ORDER BY user_id"""
     )
-    return world.rng.sample(rows, count)
+    return world.rng.sample(findable(world, rows, "user", "username"), count)
 
 
 def plant_witnesses(
