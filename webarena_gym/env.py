@@ -213,8 +213,6 @@ class WebArenaLite(gymnasium.Env[str, str]):
             and (scale or task_suite.SPLITS[split].scale) == "large"
             and not task_suite.is_own(split, world_seed, scale)
         )
-        if not self._draws_late:
-            assert self._tasks
         self.observation_space = text_space(MAX_OBSERVATION)
         self.render_mode = render_mode
         self.dialect = DIALECTS[dialect].naming_by(elements)
@@ -245,6 +243,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
         self._episode: Episode | None = None
         self._lost: Seen | None = None  # the last page of an episode whose browser has failed
         self._is_whole = True  # False while a call changes the episode, and for good when it did not come to its end
+        if not self._draws_late:
+            assert self._tasks  # last: a keyword that is wrong is told before tasks that are
 
     @cached_property
     def _tasks(self) -> tuple[Task, ...]:
