@@ -1,18 +1,20 @@
-"""Helpers of the benchmarks of learning: held-out tasks, episodes that are played once and saved, parallel runs, results."""
+"""Helpers of the benchmarks of learning: held-out tasks, episodes that are played once and saved, parallel runs, rows, results."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.data.trajectories import Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import create_policy, evaluate
+from agents.evaluation.intervals import paired_lift, pooled
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models import checkpoints
 from agents.rollouts.policies import Policy
 from benchmarks.machine import COMMIT, origin
+from webarena_gym import tasks as task_suite
 from webarena_gym.processes import workers
 from webarena_gym.tasks import Task
 
@@ -120,3 +122,44 @@ def side_by_side(function: Callable[..., Any], calls: Sequence[tuple[Any, ...]],
 
 def _call(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
     return function(*arguments)
+
+
+class Measured(NamedTuple):
+    """An agent, or what was trained with several seeds, and the reward of each task for each seed."""
+
+    title: str
+    rewards: Sequence[Sequence[float]]
+    spent: Mapping[str, float] = {}
+
+
+def rows(measured: Sequence[Measured], tasks: Sequence[Task]) -> list[dict[str, Any]]:
+    """Return a row for each agent; those of one seed are compared with each seed of the first agent, and the other way round."""
+    first = measured[0].rewards
+    found = []
+    for item in measured:
+        seeds = max(len(first), len(item.rewards))
+        before, after = (list(part) * (seeds if len(part) == 1 else 1) for part in (first, item.rewards))
+        lift = paired_lift(before, after, templates=[task.template for task in tasks])
+        found.append({
+            "title": item.title,
+            **pooled(item.rewards)._asdict(),
+            "lift": lift._asdict(),
+            "seeds": len(item.rewards),
+            "tasks": len(tasks),
+            **{name: round(value, 3) for name, value in item.spent.items()},
+        })  # fmt: skip
+    return found
+
+
+def print_rows(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print a line for each row."""
+    for row in found:
+        success, low, high = (100 * row[name] for name in ("success", "low", "high"))
+        lift = 100 * row["lift"]["lift"]
+        print(f"{row['title']:<48}{success:5.1f} %   ({low:.0f} to {high:.0f})   {lift:+5.1f}   n = {row['n']}")
+
+
+def suite_tasks(split: str, worlds: Sequence[int], limit: int | None) -> list[Task]:
+    """Return the tasks of a split, and of its templates in these worlds; of all of them at most `limit`, at equal distances."""
+    tasks = [*task_suite.load(split), *(task for world in worlds for task in task_suite.load(split, world))]
+    return some(tasks, limit)

@@ -27,8 +27,19 @@ from agents.training.pointer_cloning import train_pointer
 from agents.training.pointer_demonstrations import choices
 from agents.training.settings import make_settings
 from benchmarks.learning import demonstration_worlds
-from benchmarks.playing import MAX_STEPS, ResultSettings, claim, hand_over, play, rewards, side_by_side
-from benchmarks.rows import Measured, print_rows, rows, suite_tasks
+from benchmarks.playing import (
+    MAX_STEPS,
+    Measured,
+    ResultSettings,
+    claim,
+    hand_over,
+    play,
+    print_rows,
+    rewards,
+    rows,
+    side_by_side,
+    suite_tasks,
+)
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.tasks import Task

@@ -29,8 +29,7 @@ from agents.training.kinds import kind_of
 from agents.training.learner import Learner, UpdateSettings
 from agents.training.metrics import read_metrics
 from agents.training.objectives import imitation
-from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, play, rewards, side_by_side
-from benchmarks.rows import Measured, print_rows, rows
+from benchmarks.playing import MAX_STEPS, Measured, ResultSettings, hand_over, play, print_rows, rewards, rows, side_by_side
 from benchmarks.signed_out import draw_signed_out, shows_sign_in
 from webarena_gym import console
 from webarena_gym.tasks import Task

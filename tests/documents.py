@@ -101,8 +101,11 @@ def _paragraphs(document: Path) -> Iterator[str]:
 
 
 def commands(document: Path) -> list[str]:
-    """Return the commands that a document tells: the lines of its shell blocks, and what stands between backquotes and begins as one."""
-    text = document.read_text(encoding="utf-8")
+    """Return the commands that a document tells: the lines of its shell blocks, and what stands between backquotes and begins as one.
+
+    Commands of results, which name a commit, are those of that commit, and left out.
+    """
+    text = re.sub(r"`[^`\n]*`, commit", "", document.read_text(encoding="utf-8"))
     lines = [line for block in blocks(document, "sh", "bash") for line in block.code.replace("\\\n", " ").splitlines()]
     lines += re.findall(r"^    ((?:webarena-gym|python -m|make|pip) .*)$", text, re.MULTILINE)
     lines += re.findall(r"`((?:webarena-gym|python -m|make|pip) [^`\n]*)`", text)

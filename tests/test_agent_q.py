@@ -1,6 +1,5 @@
 """Agent Q: Monte Carlo tree search that is told rewards, preferences of its trees, and what a policy learns of them."""
 
-import json
 import random
 from functools import partial
 
@@ -22,7 +21,6 @@ from agents.training.losses import imitation_loss
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
-from benchmarks import agent_q as benchmark
 from tests import tiny
 from tests.test_pointer import make_policy, sample_tasks
 from tests.test_pointer import play as play_pointing
@@ -201,11 +199,3 @@ def test_iterations_raise_success_and_a_resumed_run_is_the_same(unsure, tmp_path
     env_steps = [row["env_steps"] for row in read_metrics(tmp_path / "whole")]
     assert env_steps == sorted(env_steps)
     assert env_steps[-1] <= 3 * 12 * 40
-
-
-def test_the_benchmark_has_a_row_for_each_iteration(unsure, tmp_path, capsys):
-    sizes = ["--iterations", "1", "--tasks-per-iteration", "2", "--budget", "20", "--limit", "2", "--worlds", "14"]
-    benchmark.main(["--models", str(unsure), "--out", str(tmp_path), "--templates", *TEMPLATES, *sizes, "--json"])
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["title"] for row in result["rows"]] == ["before", "after 1 iterations"]
-    assert 0 == result["rows"][0]["env_steps"] < result["rows"][1]["env_steps"] <= 40

@@ -30,19 +30,13 @@ from agents.settings import _parts, option_names, parse_settings
 from agents.train_rl import RLSettings
 from agents.training.settings import DEFAULTS, AverageSettings, BCSettings, PointerBCSettings, SB3Settings
 from agents.workflows import WorkflowsSettings
-from benchmarks.adaptation import AdaptationSettings
-from benchmarks.agent_q import AgentQBenchmarkSettings
 from benchmarks.allocation import AllocationSettings
+from benchmarks.compare import CompareSettings
 from benchmarks.coverage import CoverageSettings
-from benchmarks.ensembles import EnsemblesSettings
-from benchmarks.interactions import InteractionsSettings
 from benchmarks.learning import LearningSettings
-from benchmarks.long_tasks import LongTasksSettings
 from benchmarks.methods import MethodsSettings
 from benchmarks.recovery import RecoverySettings
-from benchmarks.searches import SearchesSettings
 from benchmarks.unseen_states import UnseenStatesSettings
-from benchmarks.workflows import WorkflowsBenchmarkSettings
 from webarena_gym import console
 from webarena_gym.actions import DIALECTS
 from webarena_gym.arguments import suggestion
@@ -67,19 +61,13 @@ KINDS = {
     "agents.train_bc pointer": PointerBCSettings,
     "agents.train_sb3": SB3Settings,
     "agents.integrations.verl": RowSettings,
-    "benchmarks.adaptation": AdaptationSettings,
-    "benchmarks.agent_q": AgentQBenchmarkSettings,
+    "benchmarks.compare": CompareSettings,
     "benchmarks.coverage": CoverageSettings,
-    "benchmarks.ensembles": EnsemblesSettings,
-    "benchmarks.interactions": InteractionsSettings,
     "benchmarks.allocation": AllocationSettings,
     "benchmarks.learning": LearningSettings,
-    "benchmarks.long_tasks": LongTasksSettings,
     "benchmarks.methods": MethodsSettings,
     "benchmarks.recovery": RecoverySettings,
-    "benchmarks.searches": SearchesSettings,
     "benchmarks.unseen_states": UnseenStatesSettings,
-    "benchmarks.workflows": WorkflowsBenchmarkSettings,
     **{f"agents.train_rl {name}": RLSettings[method] for name, method in METHODS.items()},
 }
 

@@ -21,7 +21,6 @@ from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.rollouts.voting import VotingPolicy
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
-from benchmarks import ensembles as benchmark
 from webarena_gym import tasks as task_suite
 
 SHOP = 'URL: http://shop.test/\n<a id="1">Mug</a> <a id="2">Tent</a> <button id="3">Search</button>'
@@ -178,14 +177,8 @@ def test_agents_that_read_pages_differently_make_no_ensemble(members, tmp_path):
         load_ensemble(tmp_path / "bad")
 
 
-def test_the_command_and_the_benchmark_make_and_measure_them(members, tmp_path, capsys):
+def test_the_command_makes_them(members, tmp_path, capsys):
     command.main(["--members", *members, "--out", str(tmp_path / "own"), "--limit", "2"])
     assert "everywhere else" in capsys.readouterr().out
-    arguments = ["--members", *members, "--out", str(tmp_path), "--limit", "2", "--fit-limit", "2", "--json"]
-    benchmark.main(arguments)
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    titles = [row["title"] for row in result["rows"]]
-    assert titles == ["one of them, mean", "agent 1", "agent 2", *benchmark.TITLES.values()]
-    assert all(row["n"] in (2, 4) for row in result["rows"])
     with pytest.raises(ValueError, match="expected two agents or more"):
         command.make_ensemble(command.EnsembleSettings(members=(members[0],), out=tmp_path))

@@ -1,7 +1,6 @@
 """Long tasks: demonstrations in pieces, and step limits that grow."""
 
 import itertools
-import json
 from collections import Counter
 
 import gymnasium
@@ -21,7 +20,6 @@ from agents.training.pointer_cloning import train_pointer
 from agents.training.pointer_demonstrations import collect
 from agents.training.rollouts import group_files, read_groups
 from agents.training.settings import BCSettings
-from benchmarks import long_tasks
 from tests.test_pointer_training import clone_settings, rl_settings, success
 from webarena_gym import tasks as task_suite
 from webarena_gym.errors import TaskError
@@ -123,13 +121,3 @@ def test_a_learner_whose_step_limits_grow_learns(tmp_path):
     train(rl_settings(tmp_path / "clone", tmp_path / "run", updates=12, step_limits=(4, 8), learning_rate=2e-3))
     records = read_metrics(tmp_path / "run")
     assert sum(record["success"] for record in records[-3:]) > sum(record["success"] for record in records[:3])
-
-
-def test_the_benchmark_has_a_row_for_each_way(tmp_path, capsys):
-    small = "--templates hard.message_on_order --cloning-worlds 1 --seeds 0 --cloning-updates 3 --env-steps 40 --rl-worlds 41"
-    sizes = "--step-limits 4 24 --tasks-per-update 1 --group-size 2 --test-worlds 2203 --per-test-template 1"
-    long_tasks.main([*small.split(), *sizes.split(), "--out", str(tmp_path), "--json"])
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["title"] for row in result["rows"]] == list(long_tasks.RECIPES)
-    assert result["steps"] >= 15
-    assert all(row["env_steps"] >= 40 for row in result["rows"][2:])

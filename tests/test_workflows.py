@@ -1,6 +1,5 @@
 """Workflows: induced from successes without their names, found for goals that are alike, and given to chat models and pointing networks."""
 
-import json
 from dataclasses import replace
 
 import numpy
@@ -26,7 +25,6 @@ from agents.evaluation.settings import EvaluationSettings
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.policies import Request
 from agents.settings import EnvSettings
-from benchmarks import workflows as benchmark
 from tests.chat_server import goal_of, serving_chat
 from tests.test_pointer import make_policy
 from webarena_gym import tasks as task_suite
@@ -201,12 +199,3 @@ def test_a_memory_is_for_chat_models_and_pointing_networks(tmp_path):
     WorkflowMemory().save(tmp_path / "memory.json")
     with pytest.raises(ValueError, match="expected a chat model or pointing networks"):
         evaluate_policy(EvaluationSettings(policy="expert", memory=tmp_path / "memory.json"), task_suite.load("validation")[:1])
-
-
-def test_the_benchmark_has_a_row_and_a_curve_for_each_memory(tmp_path, capsys):
-    arguments = ["--policy", "agents/checkpoints/cloned-1", "--out", str(tmp_path), "--limit", "4", "--part", "2", "--worlds"]
-    benchmark.main([*arguments, "--json", "--ways", "none", "online"])
-    result = json.loads(capsys.readouterr().out.splitlines()[-1])
-    assert [row["title"] for row in result["rows"]] == [benchmark.TITLES["none"], benchmark.TITLES["online"]]
-    assert {name: len(curve) for name, curve in result["by_part"].items()} == {"none": 2, "online": 2}
-    assert result["rows"][0]["success"] == pytest.approx(sum(result["by_part"]["none"]) / 2)

@@ -1,0 +1,447 @@
+"""Agents compared on the same tasks: `python -m benchmarks.compare ensembles --agents RUN_A RUN_B --json`.
+
+A recipe trains agents with the commands of `agents`, or takes those of `--agents`, and plays them all on the same tasks. Its numbers are
+in `RECIPES`; `--set NAME=VALUE` changes one. What was trained or played before is not done again. The last line is one JSON object with a
+row for each agent: success, and the lift over the first row.
+
+- adaptation: clones of all sites but one, fine-tuned with few demonstrations of it, after AdaptAgent (arXiv 2411.13451).
+- agent_q: `--agents`, one for each seed, before and after each iteration of `agents.agent_q`.
+- ensembles: `--agents` one by one, and joined with weights that are fitted on validation tasks, after LLM-Ens (arXiv 2505.15306).
+- interactions: one agent with several step limits; the paper has limits of up to 30.
+- long_tasks: clones from whole demonstrations of long tasks or from overlapping pieces, then M-GRPO with fixed or growing step limits, after
+  KLong (arXiv 2602.17547).
+- searches: one agent by greedy decoding and with searches at equal numbers of env steps.
+- workflows: one agent on a stream of tasks, with a memory of workflows and without, after Agent Workflow Memory (arXiv 2409.07429).
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from io import StringIO
+from pathlib import Path
+from random import Random
+from statistics import mean
+from typing import Any, NamedTuple
+
+from agents.data.demonstrations import draw_tasks
+from agents.data.trajectories import read_trajectories
+from agents.data.workflows import WorkflowMemory
+from agents.evaluation.evaluate import evaluate_policy
+from agents.evaluation.settings import EvaluationSettings, policy_defaults
+from agents.models.checkpoints import checkpoints
+from agents.settings import parse_settings
+from agents.training.metrics import read_metrics
+from benchmarks.playing import (
+    MAX_STEPS,
+    Measured,
+    ResultSettings,
+    claim,
+    hand_over,
+    play,
+    print_rows,
+    rewards,
+    rows,
+    side_by_side,
+    some,
+    suite_tasks,
+)
+from webarena_gym import console
+from webarena_gym import tasks as task_suite
+from webarena_gym.tasks import Task
+from webarena_gym.tasks.suite import PARTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareSettings(ResultSettings):
+    """Compare agents as a recipe says."""
+
+    recipe: str
+    """one of those above"""
+    agents: tuple[str, ...] = ()
+    """runs or model folders that are compared or improved, for recipes that train none of their own"""
+    out: Path = Path("runs/compare")
+    """folder of all runs and episodes, in one for each recipe"""
+    seeds: tuple[int, ...] = ()
+    """by default those of the recipe"""
+    split: str = "test"
+    """part of the suite to measure on"""
+    test_worlds: tuple[int, ...] = ()
+    """worlds in which the split's templates are measured as well"""
+    limit: int | None = None
+    """measure on so many tasks only"""
+    set: tuple[str, ...] = ()
+    """NAME=VALUE: numbers of the recipe that differ, as JSON or plain text"""
+    jobs: int = 1
+    """seeds at the same time"""
+
+
+class Comparison(NamedTuple):
+    """A recipe with the numbers of this run."""
+
+    settings: CompareSettings
+    options: Mapping[str, Any]
+
+    @property
+    def folder(self) -> Path:
+        """The folder of its runs and episodes."""
+        return self.settings.out / self.settings.recipe
+
+    def tasks(self) -> list[Task]:
+        """Return the tasks that all its agents play."""
+        settings, options = self.settings, self.options
+        if settings.recipe == "long_tasks":
+            return some(
+                draw_tasks(options["test_worlds"], options["per_test_template"], templates=options["templates"]), settings.limit
+            )
+        tasks = suite_tasks(settings.split, settings.test_worlds, None)
+        if settings.recipe == "adaptation":
+            tasks = [task for task in tasks if task.template.startswith(f"{options['site']}.")]
+        return some(tasks, settings.limit)
+
+
+class Played(NamedTuple):
+    """An agent of one seed: the reward of each task, and what was spent or counted."""
+
+    title: str
+    rewards: Sequence[float]
+    spent: Mapping[str, float] = {}
+
+
+def command(module: str, **options: Any) -> str:
+    """Run a command of `agents` with options by name, and return what it prints."""
+    words: list[str] = []
+    for name, value in options.items():
+        option = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            words.append(option if value else f"--no-{option[2:]}")
+        elif isinstance(value, (tuple, list)):
+            words += [option, *map(str, value)] if value else []
+        else:
+            words += [option, str(value)]
+    with redirect_stdout(StringIO()) as printed:
+        import_module(module).main(words)
+    return printed.getvalue()
+
+
+def adaptation(run: Comparison, seed: int) -> Iterator[Played]:
+    """Clone on all sites but one, and fine-tune with demonstrations of it; fewer are the first of more."""
+    options, site = run.options, run.options["site"]
+    names = [name for part in PARTS.values() for name in part.names("train")]
+    own = [name for name in names if name.startswith(f"{site}.")]
+    if not own:
+        raise ValueError(f"site is {site!r}; expected one of {', '.join(sorted({name.partition('.')[0] for name in names}))}")
+    out = run.folder / f"{site}_{seed}"
+    shared = {"model": "pointer", "seed": seed, "threads": 1}
+    command(
+        "agents.train_bc",
+        **shared,
+        out=out / "clone",
+        updates=options["cloning_updates"],
+        templates=others(site),
+        worlds=options["worlds"],
+        one_world_each=True,
+    )
+    chosen = Random(seed).sample(own, min(max(options["demonstrations"]), len(own)))
+    for count in options["demonstrations"]:
+        policy = out / (f"tuned_{count}" if count else "clone")
+        if count:
+            command(
+                "agents.train_bc",
+                **shared,
+                out=policy,
+                begin_with=out / "clone",
+                templates=chosen[:count],
+                worlds=[options["demonstration_world"]],
+                per_template=1,
+                updates=options["updates"],
+                learning_rate=options["learning_rate"],
+                decisions_per_update=16,
+            )
+        title = f"after {count} demonstrations"
+        yield Played(title, rewards(play(str(policy), run.tasks(), out / f"{count}.jsonl", max_steps=MAX_STEPS)))
+
+
+def others(site: str) -> tuple[str, ...]:
+    """Return the training templates that need nothing of a site."""
+    needing = {task.template for task in task_suite.load("train") if site in task.sites}
+    names = (name for part in PARTS.values() for name in part.names("train"))
+    return tuple(name for name in names if name not in needing and not name.startswith(f"{site}."))
+
+
+def agent_q(run: Comparison, seed: int) -> Iterator[Played]:
+    """Improve the agent of a seed, and play each of its checkpoints."""
+    out, model = run.folder / f"seed_{seed}", run.settings.agents[seed]
+    command("agents.agent_q", model=model, out=out / "run", seed=seed, threads=1, **run.options)
+    policies = [model, *(str(item.path) for item in checkpoints(out / "run") if item.update)]
+    for number, (policy, spent) in enumerate(zip(policies, [{}, *read_metrics(out / "run")], strict=True)):
+        played = play(policy, run.tasks(), out / f"{number}.jsonl", max_steps=MAX_STEPS)
+        names = ("env_steps", "pairs", "cpu_minutes")
+        yield Played(
+            f"after {number} iterations" if number else "before",
+            rewards(played),
+            {name: spent.get(name, 0.0) for name in names},
+        )
+
+
+def ensembles(run: Comparison, _: int) -> Iterator[Played]:
+    """Play the agents one by one, and joined with equal weights, with weights by site, and with the best of each site alone."""
+    titles = {"uniform": "all, with equal weights", "fitted": "all, with weights by site", "switched": "the best of each site"}
+    policies = {f"agent {number}": policy for number, policy in enumerate(run.settings.agents, 1)}
+    for weights, title in titles.items():
+        folder, options = run.folder / weights, {"limit": run.options["fit_limit"]} if run.options["fit_limit"] else {}
+        if not folder.is_dir():
+            command("agents.ensemble", members=run.settings.agents, out=folder, weights=weights, **options)
+        policies[title] = str(folder)
+    for title, policy in policies.items():
+        file = run.folder / "episodes" / f"{policy.strip('/').replace('/', '_')}.jsonl"
+        yield Played(title, rewards(play(policy, run.tasks(), file, max_steps=MAX_STEPS)))
+
+
+def interactions(run: Comparison, _: int) -> Iterator[Played]:
+    """Play with each step limit."""
+    (policy,) = run.settings.agents
+    folder = run.folder / policy.strip("/").replace("/", "_")
+    for limit in run.options["limits"]:
+        played = play(policy, run.tasks(), folder / f"{limit}.jsonl", max_steps=limit)
+        spent = {
+            "steps": mean(len(item.steps) for item in played),
+            "cut_off": mean(item.ending == "truncated" for item in played),
+        }
+        yield Played(f"{limit} interactions", rewards(played), spent)
+
+
+def long_tasks(run: Comparison, seed: int) -> Iterator[Played]:
+    """Clone from whole demonstrations and from pieces of them, and go on by M-GRPO with fixed or growing step limits."""
+    options, folder = run.options, run.folder / f"seed_{seed}"
+    limits = options["step_limits"]
+    pieces = {name: options[name] for name in ("piece_steps", "shared_steps", "early_steps")}
+    first = 11 + seed * options["cloning_worlds"]
+    shared = {"seed": seed, "threads": 1, "templates": options["templates"], "max_steps": max(limits)}
+    clones = {"whole episodes": {}, "overlapping pieces": pieces}
+    for name, split in clones.items():
+        worlds = range(first, first + options["cloning_worlds"])
+        cloning = {"model": "pointer", "out": folder / name.replace(" ", "_"), "updates": options["cloning_updates"]}
+        command("agents.train_bc", **shared, **cloning, **split, worlds=list(worlds))
+    ways = [("whole episodes", None), ("overlapping pieces", None)]
+    if options["env_steps"]:
+        ways += [("whole episodes", (max(limits),)), ("whole episodes", limits), ("overlapping pieces", limits)]
+    for name, steps in ways:
+        clone = policy = folder / name.replace(" ", "_")
+        title, spent = f"cloned from {name}", {}
+        if steps:
+            title += ", then M-GRPO" + (" with growing step limits" if len(steps) > 1 else "")
+            policy = folder / title.replace(" ", "_").replace(",", "")
+            asked = {each: options[each] for each in ("env_steps", "tasks_per_update", "group_size", "learning_rate")}
+            growing = {"step_limits": steps} if len(steps) > 1 else {}
+            own = {"model": clone, "out": policy, "per_template": 1, "worlds": options["rl_worlds"]}
+            command("agents.train_grpo", **shared, **own, **asked, **growing)
+            spent = {each: read_metrics(policy)[-1][each] for each in ("env_steps", "cpu_minutes")}
+        played = play(str(policy), run.tasks(), folder / "episodes" / f"{policy.name}.jsonl", max_steps=max(limits))
+        yield Played(title, rewards(played), spent)
+
+
+def searches(run: Comparison, seed: int) -> Iterator[Played]:
+    """Search with each method within the same number of env steps."""
+    ways: dict[str, dict[str, Any]] = {
+        "one episode, greedy": {"method": "greedy"},
+        "best of N, by confidence": {"method": "best_of_n", "value": "confidence"},
+        "best of N, by the commonest answer": {"method": "best_of_n", "value": "majority"},
+        "tree search, by confidence": {"method": "tree", "value": "confidence"},
+        "Monte Carlo tree search, by confidence": {"method": "mcts", "value": "confidence"},
+    }
+    (policy,) = run.settings.agents
+    options = {"policy": policy, "split": run.settings.split, "seed": seed, "threads": 1, "json": True, **run.options}
+    options |= {"limit": run.settings.limit} if run.settings.limit else {}
+    for title, own in ways.items():
+        file = run.folder / policy.strip("/").replace("/", "_") / f"{'_'.join(own.values())}_{seed}.jsonl"
+        record = file.with_suffix(".json")
+        if not record.exists():
+            printed = command("agents.search", **options, **own, save=file)
+            record.write_text(printed.splitlines()[-1], encoding="utf-8")
+        found = json.loads(record.read_text(encoding="utf-8"))
+        spent = {name: found[name] for name in ("episodes", "env_steps", "generated_tokens")}
+        spent["any_episode"] = found["oracle_any"]["success"]
+        yield Played(title, rewards(list(read_trajectories(file))), spent)
+
+
+def workflows(run: Comparison, seed: int) -> Iterator[Played]:
+    """Play a stream of tasks with no memory, with workflows of its own successes, and with those of the expert.
+
+    The memory is induced from what was solved, as the env says, and given back from the next part of the stream on.
+    """
+    titles = {
+        "none": "without memory",
+        "online": "with workflows of its own successes",
+        "offline": "with workflows of the expert",
+    }
+    (policy,), options, tasks = run.settings.agents, run.options, run.tasks()
+
+    def episodes(player: str, part: Sequence[Task], memory: Path | None, draw: int) -> list[Any]:
+        temperature = None if options["temperature"] < 0 else options["temperature"]
+        own = {
+            "max_steps": MAX_STEPS,
+            "temperature": temperature,
+            "seed": draw,
+            "memory": memory,
+            "threads": 1,
+            "elements": "id",
+        }
+        evaluated = EvaluationSettings(**{**policy_defaults(policy), **own, "policy": player})
+        evaluation = evaluate_policy(evaluated, part, quiet=True)
+        if evaluation.failed:
+            raise RuntimeError(f"{evaluation.failed} episodes of {player} were lost; run the command once more")
+        return evaluation.trajectories
+
+    for way in options["ways"]:
+        stream, found = Random(seed).sample(tasks, len(tasks)), dict[str, float]()
+        memory, file = WorkflowMemory(), run.folder / f"{way}_{seed}.json"
+        if way == "offline":
+            memory.add(episodes("expert", draw_tasks(options["offline_worlds"], 1), None, seed))
+        for start in range(0, len(stream), options["part"]):
+            part = stream[start : start + options["part"]]
+            memory.save(file)
+            played = episodes(policy, part, None if way == "none" else file, seed + start)
+            found |= zip([task.task_id for task in part], rewards(played), strict=True)
+            if way == "online":
+                memory.add(played)
+        values = list(found.values())
+        parts = {
+            f"part_{start // options['part'] + 1}": mean(values[start : start + options["part"]])
+            for start in range(0, len(values), options["part"])
+        }
+        yield Played(titles[way], [found[task.task_id] for task in tasks], parts)
+
+
+class Recipe(NamedTuple):
+    """A function that plays the agents of one seed, its seeds, how many agents it takes (None: several), and its numbers."""
+
+    play: Callable[[Comparison, int], Iterator[Played]]
+    seeds: tuple[int, ...]
+    agents: int | None
+    options: Mapping[str, Any]
+
+
+RECIPES: dict[str, Recipe] = {
+    "adaptation": Recipe(
+        adaptation,
+        (0, 1, 2),
+        0,
+        {
+            "site": "reddit",  # left out of cloning, as names of templates begin
+            "demonstrations": [0, 1, 2, 5],  # tasks of the site that are demonstrated, of as many templates
+            "cloning_updates": 1200,
+            "worlds": [11, 12, 13, 14],  # of the cloning; each template is demonstrated in one of them
+            "updates": 60,  # of fine-tuning
+            "learning_rate": 1e-3,  # of fine-tuning
+            "demonstration_world": 15,
+        },
+    ),
+    "agent_q": Recipe(
+        agent_q,
+        (),
+        None,
+        {
+            "iterations": 3,
+            "tasks_per_iteration": 256,
+            "budget": 60,  # env steps of the search of a task
+            "worlds": [41, 42, 43, 44, 45, 46],
+            "templates": [],
+            "learning_rate": 3e-4,
+            "epochs": 1,
+        },
+    ),
+    "ensembles": Recipe(ensembles, (0,), None, {"fit_limit": None}),
+    "interactions": Recipe(interactions, (0,), 1, {"limits": [5, 10, 15, 20, 25, 30]}),
+    "long_tasks": Recipe(
+        long_tasks,
+        (0, 1, 2),
+        0,
+        {
+            # hard templates with solutions of 15 to 33 steps in worlds 11 and 12, which a pointing network can express there
+            "templates": [
+                *("hard.best_coupon", "hard.best_customer_since", "hard.close_solved", "hard.comment_for_programs"),
+                *("hard.invite_namesakes", "hard.message_on_order", "hard.no_sticker_trouble", "hard.notice_in_issue"),
+                *("hard.open_and_accessible", "hard.pieces_before", "hard.praise_in_description", "hard.reopen_closed"),
+                *("hard.resolve_settled", "hard.review_of_bought", "hard.sell_where_allowed", "hard.wait_or_go_on"),
+                *("hard.well_reviewed_each", "hard.winner_of_quiz", "hard.wishes_on_sale"),
+            ],
+            "cloning_worlds": 6,  # one demonstration of each template in each
+            "cloning_updates": 1200,
+            "piece_steps": 10,
+            "shared_steps": 4,  # with the piece before
+            "early_steps": 2,  # first steps that all pieces have as context
+            "env_steps": 60_000,  # of each run of M-GRPO; 0: none is made
+            "step_limits": [20, 30, 45],  # the last one is that of all other runs and of the evaluation
+            "rl_worlds": [41, 42, 43],
+            "tasks_per_update": 12,
+            "group_size": 8,
+            "learning_rate": 3e-4,
+            "test_worlds": [2203, 2204, 2205],
+            "per_test_template": 2,
+        },
+    ),
+    "searches": Recipe(searches, (0,), 1, {"budget": 60, "max_steps": MAX_STEPS}),
+    "workflows": Recipe(
+        workflows,
+        (0,),
+        1,
+        {
+            "ways": ["none", "online", "offline"],
+            "offline_worlds": [11],  # training worlds whose solutions fill the offline memory
+            "part": 32,  # tasks that are played with one state of the memory
+            "temperature": 1.0,  # of sampling; a chat model's server chooses below 0
+        },
+    ),
+}
+
+
+def compare(settings: CompareSettings) -> dict[str, Any]:
+    """Train and play what is not there yet, and return the rows. Raises ValueError for settings that do not fit the recipe."""
+    if settings.recipe not in RECIPES:
+        raise ValueError(f"recipe is {settings.recipe!r}; expected one of {', '.join(RECIPES)}")
+    recipe, changed = RECIPES[settings.recipe], {}
+    for item in settings.set:
+        name, mark, value = item.partition("=")
+        if not mark or name not in recipe.options:
+            raise ValueError(f"set is {item!r}; expected NAME=VALUE with a name of {', '.join(recipe.options)}")
+        try:
+            changed[name] = json.loads(value)
+        except ValueError:
+            changed[name] = value
+    count = len(settings.agents)
+    if recipe.agents not in (None, count) or (recipe.agents is None and not count):
+        expected = {None: "one or more", 0: "none, as it trains its own", 1: "one"}[recipe.agents]
+        raise ValueError(f"agents are {' '.join(settings.agents) or 'none'}; {settings.recipe} takes {expected}")
+    run = Comparison(settings, {**recipe.options, **changed})
+    tasks = run.tasks()
+    seeds = settings.seeds or recipe.seeds or tuple(range(count))
+    begun_at = claim(run.folder, agents=settings.agents, tasks=[task.task_id for task in tasks], **run.options)
+    found = side_by_side(_play_all, [(run, seed) for seed in seeds], settings.jobs)
+    measured = []
+    for items in zip(*found, strict=True):
+        spent = {name: mean(item.spent[name] for item in items) for name in items[0].spent}
+        measured.append(Measured(items[0].title, [item.rewards for item in items], spent))
+    if settings.recipe == "ensembles":
+        alone = [item.rewards[0] for item in measured[:count]]
+        measured.insert(0, Measured("one of them, mean", alone))
+    chosen = {"agents": settings.agents, "seeds": seeds, "split": settings.split, "test_worlds": settings.test_worlds}
+    return {"rows": rows(measured, tasks), "recipe": settings.recipe, "begun_at": begun_at, **chosen, **run.options}
+
+
+def _play_all(run: Comparison, seed: int) -> list[Played]:
+    return list(RECIPES[run.settings.recipe].play(run, seed))
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Run a recipe and print what it measured."""
+    named = ["--recipe", *arguments] if arguments and not arguments[0].startswith("-") else arguments
+    settings = parse_settings(CompareSettings, named, program="benchmarks.compare")
+    result = compare(settings)
+    print_rows(result["rows"])
+    hand_over("compare", result, settings)
+
+
+if __name__ == "__main__":
+    console.run("python -m benchmarks.compare", main)
