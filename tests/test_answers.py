@@ -223,11 +223,15 @@ SENTENCES = [
     ("Mat, 3 ft.", "Mat, 3 ft..", "Which is cheaper: the Rug, 2 ft. or the Mat, 3 ft.?", None),
     ("Who am I?", '"Who am I?"', "Which post has the most comments? Give its title.", None),
     ("Cafe Blue; Bar; Green, the Cafe", "1. Green, the Cafe\n2. Cafe Blue\n3. Bar", "Name all places.", None),
+    ("5", "There were 5 reviews in May.", "How many reviews came in May 2023?", None),
+    ("5", "In May 2023 there were 5.", "How many reviews came in May 2023?", None),
 ]  # fmt: skip
 NOT_SAID = [
     ("84.3", "84.3 miles", "How many kilometres is it from A to B by car?", None),
     ("5", "The Botrosto Cordless Jigsaw has 5 reviews.", "How many reviews does the Juvale Quiet Orbital Sander, 6 inch have?", None),
     ("5", "5 stars", "How many reviews have 5 stars?", None),
+    *(("5", answer, "How many reviews came in May 2023?", None) for answer in ("it may be 5", "May be 5")),
+    ("Yes", "It may be.", "Did it come in May?", None),
     ("5", "5 a day", "How many reviews are there?", None),
     ("$46.50", "€46.50", "How much does the X cost?", None),
     ("$46.50", "$46.50 each", "How much does the X cost?", None),

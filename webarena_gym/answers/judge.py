@@ -228,6 +228,9 @@ def _counts(norm: str) -> bool:
 
 
 _STATED = frozenset(map(stem, _STATING))
+_MODALS = frozenset(
+    ["may", "might", "will", "can", "could", "must", "should", "would"]
+)  # a goal that names May explains no "it may be"
 
 
 class _Goal(NamedTuple):
@@ -259,7 +262,7 @@ def _read_goal(intent: str) -> _Goal:
     kept |= {norm for quotation in _QUOTED.findall(told) for norm in map(_fold, _TOKEN.findall(quotation))}
     counted = _COUNTED.search(told)
     return _Goal(
-        frozenset(stem(norm) for norm in words if norm not in REFUSED and norm in kept),
+        frozenset(stem(norm) for norm in words if norm in kept and norm not in REFUSED and norm not in _MODALS),
         frozenset(names - _GRAMMAR),
         frozenset(pair for one, other in itertools.pairwise(words) for pair in ((one, other), (other, one))),
         tuple(words),
@@ -395,7 +398,7 @@ class _Reading:
                     if not self._echoes(token, before, after):
                         return f"{token.text!r} is no value that was asked for: {_FORM}"
                 case "word":
-                    why = self._word(token)
+                    why = self._word(token, is_first=not place)
                     if why:
                         return why
                 case "part" if self.parts[token.part].kind not in ("text", "hours"):
@@ -411,7 +414,7 @@ class _Reading:
                             return f"{beside.text!r} makes {token.text!r} a bound: {_FORM}"
         return ""
 
-    def _word(self, token: _Token) -> str:
+    def _word(self, token: _Token, *, is_first: bool) -> str:
         norm = token.norm
         if token.text == _GOAL:
             return ""
@@ -422,6 +425,8 @@ class _Reading:
         if self.is_typed and norm in _STATING_OF_VALUES:
             return ""
         if norm in _DAYS and any(part.kind == "date" for part in self.parts):
+            return ""
+        if norm in _MODALS and norm in self.goal.names and token.text[0].isupper() and not (is_first or self.is_choice):
             return ""
         if self.is_strict or (self.is_choice and norm in self.goal.names) or stem(norm) not in self.goal.stems:
             return f"{token.text!r} is not explained: {_FORM}"
