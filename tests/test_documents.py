@@ -28,7 +28,7 @@ OWN_TESTS = {
     "docs/guides/use-it-from.md": "tests/integrations/test_guide.py",
 }
 """Documents whose blocks need more than a process, and the tests that run them."""
-LOGS = ("docs/experiments.md", "docs/results.md", "docs/training.md")
+LOGS = ("docs/experiments.md", "docs/training.md")
 """Long records of measurements: their sentences are not counted, and their fragments of code are only parsed."""
 WORDS_OF_A_SENTENCE = 35
 

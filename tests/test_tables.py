@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
@@ -39,37 +38,46 @@ def test_results_name_their_command_and_commit():
         text = path.read_text(encoding="utf-8")
         assert re.search(r'"command": *"python -m benchmarks', text), path
         assert '"commit"' in text, path
-    assert Path("benchmarks/results/learning.json").exists()
+    assert (tables.RESULTS / "learning.json").exists()
 
 
-@pytest.mark.parametrize("name", ["ensembles", "agent_q", "workflows", "unseen_states", "long_tasks"])
-def test_results_of_rows_make_a_table(name, tmp_path, monkeypatch):
+def result(**more):
     lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
-    row = {"title": "the agent", "success": 0.5, "low": 0.4, "high": 0.6, "n": 660, "seeds": 2, "tasks": 330, "lift": lift}
-    extra = {"by_part": {"none": [0.5]}, "part": 32, "site": "map", "demonstrated_sign_in_pages": 0, "demonstrated_pages": 1234}
-    extra |= {"templates": 3, "steps": 20.5, "piece_steps": 8, "overlap": 2, "step_limits": [10, 20]}
-    origin = {"command": "python -m benchmarks.x", "commit": "abc", "machine": "a machine"}
-    (tmp_path / f"{name}.json").write_text(
-        json.dumps({"rows": [row, {**row, "env_steps": 5_000}], **extra, **origin}), encoding="utf-8"
-    )
-    monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    head, _, first, second, *rest = getattr(tables, name)().splitlines()
-    assert head.count("|") == first.count("|") == second.count("|")
-    assert "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 2 |" in first
-    assert second.endswith("| 5,000 |")
-    assert "330 tasks" in rest[-1]
+    score = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 660}
+    row = {"method": "x", "title": "the agent", **score, "lift": lift, "seeds": 2, "tasks": 330, "cpu_minutes": 3.0}
+    row["greedy"] = {"clone": score | {"success": 0.25}, "after": score, "lift": lift}
+    origin = {"command": "python -m benchmarks.x --save y --jobs 2 --json", "commit": "abc", "machine": "a machine, 4 cores"}
+    return {"rows": [row | {"title": "the start"}, row], "n": 330, "seeds": [0, 1], **origin, **more}
 
 
-def test_results_of_recovery_make_a_table(tmp_path, monkeypatch):
-    lift = {"lift": 0.1, "low": -0.05, "high": 0.2, "p": None}
-    row = {"success": 0.5, "low": 0.4, "high": 0.6, "n": 990, "tasks": 330, "lift": lift}
-    limits = {limit: {"success": 0.25, "low": 0.2, "high": 0.3, "n": 990} for limit in ("5", "30")}
-    result = {part: [row, row] for part in ("rows", "led", "forced")} | {"by_limit": {"plain": limits, "recovering": limits}}
-    origin = {"command": "python -m benchmarks.x", "commit": "abc", "machine": "a machine", "seeds": [0], "mistakes": 0.25}
-    (tmp_path / "recovery.json").write_text(json.dumps(result | origin | {"cloning_updates": 1200}), encoding="utf-8")
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
     monkeypatch.setattr(tables, "RESULTS", tmp_path)
-    head, _, plain, recovering, *rest = tables.recovery().splitlines()
-    assert head.count("|") == plain.count("|") == recovering.count("|")
-    assert plain == "| plain | 50.0 % (40 to 60) | 50.0 % (40 to 60) | 50.0 % (40 to 60) | 25.0 % |"
-    assert "50.0 % (40 to 60) [+10.0 (-5.0 to +20.0)]" in recovering
-    assert "n = 330 tasks" in rest[-1]
+    return lambda name, **more: (tmp_path / f"{name}.json").write_text(json.dumps(result(**more)), encoding="utf-8")
+
+
+def test_further_questions_are_rows(kept, monkeypatch):
+    monkeypatch.setattr(tables, "OTHERS", {"the question": ["a", 1]})
+    kept("a", begun_at=["abc", "def"])
+    *_, row, _, note = tables.others().splitlines()
+    assert row == "| the question | 50.0 % | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 330 | 2 | `a` |"
+    assert note == "`benchmarks.x`, commit abc (runs begun at def), 4 cores."
+
+
+def test_methods_begin_with_the_clone_that_they_share(kept):
+    kept("a")
+    head, _, clone, row, _, note = tables.methods("a").splitlines()
+    assert head == "| | success | lift | CPU minutes |"
+    assert clone == "| the clone | 25.0 % (40 to 60) | | |"
+    assert row == "| the agent | 50.0 % (40 to 60) | +10.0 (-5.0 to +20.0) | 3.0 |"
+    assert note.startswith("n = 330, 2 seeds: `benchmarks.x`")
+    assert len(tables.methods("a", columns=("before", "success")).splitlines()) == 5
+
+
+def test_every_field_of_a_result_is_printed(kept):
+    kept("a", curve=list(range(40)))
+    text = tables.every_field("a")
+    assert "| greedy.clone.success |" in text
+    assert "0.25" in text
+    assert "curve: 40 values\n" in text
+    assert "command: python -m benchmarks.x --save y --jobs 2 --json\n" in text
