@@ -106,7 +106,7 @@ def test_every_task_survives_its_own_json():
             assert parse_task(json.loads(json.dumps(task.to_json()))) == task
 
 
-@pytest.mark.parametrize("split", suite.STANDARD)  # test_hard.py has the hard split's
+@pytest.mark.parametrize("split", [*suite.STANDARD, "pool"])  # test_hard.py has the hard split's
 def test_the_shipped_files_are_what_the_generator_draws(split):
     assert list(suite.load(split)) == [parse_task(json.loads(json.dumps(task.to_json()))) for task in suite.generate(split)]
 
@@ -190,6 +190,16 @@ def test_validation_sees_nothing_of_the_test():
     assert sorted(task.template for task in validation) == sorted({task.template for task in train})
     worlds = [{task.world_seed for task in tasks} for tasks in (validation, test, train)]
     assert worlds == [{1001}, {1000}, {1, 2, 3, 4}]
+
+
+def test_the_pool_has_the_standard_templates_of_no_other_split():
+    pool = suite.load("pool")
+    others = {task.template for split in suite.SPLITS if split != "pool" for task in suite.load(split)}
+    assert {task.template for task in pool} == suite.templates().keys() - others
+    assert {task.world_seed for task in pool} <= {*suite.SPLITS["train"].worlds}
+    assert len({(task.intent, task.world_seed) for task in pool}) == len(pool)
+    with WebArenaLite(split="pool") as env:
+        assert env.reset(seed=1)[1]["task_id"] in {task.task_id for task in pool}
 
 
 CHOICES = frozenset(

@@ -68,7 +68,8 @@ class WebArenaLite(gymnasium.Env[str, str]):
     """A web agent's environment: text in, text and a binary reward out.
 
     Args:
-        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from; or "hard": tasks for strong agents.
+        split: "train", "validation" or "test": the part of the shipped suite that `reset` draws from; "pool": tasks of other
+            templates, to train on; or "hard": tasks for strong agents.
         tasks: instead of a split, a list of task ids, or the path of a task file in WebArena's own schema.
         browser: "inprocess" (no scripts, no layout, a millisecond a step) or "chromium" (Playwright; needs the extra of that name).
         sites: None for the embedded sites, or real servers: a mapping of site to URL, or "environment" for WebArena's variables.

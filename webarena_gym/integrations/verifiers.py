@@ -25,7 +25,7 @@ __all__ = ["WebArenaGymEnv", "WebArenaGymHarness", "WebArenaGymTaskset"]
 class WebArenaGymConfig(vf.TasksetConfig):  # type: ignore[misc]
     """Which tasks there are, and how they are shown: keywords of `WebArenaLite`."""
 
-    split: Literal["train", "validation", "test", "hard"] = "train"
+    split: Literal["train", "validation", "test", "pool", "hard"] = "train"
     sites: tuple[str, ...] = ()
     """those tasks that need no other sites; all by default"""
     templates: tuple[str, ...] = ()

@@ -51,10 +51,12 @@ STANDARD: Mapping[str, Split] = {
 }
 """Validation has one task of each training template in a held-out world: what is chosen by it has seen nothing of the test."""
 
-SPLITS: Mapping[str, Split] = {**STANDARD, "hard": Split((1002,), 59, "large")}
-"""The splits of the standard suite, and the hard one, whose templates have kinds of difficulty and belong to no other."""
+SPLITS: Mapping[str, Split] = {**STANDARD, "pool": Split((1, 2), 30), "hard": Split((1002,), 59, "large")}
+"""The splits of the standard suite; the pool, of all other standard templates, for training beyond the suite; and the hard one,
+whose templates have kinds of difficulty and belong to no other.
+"""
 
-_HARD_DRAWS = 3  # tasks that a hard template gives to its split
+_DRAWS = {"pool": 2, "hard": 3}  # tasks that a template gives to its split
 
 
 @cache
@@ -198,8 +200,15 @@ def _parts(split: str) -> list[tuple[tuple[str, ...], int]]:
     """Return the parts of a split: names of templates, and how many tasks they give together."""
     if split in STANDARD:
         return [(part.names(split), part.total(split)) for part in PARTS.values()]
-    names = tuple(name for name, template in templates().items() if template.difficulty)
-    return [(names, _HARD_DRAWS * len(names))]
+    suite = {name for part in PARTS.values() for split in STANDARD for name in part.names(split)}
+    of_hard, of_pool = [], []
+    for name, template in templates().items():
+        if template.difficulty:
+            of_hard.append(name)
+        elif name not in suite:
+            of_pool.append(name)
+    names = tuple(of_hard if split == "hard" else of_pool)
+    return [(names, _DRAWS[split] * len(names))]
 
 
 def _file(split: str) -> Path:
