@@ -5,7 +5,7 @@ import json
 import pytest
 
 from agents.models.checkpoints import agent_record
-from agents.models.pointer.checkpoints import load_pointer
+from agents.models.pointer.network import load_pointer
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
 from benchmarks import adaptation

@@ -18,9 +18,7 @@ from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSett
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
 from agents.models.ensembles import is_ensemble, load_ensemble
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.ensemble import PointerEnsemble
-from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary, is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints.constraint import create_constraints
