@@ -14,7 +14,7 @@ from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.models.checkpoints import save_agent
-from agents.models.pointer import reader
+from agents.models.pointer import reader as reader_module
 from agents.models.pointer.computing import derive
 from agents.models.pointer.decoding import Session, demonstrate, recall
 from agents.models.pointer.goals import read_goal
@@ -229,16 +229,16 @@ def test_what_a_reader_keeps_is_bounded(monkeypatch):
     trajectories = play(make_policy(), sample_tasks(8))
     small = Reader(kept_mb=1)
     unbounded = Reader()
-    monkeypatch.setattr(reader, "_MOST_MATCHES", 2_000)
+    monkeypatch.setattr(reader_module, "_MOST_MATCHES", 2_000)
     for trajectory in trajectories:
         recall(small, trajectory)
         recall(unbounded, trajectory)
     assert unbounded.kept > 2e6
     assert small.kept <= 1e6
     assert small.matched <= 2_000 + 10_000  # those of one page are kept in any case
-    monkeypatch.setattr(reader, "_MOST_TEXTS", len(small.texts.known))
+    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known))
     assert small.renewed() is not small
-    monkeypatch.setattr(reader, "_MOST_TEXTS", len(small.texts.known) + 1)
+    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known) + 1)
     assert small.renewed() is small
 
 

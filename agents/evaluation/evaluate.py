@@ -21,7 +21,7 @@ from agents.models.ensembles import is_ensemble, load_ensemble
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary, is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
-from agents.rollouts.constraints.constraint import create_constraints
+from agents.rollouts.constraints import create_constraints
 from agents.rollouts.envs import create_envs
 from agents.rollouts.occam import OccamPolicy
 from agents.rollouts.players import Player, Players, process_count
