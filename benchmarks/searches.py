@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from agents.evaluation.intervals import paired_lift
-from agents.evaluation.search.search import run as search
+from agents.evaluation.search import run as search
 from agents.evaluation.settings import SearchSettings, policy_defaults
 from agents.settings import build, parse_settings
 from benchmarks.playing import MAX_STEPS, ResultSettings, hand_over, rewards, side_by_side
