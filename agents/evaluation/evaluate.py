@@ -126,7 +126,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if settings.policy.startswith(CHAT):
         return ChatPolicy(settings.policy.removeprefix(CHAT), system=system, memory=_memory(settings), **sampling)
     if "algorithm" in agent_record(settings.policy):
-        from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
+        from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
     if is_ensemble(settings.policy):

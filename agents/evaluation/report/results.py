@@ -95,18 +95,17 @@ def mark(page: str, address: str | None) -> tuple[str, str, str]:
     '<input id="12" label="Name">'
     """
     if address is None:
-        return (page, "", "")
+        return page, "", ""
     shown = re.escape(" ".join(address.split()).replace("<", "&lt;"))
     quoted = shown.replace('"', "&quot;")
     ways = (
         rf'<(\w+)\b[^<>]* id="{quoted}"[^<>]*>(?:[^<\n]*</\1>)?',
         rf'<\w+\b[^<>]* label="{quoted}"[^<>]*>',
         rf"<(\w+)\b[^<>]*>{shown}</\1>",
+        rf"(?m)^\s*\[{shown}\] .*$",  # a line of an accessibility tree
     )
-    for way in (*ways, rf"(?m)^\s*\[{shown}\] .*$"):  # the last: a line of an accessibility tree
-        if found := re.search(way, page, re.IGNORECASE):
-            return (page[: found.start()], found.group(), page[found.end() :])
-    return (page, "", "")
+    found = next(filter(None, (re.search(way, page, re.IGNORECASE) for way in ways)), None)
+    return (page[: found.start()], found.group(), page[found.end() :]) if found else (page, "", "")
 
 
 def split_reply(reply: str) -> tuple[str, str]:
