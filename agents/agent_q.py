@@ -20,8 +20,8 @@ import torch
 from tqdm import tqdm
 
 from agents.data.demonstrations import draw_tasks
-from agents.evaluation.search import Found, confidence, monte_carlo, play, told_reward
-from agents.evaluation.search.preferences import preferences
+from agents.evaluation.branches import Found, play
+from agents.evaluation.search import confidence, monte_carlo, preferences, told_reward
 from agents.methods.dpo import learn_preferences
 from agents.models.checkpoints import agent_record, begin, save_checkpoint
 from agents.rollouts.envs import InProcessEnvs

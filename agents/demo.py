@@ -18,7 +18,7 @@ from threading import Event, Thread
 from agents.data.demonstrations import draw_tasks
 from agents.data.trajectories import read_trajectories, write_trajectories
 from agents.evaluation.intervals import Evaluation, summarise
-from agents.evaluation.report import write_report
+from agents.evaluation.report.document import write_report
 from agents.evaluation.report.sources import Sources, newest_groups
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import agent_record, checkpoints

@@ -4,11 +4,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from agents.evaluation.report.document import render_report, write_report
+from agents.evaluation.report.document import Watched, create_server, held, render_report, write_report
 from agents.evaluation.report.episodes import Shown
+from agents.evaluation.report.results import write_table
 from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources
-from agents.evaluation.report.tables import write_table
-from agents.evaluation.report.watching import Watched, create_server, held
 from webarena_gym import console
 
 _DESCRIPTION = """\
@@ -85,7 +84,7 @@ def _watch(parser: ArgumentParser, options: Namespace) -> None:
     def render(sources: Sources) -> str:
         return render_report(
             sources, title=options.title, lead=options.lead, megabytes=options.megabytes, pages=False, watched=held(sources)
-        ).text
+        )[0]
 
     with create_server(Watched(options.inputs, render, groups=options.groups), options.port) as server:
         print(f"http://127.0.0.1:{server.server_address[1]}/ follows {', '.join(options.inputs)} (Ctrl-C ends it)", flush=True)
@@ -106,7 +105,7 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         if not options.out:
             return
     out = options.out or Path("report.html")
-    contents = write_report(
+    size, shown = write_report(
         out,
         sources,
         title=options.title,
@@ -114,8 +113,8 @@ def _write(parser: ArgumentParser, options: Namespace) -> None:
         megabytes=options.megabytes,
         pages=not options.no_pages,
     )
-    shown = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in contents.shown.items())
-    print(f"{out}: {contents.size / 1e6:.1f} MB" + (f"; {shown}" if shown else ""))
+    told = ", ".join(_told(name, held, pages=not options.no_pages) for name, held in shown.items())
+    print(f"{out}: {size / 1e6:.1f} MB" + (f"; {told}" if told else ""))
 
 
 def _told(name: str, held: Shown, *, pages: bool) -> str:

@@ -20,7 +20,7 @@ def main(arguments: Sequence[str]) -> None:
         program="agents.search",
     )
     expect_server(settings.evaluation.policy)
-    from agents.evaluation.search.search import run  # noqa: PLC0415 - options are refused without torch
+    from agents.evaluation.search import run  # noqa: PLC0415 - options are refused without torch
 
     evaluation, record = run(settings)
     if settings.evaluation.save:

@@ -10,7 +10,7 @@ from webarena_gym import console
 def main(arguments: Sequence[str]) -> None:
     """Train as the command line says."""
     settings = parse_settings(SB3Settings, arguments, program="agents.train_sb3")
-    from agents.sb3.trainer import train  # noqa: PLC0415 - options are refused without torch
+    from agents.sb3 import train  # noqa: PLC0415 - options are refused without torch
 
     print(train(settings))
 

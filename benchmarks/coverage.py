@@ -12,8 +12,8 @@ from typing import Any
 import gymnasium
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.models.pointer.features import Reader
-from agents.models.pointer.sessions import Session, demonstrate
+from agents.models.pointer.decoding import Session, demonstrate
+from agents.models.pointer.reader import Reader
 from agents.settings import ENV_ID, EnvSettings, parse_settings
 from webarena_gym import console
 from webarena_gym import tasks as task_suite

@@ -402,7 +402,7 @@ def _train(settings: MethodsSettings, recipe: Recipe, cloned: Path, out: Path, s
 
 def _train_sb3(settings: MethodsSettings, out: Path, seed: int, options: Mapping[str, Any]) -> None:
     """Train an agent of Stable-Baselines3, on candidate actions."""
-    from agents.sb3.trainer import train  # noqa: PLC0415 - an optional dependency
+    from agents.sb3 import train  # noqa: PLC0415 - an optional dependency
 
     names = ("worlds", "per_template", "templates", "minutes", "threads")
     shared = {name: getattr(settings, name) for name in names}

@@ -22,7 +22,7 @@ from typing import Any
 import torch
 
 from agents.data.demonstrations import draw_tasks
-from agents.models.pointer.checkpoints import load_pointer
+from agents.models.pointer.network import load_pointer
 from agents.rollouts.collector import Collector, group_episodes
 from agents.rollouts.envs import InProcessEnvs, create_envs
 from agents.rollouts.players import Player, Players

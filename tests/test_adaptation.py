@@ -1,7 +1,7 @@
 """Adaptation to a site that was left out: what is cloned without it, fine-tuning, and the benchmark."""
 
 from agents.models.checkpoints import agent_record
-from agents.models.pointer.checkpoints import load_pointer
+from agents.models.pointer.network import load_pointer
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
 from tests.test_agent_q import sampled_success

@@ -8,10 +8,9 @@ import torch
 
 from agents import agent_q
 from agents.data.trajectories import Step, Trajectory
+from agents.evaluation.branches import Found, State, play
 from agents.evaluation.evaluate import evaluate_policy
-from agents.evaluation.search import Found, State, monte_carlo, play, told_reward
-from agents.evaluation.search.methods import ranks
-from agents.evaluation.search.preferences import preferences
+from agents.evaluation.search import monte_carlo, preferences, ranks, told_reward
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.methods.dpo import Preference, preference_batch
 from agents.models.checkpoints import checkpoints

@@ -22,13 +22,9 @@ from agents.evaluation.settings import EvaluationSettings, choose_tasks, policy_
 from agents.models import small
 from agents.models.batches import batch_logprobs, pack
 from agents.models.checkpoints import load_model
-from agents.rollouts.constraints.actions import FIXED, language_of
-from agents.rollouts.constraints.automaton import Automaton
-from agents.rollouts.constraints.constraint import Constraints, create_constraints
-from agents.rollouts.constraints.elements import read_offer
-from agents.rollouts.constraints.language import Choice, Listing, Spans, one_of, regex, words
-from agents.rollouts.constraints.vocabulary import Vocabulary
+from agents.rollouts.constraints import Automaton, Constraints, Vocabulary, create_constraints
 from agents.rollouts.engines.inprocess import InProcessEngine
+from agents.rollouts.languages import FIXED, Choice, Listing, Spans, language_of, one_of, read_offer, regex, words
 from agents.training.batch import Origin, TrainingBatch
 from agents.training.language_models import LanguageModels
 from tests.growth import outgrown

@@ -16,9 +16,9 @@ from transformers import (
     Qwen3Config,
 )
 
+from agents.rollouts.engines.decoding import BLOCK, KeyValues, PrefixCache
 from agents.rollouts.engines.inprocess import InProcessEngine, generate
-from agents.rollouts.engines.prefix_cache import BLOCK, KeyValues, PrefixCache
-from agents.rollouts.engines.testing import MAX_NEW_TOKENS, PROMPTS, STOP_IDS, EngineContract, logprob_gap, responses, train
+from tests.engine_contract import MAX_NEW_TOKENS, PROMPTS, STOP_IDS, EngineContract, logprob_gap, responses, train
 from tests.tiny import tiny_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -11,14 +11,12 @@ from tempfile import TemporaryDirectory
 import pytest
 import torch
 
-from agents.rollouts.constraints.actions import language_of
-from agents.rollouts.constraints.constraint import Constraint
-from agents.rollouts.constraints.vocabulary import Vocabulary
-from agents.rollouts.engines import vllm
-from agents.rollouts.engines.pool import RequestPool
-from agents.rollouts.engines.testing import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
+from agents.rollouts.constraints import Constraint, Vocabulary
+from agents.rollouts.engines import RequestPool, vllm
 from agents.rollouts.engines.vllm import VLLMEngine
+from agents.rollouts.languages import language_of
 from tests.clocks import tick
+from tests.engine_contract import MAX_NEW_TOKENS, STOP_IDS, EngineContract, logprob_gap
 from tests.model_server import serving_model
 from tests.tiny import tiny_model
 from webarena_gym.errors import ServerError

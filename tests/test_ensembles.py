@@ -13,10 +13,9 @@ from agents.evaluation.evaluate import create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, is_small, load_model
 from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, situation_of, uniform
-from agents.models.pointer.ensemble import PointerEnsemble
-from agents.models.pointer.features import Reader
-from agents.models.pointer.network import PointerNetwork, Vocabulary
-from agents.models.pointer.sessions import Session
+from agents.models.pointer.decoding import Session
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
+from agents.models.pointer.reader import Reader
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
 from agents.rollouts.voting import VotingPolicy
 from agents.training.pointer_cloning import train_pointer

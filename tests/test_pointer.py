@@ -14,18 +14,13 @@ from hypothesis import given, strategies
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.models.checkpoints import save_agent
-from agents.models.pointer import features
-from agents.models.pointer.cache import Cache
-from agents.models.pointer.candidates import CONSTANTS
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import Reader
+from agents.models.pointer import reader as reader_module
+from agents.models.pointer.computing import derive
+from agents.models.pointer.decoding import Session, demonstrate, recall
 from agents.models.pointer.goals import read_goal
-from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary
-from agents.models.pointer.pages import read_page
-from agents.models.pointer.pieces import page_pieces
-from agents.models.pointer.recall import recall
-from agents.models.pointer.sessions import Session, demonstrate
+from agents.models.pointer.network import UNKNOWN, PointerNetwork, Scores, Vocabulary, is_pointer, load_pointer
+from agents.models.pointer.pages import page_pieces, read_page
+from agents.models.pointer.reader import CONSTANTS, Cache, Reader
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.envs import create_envs
 from agents.rollouts.pointer import PointerPolicy
@@ -234,16 +229,16 @@ def test_what_a_reader_keeps_is_bounded(monkeypatch):
     trajectories = play(make_policy(), sample_tasks(8))
     small = Reader(kept_mb=1)
     unbounded = Reader()
-    monkeypatch.setattr(features, "_MOST_MATCHES", 2_000)
+    monkeypatch.setattr(reader_module, "_MOST_MATCHES", 2_000)
     for trajectory in trajectories:
         recall(small, trajectory)
         recall(unbounded, trajectory)
     assert unbounded.kept > 2e6
     assert small.kept <= 1e6
     assert small.matched <= 2_000 + 10_000  # those of one page are kept in any case
-    monkeypatch.setattr(features, "_MOST_TEXTS", len(small.texts.known))
+    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known))
     assert small.renewed() is not small
-    monkeypatch.setattr(features, "_MOST_TEXTS", len(small.texts.known) + 1)
+    monkeypatch.setattr(reader_module, "_MOST_TEXTS", len(small.texts.known) + 1)
     assert small.renewed() is small
 
 

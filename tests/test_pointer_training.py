@@ -10,8 +10,8 @@ from agents.data.tokens import Sample
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, is_small, load_model
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.features import Reader
+from agents.models.pointer.network import is_pointer, load_pointer
+from agents.models.pointer.reader import Reader
 from agents.settings import build, flatten
 from agents.train_bc import main
 from agents.training import cloning as train_bc

@@ -17,13 +17,10 @@ from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import find_model
 from agents.models.ensembles import Weights
-from agents.models.pointer.batches import choice_logprobs, pack_choices
-from agents.models.pointer.checkpoints import load_pointer
-from agents.models.pointer.ensemble import PointerEnsemble
-from agents.models.pointer.features import Reader, SharedReader
+from agents.models.pointer.decoding import recall
 from agents.models.pointer.memory import Situation, StepMemory, load_memory, stored
-from agents.models.pointer.network import MEMORY
-from agents.models.pointer.recall import recall
+from agents.models.pointer.network import MEMORY, PointerEnsemble, choice_logprobs, load_pointer, pack_choices
+from agents.models.pointer.reader import Reader, SharedReader
 from agents.training.metrics import read_metrics
 from agents.training.pointer_cloning import train_pointer
 from tests.test_pointer import make_policy, play, sample_tasks

@@ -24,11 +24,9 @@ from agents.evaluation.report import replays
 from agents.evaluation.report.curves import MOST_POINTS, thin
 from agents.evaluation.report.document import write_report
 from agents.evaluation.report.episodes import pack_episodes
-from agents.evaluation.report.marks import mark
-from agents.evaluation.report.markup import Assets, write_page
-from agents.evaluation.report.replays import Replay, Replayer, Shown
-from agents.evaluation.report.results import summarise_all, task_of
-from agents.evaluation.report.sources import Sources, read_sources
+from agents.evaluation.report.replays import Assets, Replay, Replayer, Shown, write_page
+from agents.evaluation.report.results import mark, summarise_all
+from agents.evaluation.report.sources import Sources, read_sources, task_of
 from agents.report import main
 from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
 from agents.settings import ENV_ID, EnvSettings
@@ -303,7 +301,7 @@ def test_values_that_are_no_numbers_leave_a_gap():
 )
 def test_the_element_of_an_action_is_found_in_the_text(page, address, marked):
     parts = mark(page, address)
-    assert parts.marked == marked
+    assert parts[1] == marked
     assert "".join(parts) == page
 
 
@@ -325,7 +323,7 @@ def test_episodes_are_played_again_with_their_elements_marked(settings, shop_tas
         page = lxml_html.fromstring(shown.html)
         marked = page.xpath("//*[@data-marked]")
         assert len(marked) == (shown.address is not None)
-        assert bool(mark(step.page, shown.address).marked) == bool(marked)
+        assert bool(mark(step.page, shown.address)[1]) == bool(marked)
         assert not page.xpath("//script | //img[@src] | //link[@href] | //base")
     assert {replayer.assets.contents[key][:10] for key in replay.assets} >= {"data:image"}
     assert any(not content.startswith("data:") for content in replayer.assets.contents.values())
@@ -746,8 +744,8 @@ def large(tmp_path_factory):
         )
         for number in range(10_000)
     ]
-    contents = write_report(folder / "report.html", Sources({}, {"large": episodes}), title="Title", pages=False)
-    assert contents.shown["large"] == (0, 10_000, 10_000)
+    _, shown = write_report(folder / "report.html", Sources({}, {"large": episodes}), title="Title", pages=False)
+    assert shown["large"] == (0, 10_000, 10_000)
     return folder / "report.html"
 
 

@@ -7,10 +7,9 @@ import pytest
 
 from agents import search
 from agents.data.trajectories import Step, Trajectory, grouped
+from agents.evaluation.report.curves import successes, trees
 from agents.evaluation.report.document import write_report
-from agents.evaluation.report.heat import successes
 from agents.evaluation.report.sources import RunGroup, Sources, newest_groups, read_sources
-from agents.evaluation.report.trees import trees
 from agents.methods.estimators import step_advantages
 from agents.methods.grpo import GRPOSettings, make_batch
 from agents.rollouts.groups import Group

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from agents.evaluation.report.document import render_report
-from agents.evaluation.report.watching import Watched, create_server, held
+from agents.evaluation.report.document import Watched, create_server, held, render_report
 from agents.report import main
 from agents.training.rollouts import write_groups
 from tests import needs
@@ -34,7 +33,7 @@ def append(run, updates):
 @contextmanager
 def watching(run):
     def render(sources):
-        return render_report(sources, title="Title", pages=False, watched=held(sources)).text
+        return render_report(sources, title="Title", pages=False, watched=held(sources))[0]
 
     with running(create_server(Watched([str(run)], render, groups=5), 0)) as url:
         yield url

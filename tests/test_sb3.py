@@ -23,9 +23,26 @@ from agents.settings import ENV_ID, build
 from agents.training.metrics import read_metrics
 from tests.pages import page
 from webarena_gym.actions import Action, Kind
-from webarena_gym.candidates import PAGE, ROW, CandidateActions, Reader, find_candidates, observation_space
-from webarena_gym.candidates.arrays import HASHED, PRESENCE, RELEVANCE, describe, describe_page, hash_words
-from webarena_gym.candidates.candidate import FORMS, Candidate, find_strings, overlap, relevance, words
+from webarena_gym.candidates import (
+    FORMS,
+    HASHED,
+    PAGE,
+    PRESENCE,
+    RELEVANCE,
+    ROW,
+    Candidate,
+    CandidateActions,
+    Reader,
+    describe,
+    describe_page,
+    find_candidates,
+    find_strings,
+    hash_words,
+    observation_space,
+    overlap,
+    relevance,
+    words,
+)
 from webarena_gym.env import WebArenaLite
 from webarena_gym.observation import observe
 
@@ -331,7 +348,7 @@ def test_what_cannot_be_is_refused(tasks, env):
 
 
 def test_the_wrapper_needs_no_stable_baselines():
-    code = "import sys, agents.sb3, webarena_gym.candidates; print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib') if name in sys.modules])"
+    code = "import sys, webarena_gym.candidates; print([name for name in ('torch', 'stable_baselines3', 'sb3_contrib') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
@@ -347,7 +364,7 @@ def settings(out, **changes):
 
 
 def train(tasks, out, **changes):
-    from agents.sb3 import trainer as train_sb3  # noqa: PLC0415 - not everybody has its libraries
+    from agents import sb3 as train_sb3  # noqa: PLC0415 - not everybody has its libraries
 
     torch.set_num_threads(1)
     return train_sb3.train(settings(out, **changes), tasks)
@@ -377,7 +394,7 @@ def test_tasks_of_two_clicks_are_learned(tasks, untrained, tmp_path, algorithm):
 
 @needs_sb3
 def test_an_untrained_policy_has_no_favourite_unless_it_has_a_prior(tasks, tmp_path):
-    from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
     with closing(make(tasks, candidates=200)) as env:
         observation, _ = env.reset(seed=1)
@@ -403,7 +420,7 @@ def test_equal_seeds_train_equal_policies(tasks, tmp_path):
 
 @needs_sb3
 def test_a_run_that_was_killed_goes_on_from_its_newest_save(tasks, tmp_path, monkeypatch):
-    from agents.sb3 import trainer as train_sb3  # noqa: PLC0415 - not everybody has its libraries
+    from agents import sb3 as train_sb3  # noqa: PLC0415 - not everybody has its libraries
 
     log = train_sb3.Metrics.log
 
@@ -464,7 +481,7 @@ def test_a_run_is_evaluated_as_it_was_trained(untrained, capsys):
 
 @needs_sb3
 def test_sampling_follows_the_seed_of_the_request(untrained, env):
-    from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
+    from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
     _, info = env.reset(seed=1)
 

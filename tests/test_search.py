@@ -9,8 +9,8 @@ from agents import search as command
 from agents.data.demonstrations import draw_tasks
 from agents.data.prompts import PromptEncoder
 from agents.data.trajectories import Step
+from agents.evaluation.branches import State, play
 from agents.evaluation.search import (
-    State,
     best_of_n,
     by_value,
     confidence,
@@ -18,8 +18,6 @@ from agents.evaluation.search import (
     load_critic,
     majority,
     monte_carlo,
-    play,
-    search,
     tree_search,
 )
 from agents.models.checkpoints import CheckpointError, save_checkpoint
@@ -489,7 +487,7 @@ def test_greedy_takes_the_likeliest_reply_and_the_others_sample(monkeypatch):
         seen.append(settings.temperature)
         return ScriptedPolicy(lambda _: leave())
 
-    monkeypatch.setattr(search, "create_policy", create)
+    monkeypatch.setattr("agents.evaluation.search.create_policy", create)
     for method in METHODS:
         command.main(["--policy", "random", "--method", method, "--limit", "1", "--budget", "2"])
     assert seen == [0.0, 1.0, 1.0, 1.0]

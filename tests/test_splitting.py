@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from agents.data.demonstrations import demonstrate, episodes
 from agents.data.splitting import SplitSettings, pieces
-from agents.models.pointer.features import Reader
+from agents.models.pointer.reader import Reader
 from agents.rollouts.settings import HorizonSettings
 from agents.settings import build
 from agents.train_rl import train

@@ -5,11 +5,9 @@ from random import Random
 import pytest
 
 from agents.data.demonstrations import demonstrate, draw_tasks
-from agents.data.thoughts import write_thought
-from agents.data.thoughts.amounts import DURATION, MONEY, read_date
-from agents.data.thoughts.readings import Fact, Reading, Row, nearest_lines, words
-from agents.data.thoughts.reasons import Moment
-from agents.data.thoughts.workings import work_out
+from agents.data.derivations import work_out
+from agents.data.readings import DURATION, MONEY, Fact, Reading, Row, nearest_lines, read_date, words
+from agents.data.thoughts import Moment, write_thought
 from webarena_gym.actions import DIALECTS, Action, Kind
 from webarena_gym.actions.replies import answer_part
 

@@ -6,7 +6,7 @@ import pytest
 
 from agents.evaluation.evaluate import evaluate_policy
 from agents.evaluation.settings import EvaluationSettings
-from agents.models.pointer.checkpoints import load_pointer
+from agents.models.pointer.network import load_pointer
 from benchmarks import unseen_states
 from benchmarks.signed_out import draw_signed_out, shows_sign_in, signed_out
 from webarena_gym import tasks as task_suite

@@ -10,7 +10,7 @@ import torch
 from ray.exceptions import RayActorError
 
 from agents.data.tokens import Ids
-from agents.rollouts.constraints.constraint import Constraint
+from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ import webarena_gym  # noqa: F401 - registers the env
 from agents.data import recovery
 from agents.data.expert import Shown
 from agents.data.prompts import Style
+from agents.data.readings import Reading, read
 from agents.data.splitting import Piece, SplitSettings, pieces
-from agents.data.thoughts import Moment, Reading, Thoughts, read, write_reflection, write_thought
+from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thought
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import tasks as task_suite
 from webarena_gym.actions.replies import answer_part

@@ -18,12 +18,10 @@ from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSett
 from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
 from agents.models.ensembles import is_ensemble, load_ensemble
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.ensemble import PointerEnsemble
-from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary, is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
-from agents.rollouts.constraints.constraint import create_constraints
+from agents.rollouts.constraints import create_constraints
 from agents.rollouts.envs import create_envs
 from agents.rollouts.occam import OccamPolicy
 from agents.rollouts.players import Player, Players, process_count
@@ -128,7 +126,7 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     if settings.policy.startswith(CHAT):
         return ChatPolicy(settings.policy.removeprefix(CHAT), system=system, memory=_memory(settings), **sampling)
     if "algorithm" in agent_record(settings.policy):
-        from agents.sb3.trainer import load_replies  # noqa: PLC0415 - not everybody has its libraries
+        from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
         return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
     if is_ensemble(settings.policy):

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.data.prompts import reminded, told
 from agents.data.workflows import WorkflowMemory
-from agents.rollouts.engines.pool import RequestPool
+from agents.rollouts.engines import RequestPool
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.chat import ChatModel, is_too_long

@@ -9,12 +9,9 @@ import torch
 
 from agents.data.trajectories import Candidate, Step
 from agents.data.workflows import Workflow, WorkflowMemory, deed_of, names_of, next_deed, same
-from agents.models.pointer.candidates import Act, action_of, in_words
-from agents.models.pointer.ensemble import PointerEnsemble
-from agents.models.pointer.features import Reader, SharedReader
-from agents.models.pointer.network import PointerNetwork, Vocabulary
-from agents.models.pointer.recall import retrace
-from agents.models.pointer.sessions import ACT, Question, Session
+from agents.models.pointer.decoding import ACT, Question, Session, retrace
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
+from agents.models.pointer.reader import Act, Reader, SharedReader, action_of, in_words
 from agents.rollouts.policies import Reply, Request
 from webarena_gym.actions import Action, Dialect
 

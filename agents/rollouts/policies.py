@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids
 from agents.data.trajectories import Candidate, Step
-from agents.rollouts.constraints.constraint import Constraints
+from agents.rollouts.constraints import Constraints
 from agents.rollouts.engines import Engine
 from webarena_gym.evaluation.agents import random_action
 from webarena_gym.tasks import Expert

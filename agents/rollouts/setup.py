@@ -10,7 +10,7 @@ import torch
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.models.checkpoints import is_small
-from agents.rollouts.constraints.constraint import Constraints, create_constraints
+from agents.rollouts.constraints import Constraints, create_constraints
 from agents.rollouts.engines import Engine
 from agents.rollouts.engines.vllm import VLLMEngine
 from agents.rollouts.envs import create_envs

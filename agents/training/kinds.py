@@ -5,7 +5,7 @@ from pathlib import Path
 
 import torch
 
-from agents.models.pointer.checkpoints import is_pointer
+from agents.models.pointer.network import is_pointer
 from agents.rollouts.setup import PlayerSettings, Sampler
 from agents.training.distributed import ALONE, Weights
 from agents.training.families import ModelKind

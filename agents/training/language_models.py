@@ -11,8 +11,7 @@ from agents.data.prompts import PromptEncoder
 from agents.models.batches import PackedBatch, Sharing, batch_logprobs, pack
 from agents.models.checkpoints import load_model
 from agents.models.critics import LanguageModelCritics
-from agents.rollouts.constraints.automaton import State
-from agents.rollouts.constraints.constraint import Constraints
+from agents.rollouts.constraints import Constraints, State
 from agents.rollouts.policies import LanguageModelPolicy
 from agents.rollouts.setup import PlayerSettings, Sampler
 from agents.training.batch import TrainingBatch

@@ -13,10 +13,9 @@ import torch
 
 from agents.data.demonstrations import draw_tasks
 from agents.models.checkpoints import Checkpoint, begin, save_checkpoint
-from agents.models.pointer.checkpoints import load_pointer
 from agents.models.pointer.cloning import Imitation, build_vocabulary, imitation_logprobs, thinned
-from agents.models.pointer.features import Reader
-from agents.models.pointer.network import PointerNetwork, Vocabulary
+from agents.models.pointer.network import PointerNetwork, Vocabulary, load_pointer
+from agents.models.pointer.reader import Reader
 from agents.training.metrics import Metrics
 from agents.training.pointer_demonstrations import collect
 from agents.training.pointing_networks import PointingNetwork

@@ -10,9 +10,9 @@ from agents.data import recovery
 from agents.data.expert import Shown, in_env, play_expert
 from agents.data.splitting import Piece, SplitSettings, pieces
 from agents.models.pointer.cloning import Imitation, sample_wrong
-from agents.models.pointer.features import Reader
+from agents.models.pointer.decoding import Decision, Session, demonstrate
 from agents.models.pointer.pages import read_page
-from agents.models.pointer.sessions import Decision, Session, demonstrate
+from agents.models.pointer.reader import Reader
 from webarena_gym.actions import Action, Kind
 from webarena_gym.tasks import Task
 

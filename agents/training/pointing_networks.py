@@ -9,12 +9,10 @@ from torch import Tensor
 from agents.data.trajectories import Trajectory
 from agents.models.batches import Sharing
 from agents.models.checkpoints import agent_record
-from agents.models.pointer.batches import choice_logprobs, pack_choices
-from agents.models.pointer.checkpoints import load_pointer
 from agents.models.pointer.critics import PointerCritics
-from agents.models.pointer.features import SharedReader
-from agents.models.pointer.network import Vocabulary
-from agents.models.pointer.recall import Choice, recall
+from agents.models.pointer.decoding import Choice, recall
+from agents.models.pointer.network import Vocabulary, choice_logprobs, load_pointer, pack_choices
+from agents.models.pointer.reader import SharedReader
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.setup import PlayerSettings, Sampler
 from agents.training.batch import TrainingBatch

@@ -11,11 +11,10 @@ from torch import Tensor
 from agents.data.trajectories import Trajectory
 from agents.data.workflows import deed_of, names_of
 from agents.models.checkpoints import agent_record, save_agent
-from agents.models.pointer.checkpoints import is_pointer, load_pointer
-from agents.models.pointer.features import Reader
+from agents.models.pointer.decoding import ACT, Question, Session, demonstrate
 from agents.models.pointer.memory import StepMemory, StoredStep, stored
-from agents.models.pointer.network import PointerNetwork, Vocabulary
-from agents.models.pointer.sessions import ACT, Question, Session, demonstrate
+from agents.models.pointer.network import PointerNetwork, Vocabulary, is_pointer, load_pointer
+from agents.models.pointer.reader import Reader
 from agents.training.pointing_networks import PointingNetwork
 from agents.training.settings import ReadSettings
 from webarena_gym.actions import DIALECTS, Action

@@ -8,24 +8,13 @@ from itertools import chain, zip_longest
 from typing import Any, NamedTuple
 
 from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.report.marks import mark, split_reply
 from agents.evaluation.report.replays import Replay, Replayer
-from agents.evaluation.report.results import task_of
+from agents.evaluation.report.results import cause, mark, outcome, split_reply
+from agents.evaluation.report.sources import task_of
 from webarena_gym.actions import DIALECTS
 from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
 from webarena_gym.tasks import Task
-
-OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
-CAUSES = {
-    "string_match": "wrong answer",
-    "url_match": "wrong page",
-    "program_html": "wrong content",
-    "state": "wrong state",
-    "side_effects": "side effects",
-    "injected": "followed a hostile page",
-}
-"""Why an episode failed, by the kind of its first check that did."""
 
 _FRAME = len('<script type="application/gzip" id=""></script>\n')
 
@@ -117,28 +106,6 @@ def _size(blocks: Mapping[str, str]) -> int:
 def pack(text: str) -> str:
     """Return text compressed (gzip, base64); equal texts give equal results."""
     return b64encode(gzip.compress(text.encode(), 6, mtime=0)).decode()
-
-
-def outcome(episode: Trajectory) -> str:
-    """Return how an episode ended, in a word or two."""
-    return "solved" if episode.ending != "failed" and episode.reward == 1 else OUTCOMES[episode.ending]
-
-
-def cause(episode: Trajectory) -> str:
-    """Return why an episode was not solved, in a word or two; "none" for one that was.
-
-    >>> cause(Trajectory("t/1", "", (), 0.0, "exited", verdicts=({"check": "url_match", "passed": False},)))
-    'wrong page'
-    """
-    ended = outcome(episode)
-    if ended == "solved":
-        return "none"
-    if episode.ending == "failed":
-        return f"broken: {episode.failure.partition(':')[0][:60]}"
-    failed = [str(verdict["check"]) for verdict in episode.verdicts if not verdict["passed"]]
-    if episode.ending != "exited" or not failed:
-        return ended
-    return CAUSES.get(failed[0].partition("/")[0], failed[0])
 
 
 def _head(item: _Item, *, is_rollout: bool) -> dict[str, Any]:

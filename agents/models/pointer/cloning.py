@@ -7,10 +7,9 @@ import numpy
 import torch
 from torch import Tensor
 
-from agents.models.pointer.candidates import Rows
-from agents.models.pointer.features import Reader
+from agents.models.pointer.decoding import Decision, Question
 from agents.models.pointer.network import UNKNOWN, PointerNetwork, Vocabulary, tokens_of
-from agents.models.pointer.sessions import Decision, Question
+from agents.models.pointer.reader import Reader, Rows
 
 
 class Imitation(NamedTuple):

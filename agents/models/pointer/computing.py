@@ -1,16 +1,29 @@
 """Pieces that are computed from rows: counts, sums, lists of a column, also across pages."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import NamedTuple
 
-from agents.models.pointer.amounts import amount_of, shape_of, write_like
-from agents.models.pointer.goals import Goal, date_of, read_goal, words_of
-from agents.models.pointer.pieces import Piece, page_pieces
-from agents.models.pointer.tables import Row, Table, tables_of
+from agents.models.pointer.goals import Goal, amount_of, date_of, read_goal, shape_of, words_of, write_like
+from agents.models.pointer.pages import Piece, Row, Table, page_pieces, tables_of
 
 _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
+
+
+_COMPARISONS: tuple[tuple[str, Callable[[float, float], bool]], ...] = (
+    ("at most", lambda amount, number: amount <= number),
+    ("below", lambda amount, number: amount < number),
+    ("at least", lambda amount, number: amount >= number),
+    ("above", lambda amount, number: amount > number),
+)
+
+
+_SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
+
+
+END = ""
+_MAX_PIECES = 30
 
 
 class Condition(NamedTuple):
@@ -73,14 +86,6 @@ def _conditions(table: Table, goal: Goal) -> list[Condition]:
     return list(unique.values())
 
 
-_COMPARISONS: tuple[tuple[str, Callable[[float, float], bool]], ...] = (
-    ("at most", lambda amount, number: amount <= number),
-    ("below", lambda amount, number: amount < number),
-    ("at least", lambda amount, number: amount >= number),
-    ("above", lambda amount, number: amount > number),
-)
-
-
 def _holds_name(row: Row, goal: Goal, words: int = 1) -> bool:
     """Whether a capitalised run of the goal of at least so many words, or a number, stands in a row."""
     plain = f" {' '.join(words_of(row.text))} "
@@ -92,9 +97,6 @@ def _row_date(row: Row) -> tuple[int, int, int] | None:
         if found := date_of(cell):
             return found
     return None
-
-
-_SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
 
 
 @lru_cache(maxsize=512)
@@ -174,3 +176,72 @@ def pieces_across(goal_text: str, texts: tuple[str, ...]) -> tuple[Piece, ...]:
                 counts[key] = counts.get(key, 0) + int(piece.text)
     pieces += [Piece(str(count), "count over pages", way, left) for (way, left), count in counts.items()]
     return tuple(dict.fromkeys(pieces))
+
+
+class Derivation(NamedTuple):
+    """The texts of the pieces that make a text, in order; those in `literals` are no pieces."""
+
+    parts: tuple[str, ...]
+    literals: tuple[str, ...]
+
+
+def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> Derivation:
+    """Return the derivation of a text with the fewest pieces, where a character that stands in none costs more than a piece.
+
+    `constants` stand between or beside the others. The empty text is one piece.
+
+    >>> derive("Ann, Bob", {"Ann", "Bob"}, {", "})
+    Derivation(parts=('Ann', ', ', 'Bob'), literals=())
+    """
+    if text in pieces or text in constants or not text:
+        return Derivation((text,), ())
+    inside = sorted(
+        {piece for piece in (*pieces, *constants) if piece and len(piece) <= len(text) and piece in text}, key=len, reverse=True
+    )
+    starts: dict[int, list[str]] = {}
+    for piece in inside:
+        at = text.find(piece)
+        while at >= 0:
+            starts.setdefault(at, []).append(piece)
+            at = text.find(piece, at + 1)
+    size = len(text)
+    # The cost to the end from each place, outside of a literal and inside of one.
+    infinite = float("inf")
+    best = [infinite] * (size + 1)
+    ways: list[tuple[str, bool]] = [("", False)] * (size + 1)
+    best[size] = 0.0
+    for at in range(size - 1, -1, -1):
+        for piece in starts.get(at, ()):
+            if _breaks_word(text, at, at + len(piece)):
+                continue
+            cost = 1.0 + best[at + len(piece)] - 0.001 * len(piece)
+            if cost < best[at]:
+                best[at], ways[at] = cost, (piece, False)
+        for end in range(at + 1, min(size, at + 40) + 1):
+            if not _breaks_word(text, at, end):
+                cost = 1.5 + 0.3 * (end - at) + best[end]
+                if cost < best[at]:
+                    best[at], ways[at] = cost, (text[at:end], True)
+    parts: list[str] = []
+    literals: list[str] = []
+    at = 0
+    while at < size:
+        part, is_literal = ways[at]
+        if not part:
+            return Derivation((text,), (text,))
+        parts.append(part)
+        if is_literal:
+            literals.append(part)
+        at += len(part)
+    if len(parts) > _MAX_PIECES:
+        return Derivation((text,), (text,))
+    return Derivation(tuple(parts), tuple(literals))
+
+
+def _breaks_word(text: str, start: int, end: int) -> bool:
+    """Whether a cut lies between two letters or two digits."""
+    return any(
+        0 < place < len(text)
+        and ((text[place - 1].isalpha() and text[place].isalpha()) or (text[place - 1].isdigit() and text[place].isdigit()))
+        for place in (start, end)
+    )

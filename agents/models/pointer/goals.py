@@ -17,55 +17,25 @@ _NAMED = r"(?:[A-Z][\w'&./-]*|\d[\w.:/-]*)"
 _RUN = re.compile(rf"{_NAMED}(?:,? (?:(?:of|of the|and|the|&|x|for) )?{_NAMED})*(?:(?<=\d) [a-z]{{1,5}}\b(?!'))?")
 _LONGEST = 12  # words of a span that is no quotation
 _SMALL = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "as",
-        "at",
-        "be",
-        "by",
-        "for",
-        "from",
-        "has",
-        "have",
-        "how",
-        "i",
-        "in",
-        "is",
-        "it",
-        "its",
-        "me",
-        "my",
-        "of",
-        "on",
-        "or",
-        "our",
-        "that",
-        "the",
-        "their",
-        "them",
-        "then",
-        "this",
-        "to",
-        "was",
-        "what",
-        "which",
-        "who",
-        "will",
-        "with",
-        "you",
-        "your",
-    ]
+    "a an and as at be by for from has have how i in is it its me my of on or our that the their them "  # noqa: SIM905
+    "then this to was what which who will with you your".split()
 )
 _DATE = re.compile(r"\b([A-Z][a-z]{2,8}) (\d{1,2}),? (\d{4})\b")
 _MONTH_YEAR = re.compile(r"\b([A-Z][a-z]{2,8}) (\d{4})\b")
 _SLASHED = re.compile(r"\b(\d{1,2})/(\d{1,2})/(\d{2,4})\b")
 _ISO = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _SMALL_NUMBERS = {word: number for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)}  # noqa: SIM905
-
-
 _ORDINALS = {word: number for number, word in enumerate("first second third fourth fifth sixth".split(), 1)}  # noqa: SIM905
+
+
+MONEY = r"\$\d[\d,]*(?:\.\d\d)?"
+DURATION = r"\d+h \d+min|\d+ ?min|\d+h"
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_TIME = re.compile(r"(?:(\d+)h ?)?(?:(\d+) ?min)?")
+
+
+MATCH = 8
+_NO_MATCH = (0.0,) * MATCH
 
 
 class Span(NamedTuple):
@@ -225,3 +195,109 @@ def _made_of_dates(text: str) -> list[Span]:
                 spans.append(Span(f"{year}-{month:02}-{day:02}", "iso date", *around, match.start()))
                 spans.append(Span(f"{month:02}/{day:02}/{year}", "us date", *around, match.start()))
     return spans
+
+
+@lru_cache(maxsize=50_000)
+def shape_of(text: str) -> str:
+    """Return what a text looks like: one of some dozen kinds.
+
+    >>> [shape_of(text) for text in ("$5.20", "14 min", "12", "Ann Lee", "blue")]
+    ['money', 'duration', 'number', 'names', 'word']
+    """
+    if not text:
+        return "empty"
+    if re.fullmatch(MONEY, text):
+        return "money"
+    if re.fullmatch(DURATION, text):
+        return "duration"
+    if re.fullmatch(r"\d+", text):
+        return "number" if len(text) < 5 else "digits"
+    if re.fullmatch(r"[\d.,:/ -]+", text):
+        return "figures"
+    if "@" in text:
+        return "mail"
+    if "://" in text:
+        return "address"
+    if re.fullmatch(r"[\d.,]+ k?m", text):
+        return "distance"
+    if date_of(text):
+        return "date"
+    if "\n" in text:
+        return "lines"
+    tokens = text.split()
+    if all(token[:1].isupper() for token in tokens):
+        return "name" if len(tokens) == 1 else "names"
+    if len(tokens) == 1:
+        return "word"
+    return "phrase" if len(tokens) < 6 else "sentence"
+
+
+@lru_cache(maxsize=50_000)
+def amount_of(text: str) -> float | None:
+    """Return the number that a text is about: minutes of a duration, metres of a distance, else its first number.
+
+    >>> amount_of("1h 5min"), amount_of("1.2 km"), amount_of("$1,200.50"), amount_of("none")
+    (65.0, 1200.0, 1200.5, None)
+    """
+    if match := re.fullmatch(DURATION, text.strip()):
+        parts = _TIME.fullmatch(match.group())
+        if parts:
+            return 60.0 * int(parts[1] or 0) + int(parts[2] or 0)
+    match = _NUMBER.search(text)
+    if not match:
+        return None
+    number = float(match.group().replace(",", ""))
+    return 1000 * number if text[match.end() :].startswith(" km") else number
+
+
+def write_like(amount: float, like: str) -> str:
+    """Return an amount written like another text: as money, a duration or a plain number.
+
+    >>> write_like(1234.5, "$3.00"), write_like(65, "4 min"), write_like(7, "3")
+    ('$1,234.50', '1h 5min', '7')
+    """
+    if like.startswith("$"):
+        return f"${amount:,.2f}"
+    if re.fullmatch(DURATION, like):
+        hours, minutes = divmod(round(amount), 60)
+        return f"{hours}h {minutes}min" if hours else f"{minutes} min"
+    return f"{round(amount):,}" if "," in like else str(round(amount)) if amount == round(amount) else f"{amount:.2f}"
+
+
+def match_of(goal: Goal, text: str) -> tuple[float, ...]:
+    """Return how the words of a text stand in the goal."""
+    words = words_of(text)
+    if goal.words.isdisjoint(words):
+        return _NO_MATCH
+    own = set(words)
+    common = own & goal.words
+    named = own & goal.names
+    phrase = f" {' '.join(words)} "
+    is_in = phrase in goal.lowered
+    return (
+        len(common) / len(own),
+        len(named) / max(len(goal.names), 1),
+        float(is_in),
+        float(is_in and len(words) > 1),
+        min(len(named), 4) / 4,
+        2 * len(common) / (len(own) + len(goal.words)),
+        float(text in goal.quotations),
+        float(bool(named) and any(f" {name} " in phrase for name in goal.names_as_said)),
+    )
+
+
+def around_text(goal: Goal, text: str) -> str:
+    """Return the words of the goal before and after a text, where it stands in it."""
+    plain = " ".join(words_of(text))
+    at = goal.lowered.find(f" {plain} ") if plain else -1
+    if at < 0:
+        return ""
+    before, after = goal.lowered[:at].split()[-2:], goal.lowered[at + len(plain) + 1 :].split()[:1]
+    return " ".join(["#before_" + word for word in before] + ["#after_" + word for word in after])
+
+
+def around_name(goal: Goal, line: str) -> str:
+    """Return the words of the goal before the longest of its names that stands in a line."""
+    plain = f" {' '.join(words_of(line))} "
+    found = max((name for name in goal.names_as_said if f" {name} " in plain), key=len, default="")
+    return around_text(goal, found)

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import numpy
+import torch
+from torch import Tensor, nn
 
 from agents.data.workflows import Deed, names_of, same_by, site_of, without_names, words_in
-from agents.models.pointer.interning import Ids
-from agents.models.pointer.lines import Floats
-from agents.models.pointer.pages import path_of, read_page
+from agents.models.pointer.pages import Floats, Ids, path_of, read_page
 
 NEARNESS = 5
 """Numbers that compare a step with a question: goals' words, equal goals, paths, titles, and what was done before."""
@@ -25,6 +25,9 @@ MATCHES = 3
 """Ways in which a candidate may do the same as a step: the same deed, the same kind, the same label."""
 _WEIGHTS = numpy.array([4.0, 1.0, 2.0, 1.0, 1.0], numpy.float32)  # of the numbers in the look-up
 _NO_STEP, _NO_CANDIDATE = -1, -2
+
+
+_HIDDEN = 16
 
 
 class StoredStep(NamedTuple):
@@ -178,3 +181,29 @@ def _keys(deed: Deed) -> tuple[Any, ...]:
 def _stored(record: Sequence[Any]) -> StoredStep:
     source, goal, site, path, title, before, deed = record
     return StoredStep(source, goal, site, path, title, Deed(*before), Deed(*deed))
+
+
+class MemoryRead(nn.Module):
+    """Adds to a candidate's score how much it does the same as the steps that are attended to. A new one adds 0.
+
+    The weight of a step is a softmax over the nearest steps and over one that says nothing.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.Sequential(nn.Linear(NEARNESS, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, 1))
+        self.nothing = nn.Parameter(torch.zeros(1))
+        self.gain = nn.Parameter(torch.zeros(MATCHES))
+
+    def forward(self, recalled: Sequence[Recalled], owners: Tensor) -> Tensor:
+        """Return what is added to the score of each candidate, shape (N,); `owners` are the numbers of their questions."""
+        near = torch.from_numpy(numpy.stack([each.near for each in recalled]))
+        stored = torch.from_numpy(numpy.stack([each.stored for each in recalled]))
+        offered = torch.from_numpy(numpy.concatenate([each.offered for each in recalled]))
+        logits = self.attention(near)[..., 0].masked_fill(stored[..., 0] < 0, -torch.inf)
+        weights = torch.cat([logits, self.nothing.expand(len(recalled), 1)], 1).softmax(1)[:, :-1]
+        added = torch.zeros(len(offered))
+        for place, gain in enumerate(self.gain):
+            same = offered[:, place, None] == stored[owners, :, place]
+            added = added + gain * (same * weights[owners]).sum(1)
+        return added

@@ -1,7 +1,8 @@
 """The network: one score for each candidate of each question, from the texts around it, its numbers and what the question is about."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -10,18 +11,31 @@ from weakref import WeakKeyDictionary
 import numpy
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from agents.models.pointer.candidates import ACT_NUMBERS, ACT_SLOTS, CONTEXT_NUMBERS, CONTEXT_SLOTS, PIECE_NUMBERS, PIECE_SLOTS
+from agents.models.checkpoints import CheckpointError, find_model
+from agents.models.ensembles import Weights
+from agents.models.pointer.decoding import ACT, JOIN, PIECE, Choice, Question
 from agents.models.pointer.goals import words_of
-from agents.models.pointer.interning import Texts, distinct
-from agents.models.pointer.memory import Recalled, StepMemory
-from agents.models.pointer.reading import MemoryRead
-from agents.models.pointer.sessions import ACT, JOIN, PIECE, Question
+from agents.models.pointer.memory import MemoryRead, Recalled, StepMemory, load_memory
+from agents.models.pointer.reader import (
+    ACT_NUMBERS,
+    ACT_SLOTS,
+    CONTEXT_NUMBERS,
+    CONTEXT_SLOTS,
+    PIECE_NUMBERS,
+    PIECE_SLOTS,
+    Reader,
+    Texts,
+    distinct,
+)
 
 UNKNOWN = ("<name>", "<number>")
 WEIGHTS, RECORD, MEMORY = "pointer.safetensors", "pointer.json", "memory.json"
+
+
+_HOST = "#host_"
 
 
 class Vocabulary:
@@ -207,3 +221,120 @@ def _recalled(question: Question) -> Recalled:
     if question.recalled is None:
         raise ValueError("a question recalls nothing; expected one of a reader with the network's memory")
     return question.recalled
+
+
+@dataclass(frozen=True, slots=True)
+class ChoiceBatch:
+    """N choices, ordered by sample. `samples` are the indices of the samples in that order, `lengths` how many choices each has."""
+
+    choices: tuple[Choice, ...]
+    samples: tuple[int, ...]
+    lengths: tuple[int, ...]
+    reader: Reader
+
+    def spread(self, values_S: Sequence[float]) -> Tensor:
+        """Return one value per choice, shape (N,), from one value for each sample of the list that was packed."""
+        values = torch.tensor([values_S[index] for index in self.samples], dtype=torch.float32)
+        return values.repeat_interleave(torch.tensor(self.lengths))
+
+
+def pack_choices(
+    choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], most: int, reader: Reader
+) -> Iterator[ChoiceBatch]:
+    """Yield batches of whole samples, of at most `most` candidates each or of one sample; `samples` numbers them.
+
+    The candidates of a question that several choices answer count once.
+    """
+    start, room = 0, most
+    known = set[int]()
+    for end, own in enumerate(choices_S):
+        if end > start and _count(own, known) > room:
+            yield _batch(choices_S[start:end], samples[start:end], reader)
+            start, room = end, most
+            known.clear()
+        room -= _count(own, known)
+        known.update(id(choice.question) for choice in own)
+    if start < len(choices_S):
+        yield _batch(choices_S[start:], samples[start:], reader)
+
+
+def choice_logprobs(network: PointerNetwork, batch: ChoiceBatch, vocabulary: Vocabulary, temperature: float = 1.0) -> Tensor:
+    """Return the log-probability of each choice, shape (N,). A question that several choices answer is scored once."""
+    order: list[int] = []
+    found: list[Tensor] = []
+    for stage in range(len(network.scorers)):
+        own = [place for place, choice in enumerate(batch.choices) if choice.question.stage == stage]
+        if own:
+            distinct = {id(batch.choices[place].question): batch.choices[place].question for place in own}
+            numbers = {key: number for number, key in enumerate(distinct)}
+            scores = network(list(distinct.values()), batch.reader.texts, vocabulary)
+            asked = torch.tensor([numbers[id(batch.choices[place].question)] for place in own])
+            taken = torch.tensor([batch.choices[place].place for place in own])
+            found.append(scores.logprobs_of(asked, taken, temperature))
+            order += own
+    return torch.cat(found)[torch.tensor(order).argsort()]
+
+
+def _count(choices: Sequence[Choice], known: Collection[int]) -> int:
+    """Return how many candidates the questions have that are not known, by their ids."""
+    rows = {id(choice.question): len(choice.question.rows.slots) for choice in choices}
+    return sum(count for key, count in rows.items() if key not in known)
+
+
+def _batch(choices_S: Sequence[Sequence[Choice]], samples: Sequence[int], reader: Reader) -> ChoiceBatch:
+    flat = tuple(choice for own in choices_S for choice in own)
+    return ChoiceBatch(flat, tuple(samples), tuple(map(len, choices_S)), reader)
+
+
+def load_pointer(source: str | Path) -> tuple[PointerNetwork, Vocabulary]:
+    """Return the network of a folder or of a run's newest checkpoint, ready to be used, and its words. Dropout is 0."""
+    folder = Path(find_model(source))
+    record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+    parameters = load_file(folder / WEIGHTS)
+    _, width, hidden = parameters["scorers.0.slots"].shape
+    network = PointerNetwork(len(record["words"]), width, hidden)
+    if (folder / MEMORY).is_file():
+        network.remember(load_memory(folder / MEMORY))
+    network.load_state_dict(parameters)
+    network.eval()
+    return network, Vocabulary(record["words"])
+
+
+def is_pointer(source: str | Path) -> bool:
+    """Return whether a folder, or a run's newest checkpoint, holds a pointing network."""
+    try:
+        return (Path(find_model(source)) / RECORD).is_file()
+    except CheckpointError:
+        return False
+
+
+class PointerEnsemble(nn.Module):
+    """Networks, each with words of its own, whose scores are the logarithm of their mean probabilities.
+
+    All of them are asked the same question, so the mean is one over the same candidates (Boltzmann addition, as LLM-Ens calls it).
+    """
+
+    def __init__(self, members: Sequence[tuple[PointerNetwork, Vocabulary]], weights: Weights) -> None:
+        super().__init__()
+        if any(network.memory is not None for network, _ in members):
+            raise ValueError("a member reads a memory of steps; expected networks without memory in an ensemble")
+        self.networks = nn.ModuleList(network for network, _ in members)
+        self._vocabularies = [vocabulary for _, vocabulary in members]
+        self._weights = weights
+
+    def forward(self, questions: Sequence[Question], texts: Texts, vocabulary: Vocabulary) -> Scores:  # noqa: ARG002 - each has its own
+        """Return the logarithm of the weighted mean of the networks' probabilities, for questions of one stage."""
+        scored = [
+            network(questions, texts, own).logprobs() for network, own in zip(self.networks, self._vocabularies, strict=True)
+        ]
+        found = []
+        for number, question in enumerate(questions):
+            voices = torch.tensor(self._weights.of(_situation(question, texts)))
+            logprobs = torch.stack([own[number] for own in scored])
+            found.append((logprobs + (voices / voices.sum()).log()[:, None]).logsumexp(0))
+        return Scores(torch.cat(found), tuple(map(len, found)))
+
+
+def _situation(question: Question, texts: Texts) -> str:
+    """Return the host of the page that a question is about, as its context names it."""
+    return texts.known[int(question.context.slots[1])].rpartition(_HOST)[2]

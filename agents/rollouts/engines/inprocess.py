@@ -14,11 +14,20 @@ from torch import Tensor
 
 from agents.data.tokens import Ids
 from agents.models.batches import keep_allowed
-from agents.rollouts.constraints.constraint import Constraint
+from agents.rollouts.constraints import Constraint
 from agents.rollouts.engines import Completion, Engine, Generation
-from agents.rollouts.engines.decoding import ActiveSequence, DecodeBatch
-from agents.rollouts.engines.prefill import PrefillPrompt, attention_windows, evaluating, parameter_versions, prefill, probe
-from agents.rollouts.engines.prefix_cache import KeyValues, PrefixCache
+from agents.rollouts.engines.decoding import (
+    ActiveSequence,
+    DecodeBatch,
+    KeyValues,
+    PrefillPrompt,
+    PrefixCache,
+    attention_windows,
+    evaluating,
+    parameter_versions,
+    prefill,
+    probe,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from agents.data.tokens import Ids
 from agents.models.adapters import merged
-from agents.rollouts.constraints.constraint import Constraint
-from agents.rollouts.engines import Completion, Generation
-from agents.rollouts.engines.pool import RequestPool
+from agents.rollouts.constraints import Constraint
+from agents.rollouts.engines import Completion, Generation, RequestPool
 from webarena_gym.errors import ServerError
 from webarena_gym.servers.rest import request_json_patiently
 

@@ -1,22 +1,43 @@
-"""Reasons: sentences that say why an expert takes an action, written by rules from the goal, the pages and the later solution.
+"""Thoughts: chains of thought for demonstrations, written by rules from the goal, the pages and the solution.
 
-Every quotation in a sentence comes from the goal, from the action or from a page that was seen. A sentence with any other quotation is
-replaced by the next best.
+A short thought says what is done next, and why. A long one has the goal, the steps so far, what the page shows, the candidates, the
+reason, what to remember and what is missing; before an answer, its derivation. Every quotation in a sentence comes from the goal,
+from an action or from a page that was seen; a sentence with any other quotation is replaced by the next best.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from agents.data.thoughts.readings import Reading, bare, nearest_lines, pieces, plain, quote, quote_all, words
-from agents.data.thoughts.workings import NOT_AVAILABLE, work_out
+from agents.data.derivations import NOT_AVAILABLE, work_out
+from agents.data.readings import Reading, bare, nearest_lines, pieces, plain, quote, quote_all, words
 from webarena_gym.actions import Action, Kind
+
+Thoughts = Literal["none", "short", "long"]
+
 
 _QUOTATION = re.compile(r'"([^"]*)"')
 _VALUE = re.compile(r"\$?\d[\d,.:/]*\d(?: (?:min|km|m)\b)?")
 _TAB = r"\[{}\] (.*?)(?: \||$)"
 FILLING = (Kind.TYPE, Kind.SELECT, Kind.SEARCH)
+
+_CONTROL = re.compile(r"<(a|button|summary)\b[^>]*>(.*?)</\1>")
+_LABELLED = re.compile(r'<(?:input|select|textarea) label="(.*?)"')
+_DONE: Mapping[Kind, str] = {
+    Kind.CLICK: "clicked {element}",
+    Kind.RIGHT_CLICK: "clicked {element} with the right button",
+    Kind.HOVER: "moved over {element}",
+    Kind.DRAG: "dragged {element} to {argument}",
+    Kind.TYPE: "filled in {element}",
+    Kind.SEARCH: "searched for {argument}",
+    Kind.SELECT: "chose {argument} in {element}",
+    Kind.SCROLL_DOWN: "scrolled down",
+    Kind.SCROLL_UP: "scrolled up",
+    Kind.PRESS: "pressed {argument}",
+    Kind.SWITCH_TAB: "changed the tab",
+    Kind.GO_BACKWARD: "went back",
+}
 
 
 class Moment(NamedTuple):
@@ -35,19 +56,12 @@ class Moment(NamedTuple):
         return self.readings[-1]
 
 
-class Reason(NamedTuple):
-    """The reason for an action, and the solution's remark, if it has one."""
-
-    why: str
-    remark: str
-
-
-def explain(moment: Moment, rng: Random) -> Reason:
-    """Return the most specific reason for the moment's action that is true on the pages. `rng` only varies the wording."""
+def explain(moment: Moment, rng: Random) -> tuple[str, str]:
+    """Return the most specific true reason for the moment's action, and the solution's own remark, if any. `rng` varies the wording."""
     why = next(sentence for sentence in _reasons(moment, rng) if is_true(sentence, moment))
     remark = _remark(moment)
     is_said = why in remark or (moment.action.kind is Kind.EXIT and not moment.action.argument)
-    return Reason(why, "" if is_said else remark)
+    return why, "" if is_said else remark
 
 
 def is_true(sentence: str, moment: Moment) -> bool:
@@ -239,6 +253,118 @@ def _line_of(page: Reading, element: str) -> str:
 
 def _plain_list(values: Sequence[str]) -> str:
     return " and ".join(values[:3])
+
+
+def write_thought(style: Thoughts, moment: Moment, rng: Random) -> str:
+    """Return the thought before the moment's action; an empty text for "none". `rng` only varies the wording."""
+    if style == "none":
+        return ""
+    why, remark = explain(moment, rng)
+    if style == "short":
+        return why if moment.action.kind is Kind.EXIT else f"{remark} {why}".strip()
+    before = [_done_so_far(moment), _page(moment, rng), _candidates(moment, rng)]
+    after = [_to_remember(moment), _missing(moment, rng)]
+    chain = [sentence for sentence in (*before, remark, why, *after) if sentence and is_true(sentence, moment)]
+    opening = rng.choice(("The task: {}", "What is asked: {}", "The goal: {}")).format(moment.goal)
+    return "\n".join([opening, *chain])
+
+
+def write_reflection(style: Thoughts, moment: Moment, rng: Random) -> str:
+    """Return the thought before an act that undoes the newest step: what that step led to, that it was wrong, and what is done now."""
+    if style == "none":
+        return ""
+    title = moment.page.title
+    shown = f"the page {quote(title)}" if title and '"' not in title else "a page"
+    told = f"I {_tell(moment.done[-1])}, and see {shown}."
+    if moment.done[-1].kind is Kind.GO_BACKWARD:
+        judged = "The step that led here was wrong, too."
+    else:
+        judged = rng.choice(("That was wrong: it does not lead to what is asked.", "This is not what the task needs."))
+    reflection = f"{told} {judged} So I undo it, and then try another way."
+    if style == "short":
+        return reflection
+    opening = rng.choice(("The task: {}", "What is asked: {}", "The goal: {}")).format(moment.goal)
+    return "\n".join([opening, _done_so_far(moment), reflection])
+
+
+def _tell(action: Action) -> str:
+    return _DONE.get(action.kind, action.kind.lower()).format(element=_named(action.element), argument=_named(action.argument))
+
+
+def _done_so_far(moment: Moment) -> str:
+    if not moment.done:
+        return "So far: nothing, this is the first page."
+    told = [_tell(action) for action in moment.done]
+    earlier = len(told) - 5
+    opening = f"{earlier} step{'s' if earlier > 1 else ''}, then " if earlier > 0 else ""
+    return f"So far: {opening}{', '.join(told[-5:])}."
+
+
+def _page(moment: Moment, rng: Random) -> str:
+    page = moment.page
+    title = f"the page {quote(page.title)}" if page.title and '"' not in page.title else "a page"
+    topic = words(f"{moment.goal} {moment.action.element or ''}")
+    texts = tuple(text for text in map(plain, page.lines) if text != page.title)
+    close = nearest_lines(texts, topic, 3)
+    shown = [" ".join(map(quote, parts)) for line in page.lines if plain(line) in close and (parts := _seen(line, page)[:6])]
+    opening = rng.choice(("Now I see", "In front of me is", "This is"))
+    return f"{opening} {title}." + (f" It shows: {'; '.join(shown[:3])}." if shown else "")
+
+
+def _candidates(moment: Moment, rng: Random) -> str:
+    action, page = moment.action, moment.page
+    if action.element is None:
+        return ""
+    chosen, topic = bare(action.element), words(moment.goal) | words(action.element)
+    found = _LABELLED if action.kind in FILLING else _CONTROL
+    labels = list(dict.fromkeys(bare(match[match.lastindex or 0]) for line in page.lines for match in found.finditer(line)))
+    others = [label for label in labels if label != chosen and words(label) & topic and page.shows(label) and '"' not in label]
+    if not others:
+        return ""
+    offered = [label for label in labels if label in (chosen, *others[:3])]
+    return f"{rng.choice(('Candidates are', 'In question come', 'What could be used:'))} {quote_all(offered)}."
+
+
+def _to_remember(moment: Moment) -> str:
+    """Return a sentence with the values that appear first on this page, are needed by later steps, and are not in the task.
+
+    What the first page shows is as good as not told: nothing has been looked for yet.
+    """
+    if moment.action.kind is Kind.EXIT or not moment.done:
+        return ""
+    told = [moment.goal.lower(), *(action.argument.lower() for action in moment.done if action.argument)]
+    before = moment.readings[1:-1]
+    texts = [part for action in moment.later for part in re.split(r"\n|; | > |, ", action.argument or "")]
+    kept = [
+        text
+        for text in dict.fromkeys(texts)
+        if len(text) > 4
+        and moment.page.quotes(text)
+        and not any(text.lower() in known for known in told)
+        and not any(page.shows(text) for page in before)
+    ]
+    return f"To remember for later: {quote_all(kept)}." if kept else ""
+
+
+def _missing(moment: Moment, rng: Random) -> str:
+    if moment.action.kind is Kind.EXIT:
+        return ""
+    ahead = moment.later[0] if moment.later else None
+    if ahead is None or (ahead.kind is Kind.EXIT and not ahead.argument):
+        return rng.choice(("After that nothing should be missing.", "Then it should be done."))
+    if ahead.kind is Kind.EXIT:
+        return rng.choice(("Then the answer can be given.", "What is missing then is only the answer."))
+    if ahead.element and offers(moment.page, ahead):
+        return f"Still missing after that: {quote(bare(ahead.element))}."
+    return rng.choice(("The rest follows on the next page.", "Still missing: what comes on the pages behind it."))
+
+
+def _seen(line: str, page: Reading) -> list[str]:
+    return [piece for piece in pieces(line) if page.shows(piece) and '"' not in piece]
+
+
+def _named(text: str | None) -> str:
+    return quote(bare(text)) if text and '"' not in text and "\n" not in text else "a text"
 
 
 _RULES: Mapping[Kind, Callable[[Moment, Random], list[str]]] = {

@@ -1,4 +1,4 @@
-"""Automata over tokens: which tokens may come next in a reply that is to be of a language.
+"""Constrained decoding: replies that are well-formed actions on the page, as an automaton over the tokens of a tokenizer.
 
 A language becomes a nondeterministic automaton over the bytes of its texts, whose states are places in one buffer. Its size is that of
 the texts. Sets of places are made only where a reply leads. A token is allowed if its bytes lead to a set that is not empty,
@@ -7,21 +7,134 @@ allowed in a state are found by going through the beginnings of tokens, so one s
 length of the longest token.
 """
 
+import json
 import unicodedata
-from collections.abc import Iterable
+from collections import OrderedDict, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from agents.data.prompts import THINKING, PromptEncoder, Style
 from agents.data.tokens import Ids
-from agents.rollouts.constraints.language import Choice, Language, Listing, Node, Spans, words
-from agents.rollouts.constraints.vocabulary import MARK, Vocabulary
+from agents.models.small import WORD
+from agents.rollouts.languages import Choice, Language, Listing, Node, Spans, language_of, regex, words
+
+MARK = ord(WORD)
+"""The byte of the house's tokenizer that is written as a blank after a letter or digit, and else as nothing."""
+
+_TRIED = 'do(action="Type", argument="5 Größen, \\"naïve\\" 日本", element="Add to Cart [2]")'
+_META_BLANK = "\u2581"  # SentencePiece's
+
 
 _BLANK = ord(" ")
 _END = 0  # the byte after each text, which no token matches
 _CONTINUES = 0x80  # the bytes of a character after its first are 0x80 to 0xBF
+
+
+_KEPT = 128  # automata of pages, of some megabytes each
+
+
+class Vocabulary(NamedTuple):
+    """The tokens that can be part of a reply; special tokens, and those that add nothing, are left out."""
+
+    ids: dict[bytes, Ids]  # by the bytes that the tokens add; several may add the same
+    prefixes: frozenset[bytes]  # all beginnings of these bytes, themselves included
+    lead: str  # what the tokens of a reply spell before it, which decoding removes
+    has_marks: bool  # whether `MARK` has its meaning
+    has_all_bytes: bool  # whether every byte is a token
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> "Vocabulary":
+        """Return the vocabulary of a byte-level or SentencePiece tokenizer of transformers.
+
+        Raises ValueError for a tokenizer whose tokens are not parts of the text that they stand for.
+        """
+        name = type(tokenizer).__name__
+        if not getattr(tokenizer, "is_fast", False):
+            raise ValueError(f"the tokenizer {name} is a slow one, whose tokens cannot be read; expected a fast tokenizer")
+        decoder = json.loads(tokenizer.backend_tokenizer.to_str())["decoder"] or {}
+        kinds = {part["type"] for part in _parts(decoder)}
+        added = tokenizer.added_tokens_decoder
+        special = set(tokenizer.all_special_ids) | {token for token, content in added.items() if content.special}
+        ids: dict[bytes, list[int]] = defaultdict(list)
+        by_id: dict[int, bytes] = {}
+        for content, token in sorted(tokenizer.get_vocab().items(), key=lambda item: item[1]):
+            if token in added:
+                written = content.encode()
+            elif "ByteLevel" in kinds:
+                written = _bytes_of(content)
+            else:
+                written = _byte_fallback(content) or content.replace(_META_BLANK, " ").encode()
+            by_id[token] = written
+            if written and token not in special:
+                ids[written].append(token)
+        has_marks = json.dumps(WORD)[1:-1] in json.dumps(decoder)
+        tried_text = _TRIED
+        tried = tokenizer(tried_text, add_special_tokens=False)["input_ids"]
+        if tokenizer.unk_token_id in tried:
+            tried_text = "".join(filter(str.isascii, _TRIED))
+            tried = tokenizer(tried_text, add_special_tokens=False)["input_ids"]
+        spelled = b"".join(by_id.get(token, b"?") for token in tried)
+        found = (_unmarked(spelled) if has_marks else spelled).decode(errors="replace")
+        lead = found.removesuffix(tried_text)
+        if not found.endswith(tried_text) or lead.strip() or tokenizer.decode(tried) != tried_text:
+            raise ValueError(f"the tokens of {name} spell {found[:80]!r}; expected the text that they were made of")
+        prefixes = frozenset(written[:end] for written in ids for end in range(1, len(written) + 1))
+        has_all_bytes = all(bytes((byte,)) in ids for byte in range(1, 256))
+        return cls({written: tuple(tokens) for written, tokens in ids.items()}, prefixes, lead, has_marks, has_all_bytes)
+
+    def can_spell(self, text: str) -> bool:
+        """Return whether every character of a text is a token, or made of tokens of one byte."""
+        if "\0" in text or (self.has_marks and WORD in text):
+            return False
+        return self.has_all_bytes or all(
+            character.encode() in self.ids or all(bytes((byte,)) in self.ids for byte in character.encode())
+            for character in set(text)
+        )
+
+
+def _parts(decoder: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield a decoder's description and those of its parts."""
+    yield decoder if decoder else {"type": ""}
+    for part in decoder.get("decoders", ()):
+        yield from _parts(part)
+
+
+def _byte_fallback(content: str) -> bytes:
+    """Return the byte of a token such as <0x0A>; else nothing."""
+    if len(content) == 6 and content.startswith("<0x") and content.endswith(">"):
+        return bytes((int(content[3:5], 16),))
+    return b""
+
+
+def _byte_characters() -> dict[str, int]:
+    """Return the characters that stand for bytes in byte-level vocabularies (GPT-2's table)."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(0x100) if byte not in plain]
+    return {chr(byte): byte for byte in plain} | {chr(0x100 + number): byte for number, byte in enumerate(others)}
+
+
+_CHARACTERS = _byte_characters()
+
+
+def _bytes_of(content: str) -> bytes:
+    """Return the bytes of a token of a byte-level vocabulary."""
+    return bytes(_CHARACTERS[character] for character in content) if set(content) <= _CHARACTERS.keys() else content.encode()
+
+
+def _unmarked(spelled: bytes) -> bytes:
+    """Return a text as decoding writes it: marks are blanks after letters and digits, and else nothing."""
+    written = ""
+    for character in spelled.decode(errors="replace"):
+        if character != WORD:
+            written += character
+        elif written[-1:].isalnum():
+            written += " "
+    return written.encode()
 
 
 class Position(NamedTuple):
@@ -194,3 +307,53 @@ class Automaton:
             last = end
         self._add(b"")
         return entries
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """The language that a reply is to be of, as an automaton over tokens and as a regular expression."""
+
+    language: Language
+    vocabulary: Vocabulary
+    stop_ids: frozenset[int]
+
+    @cached_property
+    def automaton(self) -> Automaton:
+        """The tokens that are allowed after each beginning of a reply."""
+        return Automaton(self.language, self.vocabulary, self.stop_ids)
+
+    @cached_property
+    def regex(self) -> str:
+        """A regular expression that the whole reply matches, for servers that decode by one."""
+        return regex(self.language)
+
+
+@dataclass
+class Constraints:
+    """Makes the constraints of the replies of one tokenizer. Equal goals and pages have equal constraints."""
+
+    vocabulary: Vocabulary
+    stop_ids: frozenset[int]
+    _kept: "OrderedDict[tuple[str, str], Constraint]" = field(default_factory=OrderedDict)
+
+    @classmethod
+    def of(cls, encoder: PromptEncoder) -> "Constraints":
+        """Return the constraints for an encoder's tokenizer. Raises ValueError for a tokenizer that cannot be constrained."""
+        return cls(Vocabulary.of(encoder.tokenizer), encoder.stop_ids)
+
+    def on(self, goal: str, page: str) -> Constraint:
+        """Return the constraint of a reply to a page."""
+        key = goal, page
+        if key not in self._kept:
+            self._kept[key] = Constraint(language_of(goal, page), self.vocabulary, self.stop_ids)
+            if len(self._kept) > _KEPT:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+
+def create_constraints(encoder: PromptEncoder, *, constrained: bool, system: Style) -> Constraints | None:
+    """Return what constrains replies where they are to be. Raises ValueError where they cannot be: with thoughts before the action."""
+    if constrained and system in THINKING:
+        raise ValueError("constrained replies are actions alone, and system is 'think'; expected 'none', 'act' or 'env'")
+    return Constraints.of(encoder) if constrained else None

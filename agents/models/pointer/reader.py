@@ -4,39 +4,51 @@ Texts are interned once each, so a row of candidates is a row of text ids; what 
 kept for when they come again.
 """
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Sequence, Sized
 from itertools import chain
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy
+from numpy.typing import NDArray
 
 from agents.data.workflows import Deed, deed_of, names_of
-from agents.models.pointer.amounts import shape_of
-from agents.models.pointer.cache import Cache
-from agents.models.pointer.candidates import (
-    ACT_SLOTS,
-    CONSTANTS,
-    KINDS,
-    PIECE_SLOTS,
-    RANKS,
-    SOURCES,
-    Act,
-    Rows,
-    action_of,
-    mark_of,
-    uses_of,
-)
 from agents.models.pointer.computing import computed_pieces, pieces_across
-from agents.models.pointer.goals import Goal, read_goal, words_of
-from agents.models.pointer.interning import Ids, Texts, distinct
-from agents.models.pointer.lines import EXTREMES, WANTED, Floats, beside_line, extremes_of, presence_of, wanted_of
-from agents.models.pointer.matching import MATCH, around_name, around_text, match_of
+from agents.models.pointer.goals import MATCH, Goal, around_name, around_text, match_of, read_goal, shape_of, words_of
 from agents.models.pointer.memory import StepMemory
-from agents.models.pointer.pages import read_page
-from agents.models.pointer.pieces import Piece, page_pieces
-from agents.models.pointer.tables import tables_of
+from agents.models.pointer.pages import (
+    EXTREMES,
+    WANTED,
+    Control,
+    Floats,
+    Ids,
+    Piece,
+    beside_line,
+    extremes_of,
+    page_pieces,
+    presence_of,
+    read_page,
+    tables_of,
+    wanted_of,
+)
+from webarena_gym.actions import Action, Kind
+
+KINDS = (
+    "link", "button", "box", "type", "search", "area", "option", "done", "n/a", "answer", "back", "up", "down", "tab",
+)  # fmt: skip
+SOURCES = (
+    "goal", "page", "memory", "field", "constant", "count", "sum", "list", "difference", "sum of two", "count over pages", "end",
+)  # fmt: skip
+CONSTANTS = (
+    "N/A", "Yes", "No", ", ", "; ", "\n", " ", "/", " > ", "- ", "\n- ", ": ", " near ", " in ", " and ", "README.md", "List of ",
+)  # fmt: skip
+JOINERS = frozenset(text for text in CONSTANTS if not text.isalpha() and text not in ("N/A", "README.md", "List of "))
+RANKS = 7
+ACT_SLOTS, ACT_NUMBERS = 9, len(KINDS) + 4 * MATCH + 4 + EXTREMES + WANTED + 14 + RANKS
+PIECE_SLOTS, PIECE_NUMBERS = 8, len(SOURCES) + 4 + EXTREMES + WANTED + 2 * MATCH + 4 * 3 + 15
+CONTEXT_SLOTS, CONTEXT_NUMBERS = 9, 16
+
 
 _MATCHED = [0, 3, 1, 4, 5, 6]  # the slots of a piece that are compared with the goal
 _KIND_PLACES = {kind: place for place, kind in enumerate(KINDS)}
@@ -48,6 +60,159 @@ _ADDRESSES = 3  # the first pieces of each page, which are of its address
 _OLDEST = 14  # pages that are remembered
 
 
+_MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
+_MOST_MATCHES = 200_000  # of texts with goals, that are kept
+
+
+_WORDS = {
+    "option": "select {argument} in {label}", "type": "type into {label}", "search": "search in {label}", "area": "write into {label}",
+    "done": "exit without an answer", "n/a": "exit with N/A", "answer": "exit with an answer", "back": "go back", "up": "scroll up",
+    "down": "scroll down", "tab": "switch to tab {argument}",
+}  # fmt: skip
+
+
+T = TypeVar("T")
+
+
+class Act(NamedTuple):
+    """Something that can be done; where it takes a text, that is chosen next."""
+
+    kind: str
+    address: str = ""
+    label: str = ""
+    argument: str = ""
+
+    @property
+    def takes_text(self) -> bool:
+        """Whether a text is to be built for it."""
+        return self.kind in ("type", "search", "area", "answer")
+
+
+class Rows(NamedTuple):
+    """Candidates as arrays: text ids (N, slots) and numbers (N, features)."""
+
+    slots: Ids
+    numbers: Floats
+
+
+def mark_of(source: str, way: str, shape: str) -> str:
+    """Return the marks of a piece: its source, how it was cut out, and what it looks like."""
+    return f"#{source} #{way} #{shape}".replace(" #", "#").replace(" ", "_").replace("#", " #").strip()
+
+
+def uses_of(control: Control) -> list[tuple[str, str, bool]]:
+    """Return the ways of using a control: kind, argument, and whether it is so already."""
+    if control.use == "select":
+        return [("option", option.text, option.chosen) for option in control.options]
+    if control.use == "text":
+        return [("type", "", False), ("search", "", False)]
+    if control.use == "area":
+        return [("area", "", False)]
+    return [(control.use, "", control.is_on)]
+
+
+def make_action(act: Act, argument: str) -> Action:
+    """Return the action of an act, with this text where it takes one."""
+    if act.kind in ("done", "n/a", "answer"):
+        return Action(Kind.EXIT, argument="N/A" if act.kind == "n/a" else argument)
+    if act.kind in ("type", "area"):
+        return Action(Kind.TYPE, act.address, argument)
+    if act.kind == "search":
+        return Action(Kind.SEARCH, act.address, argument)
+    if act.kind == "option":
+        return Action(Kind.SELECT, act.address, act.argument)
+    if act.kind == "tab":
+        return Action(Kind.SWITCH_TAB, argument=act.argument)
+    plain = {"back": Kind.GO_BACKWARD, "up": Kind.SCROLL_UP, "down": Kind.SCROLL_DOWN}
+    return Action(plain[act.kind]) if act.kind in plain else Action(Kind.CLICK, act.address)
+
+
+def in_words(act: Act) -> str:
+    """Return what an act does, for people.
+
+    >>> in_words(Act("option", "7", "Size", "Large"))
+    'select Large in Size'
+    """
+    return _WORDS.get(act.kind, "click {label}").format(label=act.label, argument=act.argument)
+
+
+def action_of(act: Act) -> tuple[Action, str]:
+    """Return the action of an act, with any text where it takes one, and the label of its element."""
+    return make_action(act, act.kind if act.takes_text else ""), act.label
+
+
+class Texts:
+    """Numbers for texts: each text has one, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        self.known: list[str] = [""]
+        self._numbers: dict[str, int] = {"": 0}
+
+    def __call__(self, text: str) -> int:
+        """Return the number of a text."""
+        number = self._numbers.get(text)
+        if number is None:
+            number = self._numbers[text] = len(self.known)
+            self.known.append(text)
+        return number
+
+    def all(self, texts: Iterable[str]) -> list[int]:
+        """Return the numbers of texts."""
+        known = self._numbers.get
+        return [self(text) if (number := known(text)) is None else number for text in texts]
+
+
+def distinct(numbers: NDArray[Any], limit: int) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]:
+    """Return the distinct numbers in the order of their first appearance, and the place of each number among them.
+
+    All numbers are less than `limit`.
+    """
+    place = numpy.empty(limit, numpy.int64)  # only what the numbers name is written and read
+    order = numpy.arange(len(numbers))
+    place[numbers[::-1]] = order[::-1]  # of equal indices, the last assignment remains
+    unique = numbers[place[numbers] == order]
+    place[unique] = order[: len(unique)]
+    return unique.astype(numpy.int64), place[numbers]
+
+
+class Cache:
+    """The newest values of functions, by key, of at most so many megabytes together."""
+
+    def __init__(self, megabytes: float) -> None:
+        self._values: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        self._most = int(megabytes * 1e6)
+        self.size = 0  # bytes, as `_size_of` estimates them
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __call__(self, key: Any, make: Callable[[], T]) -> T:
+        """Return the value of the key, made if it is not kept."""
+        kept = self._values.get(key)
+        if kept is not None:
+            self._values.move_to_end(key)
+            found: T = kept[0]
+            return found
+        made = make()
+        size = _size_of(made) + _size_of(key)
+        self._values[key] = made, size
+        self.size += size
+        while self.size > self._most and self._values:
+            self.size -= self._values.popitem(last=False)[1][1]
+        return made
+
+
+def _size_of(value: Any) -> int:
+    """Return about how many bytes a value takes: its arrays and texts, and an allowance for each other object."""
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes) + 120
+    if isinstance(value, str):
+        return len(value) + 60
+    if isinstance(value, tuple) and len(value) < 12:
+        return 60 + sum(map(_size_of, value))
+    return 60 + 100 * len(value) if isinstance(value, Sized) else 60
+
+
 class _Frame(NamedTuple):
     """What is known of the candidates of a page without a goal."""
 
@@ -56,10 +221,6 @@ class _Frame(NamedTuple):
     lines: Ids  # the line of each, -1 for none
     extremes: Floats  # by line
     ranks: Ids  # of acts, among those that are alike
-
-
-_MOST_TEXTS = 300_000  # that a reader keeps before another takes its place
-_MOST_MATCHES = 200_000  # of texts with goals, that are kept
 
 
 class Reader:

@@ -6,18 +6,33 @@ only what the policy sees: snapshots and rewards stay in this module.
 
 from collections import deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import gymnasium
 
-from agents.data.trajectories import Ending, Trajectory
-from agents.evaluation.search.values import State
+from agents.data.trajectories import Ending, Step, Trajectory
 from agents.rollouts.collector import sampling_seed
 from agents.rollouts.policies import Policy, Reply, Request
 from webarena_gym.actions.replies import answer_part
 from webarena_gym.tasks import Task
 from webarena_gym.vector import INFRASTRUCTURE_ERRORS
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A state of an episode as the policy sees it: the messages and replies so far, without reward.
+
+    Only where a search collects data for training, an end has its reward.
+    """
+
+    number: int  # of the states of one search, as they were reached
+    parent: "State | None"
+    messages: Sequence[Mapping[str, Any]]  # the chat that leads to the next reply
+    page: str
+    steps: tuple[Step, ...]  # all from the beginning
+    ending: Ending | None = None  # None: it can go on
+    reward: float | None = None  # of an end, where it is told
 
 
 class Expansion(NamedTuple):

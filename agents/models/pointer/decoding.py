@@ -13,15 +13,13 @@ from urllib.parse import urlsplit
 import numpy
 from numpy.typing import NDArray
 
+from agents.data.trajectories import Step, Trajectory
 from agents.data.workflows import Deed, deed_of, names_of
-from agents.models.pointer.candidates import CONSTANTS, JOINERS, PIECE_NUMBERS, PIECE_SLOTS, SOURCES, Act, Rows, make_action
-from agents.models.pointer.derivations import derive
-from agents.models.pointer.features import Reader
+from agents.models.pointer.computing import derive
 from agents.models.pointer.goals import read_goal, words_of
-from agents.models.pointer.interning import Ids
-from agents.models.pointer.lines import Floats
 from agents.models.pointer.memory import Recalled, Situation
-from agents.models.pointer.pages import path_of, read_page
+from agents.models.pointer.pages import Floats, Ids, path_of, read_page
+from agents.models.pointer.reader import CONSTANTS, JOINERS, PIECE_NUMBERS, PIECE_SLOTS, SOURCES, Act, Reader, Rows, make_action
 from webarena_gym.actions import Action, Kind
 
 ACT, PIECE, JOIN = 0, 1, 2
@@ -310,3 +308,42 @@ def _ending_rows(reader: Reader) -> Rows:
         )
         numbers[place, SOURCES.index("end" if ending is None else "constant")] = 1.0
     return Rows(slots, numbers)
+
+
+class Choice(NamedTuple):
+    """A question that was asked, and the place of the candidate that was chosen."""
+
+    question: Question
+    place: int
+
+
+def recall(reader: Reader, trajectory: Trajectory) -> list[list[Choice]]:
+    """Return the choices of each step of an episode. Raises ValueError as `retrace` does."""
+    return retrace(Session(reader, trajectory.goal), trajectory.steps)
+
+
+def retrace(session: Session, steps: Sequence[Step]) -> list[list[Choice]]:
+    """Lead a new session through the steps of an episode, and return the choices of each.
+
+    The places of the candidates are the step's `response_ids`. Raises ValueError if the questions are not those that the replies were
+    given to.
+    """
+    has_error = False
+    found: list[list[Choice]] = []
+    for number, step in enumerate(steps):
+        choices: list[Choice] = []
+        questions = session.reply(step.page, has_error=has_error)
+        question: Question | None = next(questions)
+        for place in step.response_ids:
+            if question is None or place >= len(question.meanings):
+                break
+            choices.append(Choice(question, place))
+            try:
+                question = questions.send(place)
+            except StopIteration:
+                question = None
+        if question is not None or len(choices) != len(step.response_ids):
+            raise ValueError(f"step {number} of an episode is no reply of a pointing policy: {step.reply!r}")
+        found.append(choices)
+        has_error = bool(step.action_error)
+    return found

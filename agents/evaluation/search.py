@@ -1,0 +1,428 @@
+"""Search at test time: a task is played several times from snapshots, and one episode is chosen without reading any reward.
+
+Values rank states and choose among ends; methods expand states in the order of their values. A budget counts reached states: env steps,
+and replies that failed or were too long. `preferences` compares the actions of a tree that was told its rewards, for training.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from math import exp, log, sqrt
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import gymnasium
+import torch
+from tqdm import tqdm
+
+from agents.data.prompts import PromptEncoder, system_prompt
+from agents.data.trajectories import Trajectory
+from agents.evaluation.branches import Expansion, Found, Method, Search, State, play
+from agents.evaluation.evaluate import create_policy, recorded_env
+from agents.evaluation.intervals import Evaluation, summarise
+from agents.evaluation.settings import CHAT, SCRIPTED, SearchSettings, choose_tasks
+from agents.methods.dpo import Preference
+from agents.models.checkpoints import CheckpointError, agent_record, checkpoints, load_model
+from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork
+from agents.rollouts.envs import InProcessEnvs
+from agents.settings import ENV_ID, flatten
+from agents.training.rollouts import CreditedGroup, write_groups
+from webarena_gym.actions import DIALECTS, Kind
+from webarena_gym.actions.replies import answer_part
+from webarena_gym.errors import ActionError
+
+Value = Callable[[Sequence[State]], Sequence[float]]  # higher is better
+Choice = Callable[[Sequence[State]], State]
+
+_WORST_TO_BEST = ("failed", None, "too_long", "truncated", "exited")  # endings; None: the budget was spent
+
+
+# Values.
+
+
+def confidence(states: Sequence[State]) -> list[float]:
+    """Return the mean log-probability of all reply tokens up to each state; 0 if there are none.
+
+    A weak value: likely replies need not be right, and loops are likely text. It needs no training and is a baseline for other values.
+    """
+    logprobs = [[value for step in state.steps for value in step.logprobs] for state in states]
+    return [sum(values) / len(values) if values else 0.0 for values in logprobs]
+
+
+def likelihood(states: Sequence[State]) -> list[float]:
+    """Return the geometric mean of the probabilities of all reply tokens up to each state: the confidence, from 0 to 1."""
+    return [exp(value) for value in confidence(states)]
+
+
+def told_reward(states: Sequence[State]) -> list[float]:
+    """Return the reward of each end, 0 of one that was lost: what training may read, and no search at test time."""
+    return [state.reward or 0.0 for state in states]
+
+
+def critic_value(critic: Critic, encoder: PromptEncoder, judge: Critic | None = None) -> Value:
+    """Return the value function of a critic: the probability of success.
+
+    The critics of AWR and DigiRL were not trained on ends. An end therefore has the value of its last page, so all answers on that page
+    are equal, and the first is chosen. A `judge` of whole episodes, such as WebRL's outcome model, values the ends themselves.
+    A critic is reliable only near the states that its policy reached in training.
+    """
+
+    def value(states: Sequence[State]) -> list[float]:
+        over = [state.ending in ("exited", "truncated") for state in states]
+        read = [state.parent or state if ended else state for state, ended in zip(states, over, strict=True)]
+        prompts = encoder.encode_all([state.messages for state in read])
+        values = critic.values(prompts)
+        if judge is not None:
+            ends = [index for index, ended in enumerate(over) if ended]
+            texts = [prompts[index] + encoder.encode_reply(states[index].steps[-1].reply) for index in ends]
+            for index, judged in zip(ends, judge.values(texts), strict=True):
+                values[index] = judged
+        return values
+
+    return value
+
+
+def load_critic(run: Path) -> Value:
+    """Return the value function in the newest checkpoint of a run of `train_rl`.
+
+    Raises CheckpointError for a run without a checkpoint or without a critic.
+    """
+    done = checkpoints(run)
+    if not done:
+        raise CheckpointError(f"{run} holds no checkpoint; expected a run of train_rl")
+    trainer = _TrainerState()
+    done[-1].restore(trainer)
+    learned = trainer.state.get("method", {})
+    name = next((name for name in ("critic", "step_critic") if name in learned), None)
+    if name is None:
+        raise CheckpointError(f"{done[-1].path} holds no critic; expected a run of train_rl by awr, digirl or webrl")
+    model, tokenizer = load_model(run)
+    critics: dict[str, Critic] = {}
+    for part in (name, "reward_model"):
+        if part in learned:
+            critics[part] = Critic(LanguageValueNetwork(model), CriticSettings())
+            critics[part].load_state_dict(learned[part])
+    record = agent_record(run)
+    encoder = PromptEncoder(tokenizer, system_prompt(record["system"], elements=record["elements"]))
+    return critic_value(critics[name], encoder, critics.get("reward_model"))
+
+
+@dataclass
+class _TrainerState:
+    """Keeps the state of a checkpoint's trainer as it is."""
+
+    state: dict[str, Any] = field(default_factory=dict)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        self.state = state_dict
+
+
+# Choices. Episodes that the agent has exited are preferred to truncated ones; of equals, the first is chosen.
+
+
+def by_value(value: Value) -> Choice:
+    """Return a function that chooses the end with the highest value."""
+
+    def choose(ends: Sequence[State]) -> State:
+        alike = _best_endings(ends)
+        return max(zip(alike, value(alike), strict=True), key=itemgetter(1))[0]
+
+    return choose
+
+
+def majority(ends: Sequence[State]) -> State:
+    """Return the first end with the most frequent outcome: self-consistency (Wang et al., arXiv 2203.11171).
+
+    The outcome is the answer; without an answer, it is the last action and its page. Actions on earlier pages are not compared, so
+    this says little about tasks that change something which the last page does not show.
+    """
+    alike = _best_endings(ends)
+    outcomes = [_outcome(end) for end in alike]
+    ((most_frequent, _),) = Counter(outcomes).most_common(1)
+    return alike[outcomes.index(most_frequent)]
+
+
+def _best_endings(ends: Sequence[State]) -> list[State]:
+    best = max(_WORST_TO_BEST.index(end.ending) for end in ends)
+    return [end for end in ends if end.ending == _WORST_TO_BEST[best]]
+
+
+def _outcome(end: State) -> tuple[str, str]:
+    reply = end.steps[-1].reply if end.steps else ""
+    try:
+        action = DIALECTS["webrl"].parse(reply)
+    except ActionError:
+        return reply, end.page
+    if action.kind is Kind.EXIT and action.argument:
+        return " ".join(action.argument.casefold().split()), ""
+    return answer_part(reply), end.page
+
+
+def best_of_n(root: State, *, choose: Choice, budget: int, n: int | None = None) -> Search:
+    """Play episodes one after another, n of them or as many as the budget allows, and return the chosen end.
+
+    The budget may cut off the last one. With n = 1 this is a single episode. Raises ValueError for a budget below 1.
+    """
+    _expect_positive(budget=budget, n=1 if n is None else n)
+    ends: list[State] = []
+    while budget > 0 and (n is None or len(ends) < n):
+        end, spent = yield from _play_on(root, budget)
+        budget -= spent
+        ends.append(end)
+    return choose(ends)
+
+
+def tree_search(root: State, *, value: Value, branching: int, budget: int, reserve: int) -> Search:
+    """Expand the state with the highest value until the budget is spent, and return the end with the highest value.
+
+    After Koh et al., arXiv 2407.01476, section 3, with these differences. States are valued when they are reached; there, when they are
+    expanded. One tree is grown for the whole episode; there, one for each step that is taken. The only limit of depth is the step
+    limit, and no value ends the search early. The last `reserve` steps, which should be the step limit, are kept to continue the
+    best state without branching, unless an episode has been exited by then. Of equal values the deeper state comes first, then the
+    earlier. Raises ValueError for a budget or branching below 1.
+    """
+    _expect_positive(budget=budget, branching=branching)
+    frontier, ends, values = [root], list[State](), {root.number: 0.0}
+    while frontier and budget > 0:
+        room = budget if any(end.ending == "exited" for end in ends) else budget - reserve
+        state = max(frontier, key=lambda item: (values[item.number], len(item.steps)))
+        frontier.remove(state)
+        if room > 0:
+            reached = yield Expansion(state, branching, min(branching, room))
+            budget -= len(reached)
+        else:
+            end, spent = yield from _play_on(state, budget)
+            reached = [end]
+            budget -= spent
+        values |= zip([item.number for item in reached], value(reached), strict=True)
+        frontier += [item for item in reached if item.ending is None]
+        ends += [item for item in reached if item.ending is not None]
+    return by_value(lambda items: [values[item.number] for item in items])([*ends, *frontier])
+
+
+@dataclass(eq=False)
+class _Node:
+    """A state of the tree, and what followed from it. It is closed where nothing below it is left to try."""
+
+    state: State
+    prior: float = 0.0
+    visits: int = 0
+    total: float = 0.0  # of the outcomes
+    children: list["_Node"] = field(default_factory=list)
+
+    @property
+    def is_closed(self) -> bool:
+        if self.state.ending is not None:
+            return True
+        return bool(self.children) and all(child.is_closed for child in self.children)
+
+
+def monte_carlo(
+    root: State,
+    *,
+    value: Value,
+    outcome: Value,
+    branching: int,
+    budget: int,
+    reserve: int = 0,
+    exploration: float = 1.0,
+    prior_weight: float = 0.5,
+) -> Search:
+    """Search by Monte Carlo tree search until the budget is spent, and return the end with the best outcome.
+
+    After Agent Q (Putta et al., arXiv 2408.07199, section 4). From the root, the action with the highest
+    Q(h, a) + c sqrt(log N(h) / (1 + N(h, a))) is followed to a state that has not been expanded. Its sampled actions are ranked by
+    `value`, as the paper's critic ranks them, and an episode is played on from the best one. Its `outcome`, from 0 to 1, counts for
+    every action on the way. Q is a mix of the mean outcome and the rank. Here the actions that end the episode at once count at once, and
+    states below which all has been tried are left out. The last `reserve` steps, which should be the step limit, are kept for the first episode to end.
+    Raises ValueError for a budget or branching below 1.
+    """
+    _expect_positive(budget=budget, branching=branching)
+    tree, ends, found = _Node(root), list[State](), dict[int, float]()
+
+    def note(path: Sequence[_Node], end: State) -> None:
+        if end.ending == "failed":  # which says nothing about the actions
+            return
+        (reward,) = outcome([end])
+        ends.append(end)
+        found[end.number] = reward
+        for node in path:
+            node.visits, node.total = node.visits + 1, node.total + reward
+
+    last = root
+    while budget > 0 and not tree.is_closed:
+        path = [tree]
+        while path[-1].children:
+            path.append(_best_child(path[-1], exploration, prior_weight))
+        room = budget if ends else budget - reserve
+        reached = yield Expansion(path[-1].state, branching, max(1, min(branching, room)))
+        budget -= len(reached)
+        path[-1].children = [_Node(state, prior) for state, prior in zip(reached, ranks(value(reached)), strict=True)]
+        chosen = max(path[-1].children, key=lambda child: child.prior)
+        for child in path[-1].children:
+            if child.state.ending is not None:
+                note([*path, child], child.state)
+        last, spent = yield from _play_on(chosen.state, budget)
+        budget -= spent
+        if last.ending is not None and last is not chosen.state:
+            note([*path, chosen], last)
+    return by_value(lambda items: [found[item.number] for item in items])(ends) if ends else last
+
+
+def _best_child(node: _Node, exploration: float, prior_weight: float) -> _Node:
+    def bound(child: _Node) -> float:
+        mean = child.total / child.visits if child.visits else child.prior
+        quality = mixed(mean, child.prior, prior_weight)
+        return quality + exploration * sqrt(log(max(node.visits, 1)) / (1 + child.visits))
+
+    return max((child for child in node.children if not child.is_closed), key=bound)
+
+
+def mixed(mean: float, prior: float, prior_weight: float) -> float:
+    """Return Q of an action: its mean outcome and its rank, mixed as in Agent Q's equation for Q."""
+    return (1 - prior_weight) * mean + prior_weight * prior
+
+
+def ranks(values: Sequence[float]) -> list[float]:
+    """Return for each value the part of the others that are smaller, equal ones counted half.
+
+    >>> ranks([0.3, 0.9, 0.1]), ranks([5.0, 5.0])
+    ([0.5, 1.0, 0.0], [0.5, 0.5])
+    """
+    if len(values) < 2:
+        return [0.5] * len(values)
+    others = len(values) - 1
+    return [(sum(each < own for each in values) + (sum(each == own for each in values) - 1) / 2) / others for own in values]
+
+
+def _play_on(state: State, budget: int) -> Generator[Expansion, Sequence[State], tuple[State, int]]:
+    """Continue with one reply per step. Returns the end, or the state at which the budget was spent, and the number of steps."""
+    spent = 0
+    while state.ending is None and spent < budget:
+        (state,) = yield Expansion(state, 1, 1)
+        spent += 1
+    return state, spent
+
+
+def _expect_positive(**values: int) -> None:
+    for name, value in values.items():
+        if value < 1:
+            raise ValueError(f"{name} is {value}; expected at least 1")
+
+
+def create_method(settings: SearchSettings) -> Method:
+    """Return the search that the settings name. Raises ValueError for settings that do not go together."""
+    if settings.method == "greedy":
+        return partial(best_of_n, choose=majority, budget=settings.budget, n=1)
+    if settings.value == "majority":
+        if settings.method != "best_of_n":
+            raise ValueError("value is 'majority', which knows whole episodes alone; expected confidence or critic for a tree")
+        return partial(best_of_n, choose=majority, budget=settings.budget, n=settings.n)
+    value: Value = confidence
+    if settings.value == "critic":
+        if settings.critic is None:
+            raise ValueError("value is 'critic', but there is no critic; expected --critic RUN")
+        value = load_critic(settings.critic)
+    if settings.method == "best_of_n":
+        return partial(best_of_n, choose=by_value(value), budget=settings.budget, n=settings.n)
+    if settings.method == "mcts":
+        outcome = value if settings.value == "critic" else likelihood
+        search: Callable[..., Search] = partial(monte_carlo, outcome=outcome)
+    else:
+        search = tree_search
+    return partial(
+        search, value=value, branching=settings.branching, budget=settings.budget, reserve=settings.evaluation.max_steps
+    )
+
+
+def run(settings: SearchSettings) -> tuple[Evaluation, dict[str, Any]]:
+    """Search as the settings say; return the evaluation of the episodes that were chosen, and the record of the whole."""
+    if settings.evaluation.workers:
+        raise ValueError(f"workers is {settings.evaluation.workers}; expected 0, as snapshots are taken in this process")
+    policy = settings.evaluation.policy
+    is_folder = policy not in SCRIPTED and not policy.startswith(CHAT)
+    if settings.method in ("tree", "mcts") and (policy == "expert" or (is_folder and "algorithm" in agent_record(policy))):
+        raise ValueError(f"policy {policy!r} remembers its episode, and a tree leaves episodes; expected greedy or best_of_n")
+    if settings.evaluation.threads:
+        torch.set_num_threads(settings.evaluation.threads)
+    tasks = choose_tasks(settings.evaluation)
+    method = create_method(settings)
+    evaluated = settings.evaluation
+    sampled = replace(evaluated, temperature=0.0) if settings.method == "greedy" else evaluated
+    make_env = partial(gymnasium.make, ENV_ID, disable_env_checker=True, tasks=tasks, **settings.evaluation.env_arguments())
+    envs = InProcessEnvs(make_env, min(settings.evaluation.num_envs, len(tasks)))
+    with (
+        closing(envs),
+        closing(create_policy(sampled)) as playing,
+        tqdm(total=len(tasks), desc="searching", unit="task", disable=None) as bar,
+    ):
+        local = [envs.local(env_id) for env_id in range(envs.num_envs)]
+        found = play(local, playing, tasks, method, seed=settings.evaluation.seed, on_finish=lambda _: bar.update())
+    env = recorded_env(settings.evaluation)
+    evaluation = summarise(tasks, [replace(item.trajectory, env=env) for item in found])
+    if settings.save_trees:
+        trees = [
+            CreditedGroup(number, [replace(branch, env=env) for branch in item.branches], [()] * len(item.branches))
+            for number, item in enumerate(found)
+        ]
+        write_groups(settings.save_trees, 0, trees)
+    oracle = summarise(tasks, [item.oracle for item in found]).total
+    spent = {name: sum(getattr(item, name) for item in found) for name in ("episodes", "env_steps", "generated_tokens")}
+    named_settings = ("policy", "split", "world_seed", "variation", "method", "budget", "branching", "value", "seed")
+    options = flatten(settings)
+    asked = {name: options[name] for name in named_settings}
+    return evaluation, {**evaluation.record(), "oracle_any": oracle._asdict(), **spent, **asked}
+
+
+def preferences(found: Found, *, value: Value, prior_weight: float, threshold: float, most: int) -> list[Preference]:
+    """Return the pairs of actions in one state whose Q differs by more than the threshold, at most `most` of each state.
+
+    After Agent Q (arXiv 2408.07199, section 4.2): Q is the mean reward of all ends below the action, mixed with its rank by `value`.
+    Actions below which no episode ended are left out. The search must have been told its rewards. The widest gaps come first.
+    """
+    rewards: dict[int, list[float]] = {}  # of the ends below each state, by its number
+    for end in found.states:
+        if end.ending in ("exited", "truncated", "too_long"):
+            state: State | None = end
+            while state is not None:
+                rewards.setdefault(state.number, []).append(end.reward or 0.0)
+                state = state.parent
+    siblings: dict[int, list[State]] = {}
+    for state in found.states:
+        if state.parent is not None and state.ending not in ("failed", "too_long") and state.number in rewards:
+            siblings.setdefault(state.parent.number, []).append(state)
+    pairs: list[Preference] = []
+    for own in siblings.values():
+        pairs += _of_state(found, own, rewards, value, prior_weight, threshold)[:most]
+    return pairs
+
+
+class _Quality(NamedTuple):
+    state: State  # that the action leads to
+    value: float
+
+
+def _of_state(
+    found: Found, states: Sequence[State], rewards: dict[int, list[float]], value: Value, prior_weight: float, threshold: float
+) -> list[Preference]:
+    """Return the pairs of the actions that lead to these states."""
+    best: dict[str, _Quality] = {}  # by action, as a state may have been expanded more than once
+    for state, prior in zip(states, ranks(value(states)), strict=True):
+        own = rewards[state.number]
+        best.setdefault(state.steps[-1].reply, _Quality(state, mixed(sum(own) / len(own), prior, prior_weight)))
+    gaps = []
+    for one, other in combinations(best.values(), 2):
+        worse, better = sorted((one, other), key=lambda item: item.value)
+        if better.value - worse.value > threshold:
+            gaps.append((better.value - worse.value, Preference(_episode(found, better.state), _episode(found, worse.state))))
+    return [pair for _, pair in sorted(gaps, key=lambda item: -item[0])]
+
+
+def _episode(found: Found, state: State) -> Trajectory:
+    """Return the episode up to a state, which ends with the action that led there."""
+    chosen = found.trajectory
+    return Trajectory(chosen.task_id, chosen.goal, state.steps, reward=0.0, ending="truncated", group=chosen.group)
