@@ -6,8 +6,7 @@ from pathlib import Path
 
 from agents.evaluation.report.document import Watched, create_server, held, render_report, write_report
 from agents.evaluation.report.episodes import Shown
-from agents.evaluation.report.results import write_table
-from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources
+from agents.evaluation.report.sources import MOST_GROUPS, Sources, read_sources, write_table
 from webarena_gym import console
 
 _DESCRIPTION = """\

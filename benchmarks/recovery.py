@@ -1,7 +1,7 @@
 """What demonstrations of recovery are worth, against as many without: `python -m benchmarks.recovery --json`.
 
 After WebCoT (arXiv 2505.20013): pointing networks are cloned from equally many demonstrations with equally many updates, once from the
-expert's own episodes, and once from episodes in which wrong steps are taken and undone (`agents.data.recovery`). Measured are success by
+expert's own episodes, and once from episodes in which wrong steps are taken and undone (`agents.data.expert`). Measured are success by
 step limit, and success after a wrong step was forced on them: the episode begins with some of the expert's steps and a wrong one, from
 where the expert still earns the reward. The same beginnings without the wrong step tell what that costs. The last line is one JSON
 object.
@@ -16,8 +16,7 @@ from typing import Any
 
 import torch
 
-from agents.data.expert import Shown, in_env
-from agents.data.recovery import force_mistake
+from agents.data.expert import Shown, force_mistake, in_env
 from agents.data.trajectories import Step
 from agents.evaluation.intervals import pooled
 from agents.models.checkpoints import agent_record

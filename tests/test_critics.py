@@ -3,8 +3,15 @@ import random
 import pytest
 import torch
 
-from agents.models.critics import Critic, CriticSettings, LanguageValueNetwork, accuracy
-from agents.models.pointer.critics import PointerCritics, WordsSeen, WordsValueNetwork
+from agents.models.critics import (
+    Critic,
+    CriticSettings,
+    LanguageValueNetwork,
+    PointerCritics,
+    WordsSeen,
+    WordsValueNetwork,
+    accuracy,
+)
 from tests import tiny
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -49,7 +49,7 @@ EXEMPT = {
     "answers/values.py:_AT_THE_END": "reads the last 20 characters before a word",
     "browsers/rendering.py:_META_CHARSET": "reads the first 1,024 bytes of a page",
     "agents/models/pointer/pages.py:_PARTS": "reads segments of at most 600 characters",
-    "agents/evaluation/report/results.py:found": "looks for one label on a page of a report, which a person opens",
+    "agents/evaluation/report/sources.py:found": "looks for one label on a page of a report, which a person opens",
     **dict.fromkeys(
         (
             "agents/data/demonstrations.py:_QUOTED",

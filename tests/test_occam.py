@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents import evaluate as command
 from agents.evaluation.evaluate import create_policy
 from agents.evaluation.settings import OCCAM_ENV, EvaluationSettings, policy_defaults
-from agents.rollouts.occam import OccamEpisode, OccamPolicy, PlanTree, read_reply
+from agents.rollouts.chat import OccamEpisode, OccamPolicy, PlanTree, read_reply
 from agents.rollouts.policies import Request, ScriptedPolicy
 from tests import needs
 from tests.chat_server import serving_chat

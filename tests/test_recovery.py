@@ -5,9 +5,8 @@ from random import Random
 
 import pytest
 
-from agents.data import recovery
 from agents.data.demonstrations import episodes
-from agents.data.expert import in_env, play_expert
+from agents.data.expert import MOST_STEPS, force_mistake, in_env, play_expert, play_with_mistakes
 from agents.training.settings import make_settings
 from benchmarks import recovery as benchmark
 from webarena_gym import tasks as task_suite
@@ -16,7 +15,7 @@ from webarena_gym.actions.replies import answer_part
 
 TEMPLATES = ("reddit.subscription", "gitlab.star_count", "shopping.order_place", "shopping.address_add", "gitlab.status_set")
 BACK = DIALECTS["webrl"].format(Action(Kind.GO_BACKWARD))
-ENV = {"elements": "id", "window": 20_000, "max_steps": 30 * recovery.MOST_STEPS}
+ENV = {"elements": "id", "window": 20_000, "max_steps": 30 * MOST_STEPS}
 
 
 def drawn(world, count=1):
@@ -27,8 +26,8 @@ def drawn(world, count=1):
 def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
     undone = others = 0
     for env, task in in_env(drawn(12 + seed), quiet=True, **ENV):
-        goal, steps = recovery.play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}"))
-        assert recovery.play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}")) == (goal, steps)
+        goal, steps = play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}"))
+        assert play_with_mistakes(env, task, 0.6, Random(f"{seed}/{task.task_id}")) == (goal, steps)
         _, info = env.reset(seed=0, options={"task": task})
         reward = 0.0
         for number, step in enumerate(steps):
@@ -48,19 +47,19 @@ def test_an_episode_with_mistakes_can_be_played_and_earns_the_reward(seed):
 
 def test_without_mistakes_the_episode_is_the_expert_s():
     for env, task in in_env(drawn(12), quiet=True, **ENV):
-        assert recovery.play_with_mistakes(env, task, 0.0, Random(0)) == play_expert(env, task)
+        assert play_with_mistakes(env, task, 0.0, Random(0)) == play_expert(env, task)
 
 
 def test_what_the_fork_cannot_mend_does_not_become_part_of_the_episode(monkeypatch):
-    monkeypatch.setattr(recovery, "_can_finish", lambda *_: False)
+    monkeypatch.setattr("agents.data.expert._can_finish", lambda *_: False)
     for env, task in in_env(drawn(12), quiet=True, **ENV):
-        assert recovery.play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)
-        assert recovery.force_mistake(env, task, Random(0)) is None
+        assert play_with_mistakes(env, task, 0.9, Random(0)) == play_expert(env, task)
+        assert force_mistake(env, task, Random(0)) is None
 
 
 def test_a_forced_mistake_is_the_last_step_and_changes_the_page():
     for env, task in in_env(drawn(13), quiet=True, **ENV):
-        forced = recovery.force_mistake(env, task, Random(task.task_id))
+        forced = force_mistake(env, task, Random(task.task_id))
         *before, wrong = forced.steps
         assert all(step.is_of_solution for step in before)
         assert not wrong.is_example

@@ -20,13 +20,10 @@ from lxml import html as lxml_html
 
 from agents.data.trajectories import Candidate, Step, Trajectory, read_trajectories, write_trajectories
 from agents.evaluation.evaluate import evaluate
-from agents.evaluation.report import replays
 from agents.evaluation.report.curves import MOST_POINTS, thin
 from agents.evaluation.report.document import write_report
-from agents.evaluation.report.episodes import pack_episodes
-from agents.evaluation.report.replays import Assets, Replay, Replayer, Shown, write_page
-from agents.evaluation.report.results import mark, summarise_all
-from agents.evaluation.report.sources import Sources, read_sources, task_of
+from agents.evaluation.report.episodes import Assets, Replay, Replayer, ShownPage, pack_episodes, write_page
+from agents.evaluation.report.sources import Sources, mark, read_sources, summarise_all, task_of
 from agents.report import main
 from agents.rollouts.policies import ExpertReplies, ScriptedPolicy
 from agents.settings import ENV_ID, EnvSettings
@@ -517,10 +514,10 @@ def report(tmp_path_factory, expert):
     original = Replayer.replay
 
     def replay(self, task, episode):
-        return original(self, task, episode) if task.template else Replay([Shown(HOSTILE_PAGE, "Here")] * 2, [])
+        return original(self, task, episode) if task.template else Replay([ShownPage(HOSTILE_PAGE, "Here")] * 2, [])
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(replays.Replayer, "replay", replay)
+        patch.setattr(Replayer, "replay", replay)
         write_report(path, Sources(runs, {"expert": expert, HOSTILE: [trajectory()]}), title="Title")
     return path.as_uri()
 

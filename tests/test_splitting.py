@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.data.demonstrations import demonstrate, episodes
-from agents.data.splitting import SplitSettings, pieces
+from agents.data.demonstrations import SplitSettings, demonstrate, episodes, pieces
 from agents.models.pointer.reader import Reader
 from agents.rollouts.settings import HorizonSettings
 from agents.settings import build

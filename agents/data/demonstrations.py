@@ -15,11 +15,9 @@ import gymnasium
 from tqdm import tqdm
 
 import webarena_gym  # noqa: F401 - registers the env
-from agents.data import recovery
-from agents.data.expert import Shown
+from agents.data.expert import MOST_STEPS, Shown, named, play_with_mistakes
 from agents.data.prompts import Style
 from agents.data.readings import Reading, read
-from agents.data.splitting import Piece, SplitSettings, pieces
 from agents.data.thoughts import Moment, Thoughts, write_reflection, write_thought
 from agents.settings import ENV_ID, EnvSettings
 from webarena_gym import tasks as task_suite
@@ -34,6 +32,57 @@ Message = Mapping[str, str]
 _ROLES = ("system", "user", "assistant")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NUMBERED = re.compile(r" \[\d+\]$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SplitSettings:
+    """Long demonstrations are split into overlapping pieces, each of which keeps the early context.
+
+    This is the supervised half of KLong (arXiv 2602.17547), whose trajectories are longer than a model's context: each piece has the first
+    steps of the trajectory, and then a window of later ones, which shares some steps with the window before. There pieces are of tokens;
+    here they are of steps, as a step is what one prompt replies to. Pieces decide a step's context: of a language model its conversation,
+    of a pointing network what it remembers of the episode. Both play with their whole memory, as neither has a context that overflows.
+    """
+
+    piece_steps: int = 0
+    """split demonstrations of more steps into overlapping pieces of so many (KLong), which keep the first steps as context; 0: into none"""
+    shared_steps: int = 2
+    """steps that a piece shares with the one before"""
+    early_steps: int = 1
+    """first steps of the demonstration that are the context of all pieces; the first one tells a language model the goal"""
+
+    def __post_init__(self) -> None:
+        if self.piece_steps and not 0 <= self.shared_steps < self.piece_steps:
+            raise ValueError(
+                f"shared_steps={self.shared_steps}; expected at least 0 and less than piece_steps={self.piece_steps}"
+            )
+        if self.piece_steps < 0 or self.early_steps < 1:
+            raise ValueError(f"piece_steps={self.piece_steps}, early_steps={self.early_steps}; expected at least 0 and 1")
+
+
+class Piece(NamedTuple):
+    """The numbers of the steps of a piece: those that are context only, and those that are learned."""
+
+    context: range
+    learned: range
+
+    @property
+    def steps(self) -> tuple[int, ...]:
+        """All of them, in order."""
+        return (*self.context, *self.learned)
+
+
+def pieces(count: int, settings: SplitSettings) -> list[Piece]:
+    """Return the pieces of a demonstration of so many steps; each step is learned in one of them at least.
+
+    >>> [piece.steps for piece in pieces(8, SplitSettings(piece_steps=4, shared_steps=1))]
+    [(0, 1, 2, 3), (0, 3, 4, 5, 6), (0, 6, 7)]
+    """
+    size = settings.piece_steps or count
+    if count <= size:
+        return [Piece(range(0), range(count))]
+    starts = range(0, count - settings.shared_steps, size - settings.shared_steps)
+    return [Piece(range(min(settings.early_steps, start)), range(start, min(start + size, count))) for start in starts]
 
 
 class Demonstration(NamedTuple):
@@ -107,20 +156,20 @@ def episodes(
     """Yield the steps of the expert on each task; an empty list if it did not earn the reward.
 
     `expert_thoughts` writes a thought before each action, in the <think>/<answer> format; `seed` draws its wording. With `mistakes`, a
-    second episode of the task follows, in which wrong steps are taken with that probability, as in `agents.data.recovery`: later
+    second episode of the task follows, in which wrong steps are taken with that probability, as in `agents.data.expert`: later
     conversations hold them, no step replies with them. With `split`, conversations are those of an episode's pieces.
     """
     max_steps = env_arguments.get("max_steps", EnvSettings.max_steps)
-    room = {"max_steps": recovery.MOST_STEPS * max_steps} if mistakes else {}
+    room = {"max_steps": MOST_STEPS * max_steps} if mistakes else {}
     env: Any = gymnasium.make(ENV_ID, tasks=tasks, disable_env_checker=True, **{**env_arguments, **room}).unwrapped
     own_mode = {"mode": env_arguments.get("history", "compressed"), "thoughts": env_arguments.get("thoughts", True)}
     for task in tqdm(tasks, desc="demonstrating", unit="task", disable=None):
         plans: list[list[Shown]] = [[]]
         if mistakes:
-            plans.append(recovery.play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
+            plans.append(play_with_mistakes(env, task, mistakes, Random(f"{seed}/{task.task_id}"))[1])
         found: list[Demonstration] = []
         for planned in plans:
-            start = {"task": task, "max_steps": max_steps * (recovery.MOST_STEPS if planned else 1)}
+            start = {"task": task, "max_steps": max_steps * (MOST_STEPS if planned else 1)}
             played = _play(env, start, planned, expert_thoughts, seed)
             steps = _steps(task.task_id, *played, own_mode) if played else []
             found += [
@@ -155,7 +204,7 @@ def _play(
         if step is None or step.is_of_solution:
             choices.append(expert.choose(env.page, env.observation))
         else:
-            choices.append(Choice(step.action, recovery.named(env, step.action), "", ()))
+            choices.append(Choice(step.action, named(env, step.action), "", ()))
         _, earned, terminated, truncated, info = env.step(env.dialect.format(choices[-1].action))
         reward, over = float(earned), terminated or truncated
     if reward != 1.0:

@@ -1,7 +1,16 @@
-"""The expert's episodes: the pages that the reference solution of a task sees, and what it does on them."""
+"""The expert's episodes: the pages that the reference solution of a task sees, what it does on them, and mistakes that it undoes.
 
-from collections.abc import Iterator, Sequence
+Mistakes are after WebCoT (arXiv 2505.20013), which gives an agent three skills by examples: reflection, to see on a page that a step was
+wrong; branching, to try another step in the same state; and rollback, to return to an earlier state. There a language model verbalises
+the search of another agent, and pages cannot be forked. Here every fork is proven: the reference solution still earns the reward after it.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from copy import copy
+from dataclasses import replace
+from random import Random
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -9,8 +18,22 @@ from tqdm import tqdm
 
 import webarena_gym  # noqa: F401 - registers the env
 from agents.settings import ENV_ID
-from webarena_gym.actions import Action
+from webarena_gym.actions import Action, Kind
+from webarena_gym.errors import ActionError
+from webarena_gym.evaluation.agents import random_action
+from webarena_gym.observation import observe, visible_text
+from webarena_gym.pages.dom import selected_options
 from webarena_gym.tasks import Expert, Task
+
+MOST_STEPS = 4
+"""steps of an episode with mistakes, as a multiple of those without; no more mistakes are made where they would not fit"""
+_AGAIN = 0.4  # probability of another branch from a state after one
+_MOST_BRANCHES = 3  # of a state
+_DEEPER = 0.3  # probability that a wrong step follows a wrong one
+_MOST_DEEP = 2  # wrong steps in a row
+_DRAWS = 6  # of wrong actions, one of which may be of the right one's kind
+_WORD = re.compile(r"[^\W_]{6,}")  # to type by mistake; shorter ones are often no words that an agent would type
+_TRIES = 12  # to force a mistake on an episode
 
 
 class Shown(NamedTuple):
@@ -49,3 +72,153 @@ def in_env(tasks: Sequence[Task], *, quiet: bool = False, **env_arguments: Any) 
     with closing(env):
         for task in tqdm(tasks, desc="demonstrating", unit="task", disable=quiet or None):
             yield env, task
+
+
+class Forced(NamedTuple):
+    """The first steps of an episode, the last of which is wrong, and from where the expert can still earn the reward."""
+
+    goal: str
+    steps: tuple[Shown, ...]
+
+
+class _Branch(NamedTuple):
+    steps: list[Shown]
+    info: dict[str, Any]  # of the page that it ends on
+
+
+def play_with_mistakes(env: Any, task: Task, mistakes: float, rng: Random) -> tuple[str, list[Shown]]:
+    """Return the goal and the steps of an episode of the expert that takes and undoes wrong steps.
+
+    Before a step of the expert, with probability `mistakes`, another action that the page offers is taken in a fork, and so are the
+    acts that lead back. The fork becomes the episode if the expert can still earn the reward; else it is as if it had not been. Wrong
+    steps are no examples; acts that undo are. `env` allows `MOST_STEPS` times the steps.
+    """
+    _, info = env.reset(seed=0, options={"task": task})
+    goal, expert, steps, is_over = info["goal"], Expert(task, env.dialect), list[Shown](), False
+    room = MOST_STEPS * len(task.solution) - 2 * _MOST_DEEP
+    while not is_over:
+        chance = mistakes
+        for _ in range(_MOST_BRANCHES):
+            if rng.random() >= chance or len(steps) >= room:
+                break
+            chance = _AGAIN
+            begun = env.snapshot()
+            branch = _err(env, info, _peek(env, expert), rng, _MOST_DEEP)
+            if branch and _can_finish(env, expert):
+                steps, info = steps + branch.steps, branch.info
+            else:
+                info = env.restore(begun)[1]
+        action = expert.choose(env.page, env.observation).action
+        steps.append(Shown(info["page"], action, bool(info["action_error"])))
+        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
+        is_over = terminated or truncated
+    return goal, steps
+
+
+def force_mistake(env: Any, task: Task, rng: Random) -> Forced | None:
+    """Return some of the expert's first steps and a wrong step that can be undone, or None where none was found in some tries."""
+    _, info = env.reset(seed=0, options={"task": task})
+    expert, moments = Expert(task, env.dialect), list[tuple[Any, Expert, list[Shown]]]()
+    steps: list[Shown] = []
+    is_over = False
+    while not is_over:
+        moments.append((env.snapshot(), copy(expert), list(steps)))
+        action = expert.choose(env.page, env.observation).action
+        steps.append(Shown(info["page"], action, bool(info["action_error"])))
+        _, _, terminated, truncated, info = env.step(env.dialect.format(action))
+        is_over = terminated or truncated
+    for _ in range(_TRIES):
+        begun, of_moment, before = rng.choice(moments)
+        info = env.restore(begun)[1]
+        branch = _err(env, info, _peek(env, of_moment), rng, 1)
+        # Where the page did not change there is nothing to see, and nothing to recover from.
+        if branch and branch.steps[-1].is_undoing and _can_finish(env, of_moment):
+            return Forced(info["goal"], (*before, branch.steps[0]))
+    return None
+
+
+def named(env: Any, action: Action) -> Action:
+    """Return an action on the env's page with the label of its element."""
+    if action.element is None:
+        return action
+    element = env.observation.nodes[action.element].element
+    labelled = observe(env.page, elements="label").nodes
+    return replace(action, element=next(label for label, node in labelled.items() if node.element is element))
+
+
+def _err(env: Any, info: dict[str, Any], right: Action, rng: Random, deep: int) -> _Branch | None:
+    """Return wrong steps and those that undo them, all taken; None if there is none to take, or the episode is over.
+
+    Where no act leads back to the page, the branch ends on the wrong one: whether the right steps go on from there is the caller's to
+    find out.
+    """
+    wrong = _another(env, info, right, rng)
+    if wrong is None:
+        return None
+    undoing = _undoing(env.observation.nodes, wrong)
+    steps = [Shown(info["page"], wrong, bool(info["action_error"]), is_example=False)]
+    _, _, terminated, truncated, seen = env.step(env.dialect.format(wrong))
+    if terminated or truncated:
+        return None
+    if deep > 1 and seen["page"] != info["page"] and rng.random() < _DEEPER:
+        deeper = _err(env, seen, right, rng, deep - 1)
+        if deeper is None:
+            return None
+        steps, seen = steps + deeper.steps, deeper.info
+    if seen["page"] == info["page"]:
+        return _Branch(steps, seen)
+    after = env.snapshot()
+    for undo in undoing:
+        shown = Shown(seen["page"], undo, bool(seen["action_error"]), is_undoing=True)
+        _, _, terminated, truncated, back = env.step(env.dialect.format(undo))
+        if not (terminated or truncated) and back["page"] == info["page"]:
+            return _Branch([*steps, shown], back)
+        seen = env.restore(after)[1]
+    return _Branch(steps, seen)
+
+
+def _another(env: Any, info: dict[str, Any], right: Action, rng: Random) -> Action | None:
+    """Return another action than the right one, of its kind where one is soon drawn; None if none is drawn.
+
+    Where it takes a text, that is a word of the goal.
+    """
+    others = []
+    for _ in range(_DRAWS):
+        action = random_action(env.observation.nodes, info["page"], info["goal"], rng, 0.0)
+        if action.kind in (Kind.TYPE, Kind.SEARCH):
+            action = replace(action, argument=rng.choice(_WORD.findall(info["goal"]) or [""]))
+        if action != right and action.argument != "" and action.kind is not Kind.EXIT:
+            others.append(action)
+    return next((action for action in others if action.kind is right.kind), others[0] if others else None)
+
+
+def _undoing(nodes: Mapping[str, Any], wrong: Action) -> list[Action]:
+    """Return acts that may undo an action on a page: to set its control as it was, and to go back."""
+    element = nodes[wrong.element].element if wrong.element else None
+    inverse = []
+    if wrong.kind is Kind.SELECT and element is not None:
+        inverse = [Action(Kind.SELECT, wrong.element, visible_text(option)) for option in selected_options(element)[:1]]
+    elif wrong.kind is Kind.TYPE and element is not None and (before := element.get("value")):
+        inverse = [Action(Kind.TYPE, wrong.element, before)]
+    elif element is not None and element.get("type") == "checkbox":
+        inverse = [wrong]
+    return [*inverse, Action(Kind.GO_BACKWARD)]
+
+
+def _peek(env: Any, expert: Expert) -> Action:
+    """Return the expert's next action, which is not counted as taken."""
+    return copy(expert).choose(env.page, env.observation).action
+
+
+def _can_finish(env: Any, expert: Expert) -> bool:
+    """Return whether the rest of the solution earns the reward from here; the env is then as it was."""
+    here, own, reward, is_over = env.snapshot(), copy(expert), 0.0, False
+    try:
+        while not is_over:
+            action = own.choose(env.page, env.observation).action
+            _, reward, terminated, truncated, _ = env.step(env.dialect.format(action))
+            is_over = terminated or truncated
+    except ActionError:  # the page lacks an element of the solution's
+        reward = 0.0
+    env.restore(here)
+    return reward == 1.0

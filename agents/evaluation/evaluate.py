@@ -19,11 +19,10 @@ from agents.models.checkpoints import agent_record, load_model
 from agents.models.checkpoints import is_small as is_small_model
 from agents.models.ensembles import is_ensemble, load_ensemble
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary, is_pointer, load_pointer
-from agents.rollouts.chat import ChatPolicy
+from agents.rollouts.chat import ChatPolicy, OccamPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints import create_constraints
 from agents.rollouts.envs import create_envs
-from agents.rollouts.occam import OccamPolicy
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
 from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy

@@ -9,8 +9,10 @@ network as the head.
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import lru_cache
 from random import Random
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +21,12 @@ from agents.data.prompts import PromptEncoder
 from agents.data.tokens import Ids, Sample
 from agents.data.trajectories import Trajectory
 from agents.models.batches import PackedBatch, batch_hidden, pack
+from agents.models.pointer.goals import words_of
+
+_BUCKETS = 2**15
+_WIDTH, _HIDDEN, _BAGS = 32, 64, 5
+_LONG = 10.0  # steps
+_STATES = 256  # in one pass
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -36,32 +44,10 @@ class CriticSettings:
     """states in one update of a critic"""
 
 
-class Pass(Protocol):
-    """States for one forward pass."""
-
-    @property
-    def samples(self) -> tuple[int, ...]:
-        """The indices of the states among those that were packed."""
-
-
-class ValueNetwork(Protocol):
-    """What a critic computes; a module with parts that are trained and saved by name."""
-
-    parts: dict[str, nn.Module]
-
-    def pack(self, states: Sequence[Any]) -> Sequence[Pass]:
-        """Return passes that hold all states."""
-        ...
-
-    def logits(self, batch: Any) -> Tensor:
-        """Return the logit of success of each state of a pass, shape (S,)."""
-        ...
-
-
 class Critic:
     """Estimates the probability of success of states. Before training it is one half for every state."""
 
-    def __init__(self, network: ValueNetwork, settings: CriticSettings) -> None:
+    def __init__(self, network: "LanguageValueNetwork | WordsValueNetwork", settings: CriticSettings) -> None:
         self._settings = settings
         self._network = network
         self._parameters = [parameter for part in network.parts.values() for parameter in part.parameters()]
@@ -73,7 +59,8 @@ class Critic:
     def values(self, states: Sequence[Any]) -> list[float]:
         """Return the probability of success of each state, in order."""
         values = [0.0] * len(states)
-        for batch in self._network.pack(states):
+        batches: Sequence[Any] = self._network.pack(states)
+        for batch in batches:
             for index, value in zip(batch.samples, self._network.logits(batch).sigmoid().tolist(), strict=True):
                 values[index] = value
         return values
@@ -103,7 +90,8 @@ class Critic:
     def _update(self, states: Sequence[Any], outcomes: Sequence[float]) -> float:
         """Take one update and return the loss before it."""
         total = 0.0
-        for batch in self._network.pack(states):
+        batches: Sequence[Any] = self._network.pack(states)
+        for batch in batches:
             logits_S = self._network.logits(batch)
             targets_S = torch.tensor([outcomes[index] for index in batch.samples], device=logits_S.device)
             loss = nn.functional.binary_cross_entropy_with_logits(logits_S, targets_S, reduction="sum") / len(states)
@@ -147,26 +135,6 @@ def new_head(width: int) -> nn.Linear:
     return head
 
 
-class Critics(Protocol):
-    """Makes the critics for a kind of policy, and says what they read: their states."""
-
-    def create(self, settings: CriticSettings) -> Critic:
-        """Return a new critic."""
-        ...
-
-    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return the states that all steps were taken in, trajectory after trajectory."""
-        ...
-
-    def goals(self, goals: Sequence[str]) -> list[Any]:
-        """Return each goal as a state, without a page."""
-        ...
-
-    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
-        """Return the state at the end of each trajectory, which has a step: the goal, all replies and the last page."""
-        ...
-
-
 class LanguageModelCritics:
     """Critics of a language model, which read token ids: the prompts of steps, and the last with its reply."""
 
@@ -179,17 +147,108 @@ class LanguageModelCritics:
         """Return a new critic, which begins with the parameters that the policy began with."""
         return Critic(LanguageValueNetwork(self._initial_model(), tokens_per_pass=self._tokens_per_pass), settings)
 
-    def steps(self, trajectories: Sequence[Trajectory]) -> list[Ids]:
+    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
         """Return the prompts of all steps."""
         return [step.prompt_ids for item in trajectories for step in item.steps]
 
-    def goals(self, goals: Sequence[str]) -> list[Ids]:
+    def goals(self, goals: Sequence[str]) -> list[Any]:
         """Return each goal as a prompt of its own."""
         return self._encoder.encode_all([[{"role": "user", "content": goal}] for goal in goals])
 
-    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Ids]:
+    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
         """Return the last prompt of each trajectory with its response."""
         return [item.steps[-1].prompt_ids + item.steps[-1].response_ids for item in trajectories]
+
+
+class WordsSeen(NamedTuple):
+    """What such a critic reads: a goal, and, under way, the page and the replies so far."""
+
+    goal: str
+    page: str = ""
+    replies: tuple[str, ...] = ()
+
+
+class _Bags(NamedTuple):
+    """States as bags of hashed words, of each state five bags one after another, and how far each episode is."""
+
+    samples: tuple[int, ...]
+    words: Tensor
+    offsets: Tensor
+    progress: Tensor
+
+
+class WordsValueNetwork:
+    """A small network over hashed words of the goal, the page, those that both have, the last reply and all replies."""
+
+    def __init__(self, seed: int) -> None:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self._words = nn.EmbeddingBag(_BUCKETS, _WIDTH, mode="sum")
+            nn.init.normal_(self._words.weight, std=0.5)
+            self._body = nn.Sequential(
+                nn.Linear(_BAGS * _WIDTH + 1, _HIDDEN), nn.ReLU(), nn.Linear(_HIDDEN, _HIDDEN), nn.ReLU()
+            )
+            self._head = new_head(_HIDDEN)
+        self.parts = {"words": self._words, "body": self._body, "head": self._head}
+
+    def pack(self, states: Sequence[WordsSeen]) -> Sequence[_Bags]:
+        """Return passes of at most 256 states."""
+        return [_bags(states, range(start, min(start + _STATES, len(states)))) for start in range(0, len(states), _STATES)]
+
+    def logits(self, batch: _Bags) -> Tensor:
+        """Return the logit of success of each state, shape (S,)."""
+        counts = torch.diff(batch.offsets, append=torch.tensor([len(batch.words)]))
+        bags = self._words(batch.words, batch.offsets) * counts.clamp(min=1).float().rsqrt()[:, None]
+        read = torch.cat([bags.view(len(batch.samples), -1), batch.progress[:, None]], 1)
+        logits: Tensor = self._head(self._body(read))[:, 0]
+        return logits
+
+
+class PointerCritics:
+    """Critics of a pointing network, which read words."""
+
+    def __init__(self, seed: int) -> None:
+        self._seed = seed
+
+    def create(self, settings: CriticSettings) -> Critic:
+        """Return a new critic."""
+        return Critic(WordsValueNetwork(self._seed), settings)
+
+    def steps(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return goal, page and earlier replies of all steps."""
+        return [
+            WordsSeen(item.goal, step.page, tuple(before.reply for before in item.steps[:number]))
+            for item in trajectories
+            for number, step in enumerate(item.steps)
+        ]
+
+    def goals(self, goals: Sequence[str]) -> list[Any]:
+        """Return the goals alone."""
+        return [WordsSeen(goal) for goal in goals]
+
+    def episodes(self, trajectories: Sequence[Trajectory]) -> list[Any]:
+        """Return the goal, the last page and all replies of each trajectory."""
+        return [WordsSeen(item.goal, item.steps[-1].page, tuple(step.reply for step in item.steps)) for item in trajectories]
+
+
+@lru_cache(maxsize=4_096)
+def _hashed(text: str) -> tuple[int, ...]:
+    """Return the buckets of the distinct words of a text, in order."""
+    return tuple(sorted({crc32(word.encode()) % _BUCKETS for word in words_of(text)}))
+
+
+def _bags(states: Sequence[WordsSeen], samples: range) -> _Bags:
+    bags: list[tuple[int, ...]] = []
+    for index in samples:
+        goal, page = _hashed(states[index].goal), _hashed(states[index].page)
+        replies = [_hashed(reply) for reply in states[index].replies]
+        common = set(page).intersection(goal)
+        before = sorted({word for reply in replies for word in reply})
+        bags += [goal, page, tuple(sorted(common)), replies[-1] if replies else (), tuple(before)]
+    lengths = torch.tensor([len(bag) for bag in bags])
+    progress = torch.tensor([min(len(states[index].replies) / _LONG, 3.0) for index in samples])
+    words = torch.tensor([word for bag in bags for word in bag], dtype=torch.int64)
+    return _Bags(tuple(samples), words, lengths.cumsum(0) - lengths, progress)
 
 
 def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:
@@ -200,3 +259,7 @@ def accuracy(values: Sequence[float], outcomes: Sequence[float]) -> float:
     """
     right = sum((value >= 0.5) == (outcome >= 0.5) for value, outcome in zip(values, outcomes, strict=True))
     return right / len(outcomes) if outcomes else 1.0
+
+
+Critics = LanguageModelCritics | PointerCritics
+"""The critics of a kind of policy: `create` makes one, and `steps`, `goals` and `episodes` return the states that it reads."""

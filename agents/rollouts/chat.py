@@ -1,18 +1,67 @@
-"""A policy that asks a chat model behind any endpoint of OpenAI's chat protocol. For agents that are prompted, not trained."""
+"""Policies that ask a chat model behind any endpoint of OpenAI's chat protocol: plainly, or as AgentOccam. They are prompted, not trained.
 
-from collections.abc import Mapping, Sequence
+AgentOccam (Yang et al., arXiv 2410.13825, section 3) has few actions, notes, and a tree of plans. The model may click, type, select, go
+back, go home, stop, take a note, branch (begin a plan under another) and prune (give up what came after a plan, and resume it on the page
+where it began). Only the steps of the active plan are shown to it. Notes, branches and prunes take a step, as in the released code: they
+reach the env as `noop`, and a prune as `goto`. The model's reply stays in the reply that the env gets, as its thoughts, and the state of an
+episode is read anew from the conversation at each step. So a snapshot or a fork of the env holds it all.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from agents.data.prompts import reminded, told
 from agents.data.workflows import WorkflowMemory
 from agents.rollouts.engines import RequestPool
-from agents.rollouts.policies import Reply, Request
+from agents.rollouts.policies import Policy, Reply, Request
+from webarena_gym.actions.instructions import ANSWERS
+from webarena_gym.episode.history import Turn, rounds
 from webarena_gym.errors import ServerError
+from webarena_gym.observation import HIGHLIGHT, pivotal
 from webarena_gym.servers.chat import ChatModel, is_too_long
 from webarena_gym.servers.rest import RefusedError
+from webarena_gym.sites.catalogue import URLS
 
 _WORKFLOWS = 3  # given to an episode
+
+
+_SYSTEM = f"""\
+You use websites for a person who has given you an objective. Each turn shows you your plans, what you have done under the active plan, and the \
+current page, whole, as an outline. An element is named by the number after its role, as in link [12]. Reply in five parts, each after its title:
+
+INTERACTION HISTORY SUMMARY: what has been done so far, and what it led to.
+OBSERVATION DESCRIPTION: what the page shows that matters for the objective. It stands for the page later on.
+REASON: why the action is the right one now.
+ACTION: exactly one of the actions below, and before it as many notes as you like, each on a line of its own.
+{HIGHLIGHT} the numbers of the elements that will matter when this page is gone, separated by commas, such as 12, 34.
+
+To act on the page:
+click [id]: click an element.
+type [id] [text] [1]: replace the content of a field, and press Enter; with [0] at the end, do not press it.
+select [id] [option]: choose the option with that text from a drop-down list.
+go_back: return to the previous page.
+go_home: open the home page, from which all sites can be reached.
+note [text]: write down a fact that you will need; notes stay with the active plan.
+stop [answer]: end the task with the answer, which is empty if none was asked for.
+
+To change the plans:
+branch [plan] [intent]: begin a new plan under that plan, and make it the active one.
+prune [plan] [reason]: give up all that came after that plan, return to the page where it began, and make it the active one.
+
+Do what the objective says and change nothing else.
+
+{ANSWERS}"""
+_LAST = "\n\nThis is the last step: use stop, with the best answer that you can give."
+_TITLES = ("INTERACTION HISTORY SUMMARY", "OBSERVATION DESCRIPTION", "REASON", "ACTION", HIGHLIGHT.rstrip(":"))
+_PASSED_ON = ("click", "type", "select", "go_back", "stop")
+_VERBS = (*_PASSED_ON, "go_home", "note", "branch", "prune")
+_VERB = re.compile(r"[a-z_]+(?![\w'])")
+_PLANNED = re.compile(r"[a-z]+ ?\[(\d+)\] ?\[(.*)\]", re.DOTALL)
+_THOUGHT, _ACTED = "<think>\n", "\n</think>\n"
+_WHOLE = 3  # of the latest steps the pivotal nodes are shown, of others the description, as in the released settings
 
 
 class ChatPolicy:
@@ -95,3 +144,253 @@ class ChatPolicy:
             return slot, Reply("", too_long=True) if is_too_long(error) else Reply("", failure=str(error))
         except ServerError as error:
             return slot, Reply("", failure=str(error))
+
+
+@dataclass(eq=False)
+class Plan:
+    """A node of the tree of plans: where and when it began, the steps that were taken under it, and what was noted there."""
+
+    number: int
+    intent: str
+    url: str
+    step: int
+    children: list["Plan"] = field(default_factory=list)
+    steps: list[int] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    resumed: list[str] = field(default_factory=list)  # for which reasons
+
+    def walk(self) -> Iterator[tuple[int, "Plan"]]:
+        """Yield the plan and all under it, each with its depth."""
+        waiting = [(0, self)]
+        while waiting:
+            depth, plan = waiting.pop()
+            yield depth, plan
+            waiting += [(depth + 1, child) for child in reversed(plan.children)]
+
+
+@dataclass
+class PlanTree:
+    """Plans, one of which is active. What was pruned is not in the tree."""
+
+    root: Plan
+    active: Plan
+    begun: int = 1  # plans so far; no two have the same number
+
+    @classmethod
+    def begin(cls, goal: str, url: str) -> "PlanTree":
+        """Return the tree with the objective as its only plan."""
+        root = Plan(0, f"Reach the objective: {goal}", url, 0)
+        return cls(root, root)
+
+    def find(self, number: int) -> Plan | None:
+        """Return the plan with that number, unless there is none or it was pruned."""
+        return next((plan for _, plan in self.root.walk() if plan.number == number), None)
+
+    def branch(self, parent: Plan, intent: str, url: str, step: int) -> None:
+        """Begin a plan under another, and make it the active one."""
+        self.active = Plan(self.begun, intent, url, step)
+        self.begun += 1
+        parent.children.append(self.active)
+
+    def prune(self, plan: Plan, reason: str) -> None:
+        """Give up what came after a plan, that is, all under it and its later siblings, and resume it. It takes over the steps that were taken there."""
+        plan.steps = sorted({step for _, each in plan.walk() for step in (*each.steps, each.step)})
+        plan.children.clear()
+        plan.notes.clear()
+        for _, parent in self.root.walk():
+            if plan in parent.children:
+                del parent.children[parent.children.index(plan) + 1 :]
+        plan.resumed.append(reason)
+        self.active = plan
+
+    def __str__(self) -> str:
+        lines = []
+        for depth, plan in self.root.walk():
+            indent, mark = "\t" * depth, " (active)" if plan is self.active else ""
+            resumed = "".join(f"; resumed because: {reason}" for reason in plan.resumed)
+            lines += [f"{indent}[{plan.number}]{mark} {plan.intent}{resumed}", *(f"{indent}- {note}" for note in plan.notes)]
+        return "\n".join(lines)
+
+
+class Said(NamedTuple):
+    """A reply of the model, taken apart."""
+
+    parts: Mapping[str, str]  # by title
+    notes: list[str]
+    actions: list[str]  # all but the notes
+
+
+@dataclass
+class OccamEpisode:
+    """An episode so far, as its conversation tells it."""
+
+    info: Mapping[str, Any]
+    turns: Sequence[Turn]
+    page: str
+    tree: PlanTree
+
+    @classmethod
+    def read(cls, info: Mapping[str, Any]) -> "OccamEpisode":
+        """Return the episode that the info of an env tells of, with its plans."""
+        turns, page = rounds(info["goal"], info["messages"])
+        first = _url(turns[0].page if turns else page)
+        episode = cls(
+            info, [turn._replace(reply=_own_words(turn.reply)) for turn in turns], page, PlanTree.begin(info["goal"], first)
+        )
+        for step, turn in enumerate(episode.turns, info["step"] - len(turns)):
+            episode.take(turn.reply, _url(turn.page), step)
+        return episode
+
+    def take(self, text: str, url: str, step: int) -> str:
+        """Change the plans as a reply says that is given on the page at `url`; return its action in the env's dialect.
+
+        What cannot be done is noted at the active plan, and the env does nothing.
+        """
+        said, tree = read_reply(text), self.tree
+        tree.active.notes += [f"Step {step}: {note}" for note in said.notes]
+        if not said.actions and said.notes:
+            tree.active.steps.append(step)
+            return "noop"
+        verb = _verb(said.actions[0]) if len(said.actions) == 1 else ""
+        if verb in ("branch", "prune"):
+            return self._plan(verb, said.actions[0], url, step)
+        tree.active.steps.append(step)
+        if verb == "go_home":
+            return f"goto [{URLS['__HOMEPAGE__']}]"
+        if verb:
+            return said.actions[0]
+        found = f"{len(said.actions)} actions" if said.actions else "no action"
+        tree.active.notes.append(f"Step {step}: the reply had {found}; expected exactly one of {', '.join(_VERBS)}")
+        return "noop"
+
+    def messages(self, max_steps: int) -> list[dict[str, str]]:
+        """Return the chat that leads to the next reply."""
+        step = int(self.info["step"])
+        history = "\n".join(self._told(number) for number in self.tree.active.steps if number >= step - len(self.turns))
+        parts = {
+            "STEP": f"{step + 1} of {max_steps}",
+            "OBJECTIVE": self.info["goal"],
+            "PLANS": str(self.tree),
+            "INTERACTION HISTORY": history or "none under this plan",
+            "CURRENT OBSERVATION": self.page,
+        }
+        return [
+            {"role": "system", "content": _SYSTEM + _LAST * (step + 1 >= max_steps)},
+            {"role": "user", "content": "\n\n".join(f"{title}:\n{text}" for title, text in parts.items())},
+        ]
+
+    def reply(self, text: str) -> str:
+        """Return the reply to the env that does what the model's text says, and holds the text."""
+        action = self.take(text, _url(self.page), int(self.info["step"]))
+        return f"{_THOUGHT}{text}{_ACTED}{action}"
+
+    def _plan(self, verb: str, written: str, url: str, step: int) -> str:
+        tree = self.tree
+        match = _PLANNED.fullmatch(written)
+        plan = tree.find(int(match[1])) if match and len(match[1]) < 9 else None
+        if match is None or plan is None:
+            numbers = ", ".join(str(each.number) for _, each in tree.root.walk())
+            tree.active.notes.append(
+                f"Step {step}: cannot do {written[:80]!r}; expected {verb} [plan] [text], with one of the plans {numbers}"
+            )
+            return "noop"
+        if verb == "branch":
+            tree.branch(plan, match[2].strip(), url, step)
+            return "noop"
+        tree.prune(plan, match[2].strip())
+        return f"goto [{plan.url}]" if plan.url else "noop"
+
+    def _told(self, step: int) -> str:
+        """Return what is told of a step of the active plan."""
+        turn = self.turns[step - int(self.info["step"]) + len(self.turns)]
+        parts = read_reply(turn.reply).parts
+        latest = step in self.tree.active.steps[-_WHOLE:]
+        shown = pivotal(turn.page, turn.reply) if latest else parts.get("OBSERVATION DESCRIPTION", "")
+        told = {"OBSERVATION": shown, "REASON": parts.get("REASON", ""), "ACTION": parts["ACTION"]}
+        return "\n".join([f"Step {step + 1}", *(f"{title}: {text}" for title, text in told.items() if text)])
+
+
+class OccamPolicy:
+    """Plays as AgentOccam with the replies of a chat policy.
+
+    Args:
+        chat: asked with a conversation in which the last message holds everything; its requests' system messages are kept.
+        max_steps: of an episode, which the model is told.
+
+    """
+
+    def __init__(self, chat: Policy, max_steps: int) -> None:
+        self._chat = chat
+        self._max_steps = max_steps
+        self._asked: dict[int, OccamEpisode] = {}  # by slot, of the requests that are under way
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Ask for a reply to each episode; does not wait."""
+        for request in requests:
+            self._asked[request.slot] = OccamEpisode.read(request.info)
+        self._chat.ask([request._replace(info=self._told(request)) for request in requests])
+
+    def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
+        """Return the replies that are complete, in the env's dialect."""
+        done = []
+        for slot, reply in self._chat.replies(timeout_s):
+            episode = self._asked.pop(slot)
+            is_said = not (reply.failure or reply.too_long)
+            done.append((slot, reply._replace(text=episode.reply(reply.text)) if is_said else reply))
+        return done
+
+    def close(self) -> None:
+        """Close the chat policy."""
+        self._chat.close()
+
+    def _told(self, request: Request) -> Mapping[str, Any]:
+        return {**request.info, "messages": self._asked[request.slot].messages(self._max_steps)}
+
+
+def read_reply(text: str) -> Said:
+    """Return the parts of a reply by their titles, and its notes and actions. Without titles, all of it is the action."""
+    parts: dict[str, list[str]] = {}
+    title = ""
+    for line in text.rpartition("</think>")[2].splitlines():
+        bare = line.strip(" *#")
+        found = next((each for each in _TITLES if bare.upper().startswith(f"{each}:")), "")
+        if found:
+            title, line = found, bare[len(found) + 1 :].lstrip("* ")  # noqa: PLW2901 - the rest of the line
+        parts.setdefault(title, []).append(line)
+    whole = {name: "\n".join(lines).strip() for name, lines in parts.items()}
+    whole.setdefault("ACTION", whole.get("", ""))
+    notes, actions = list[str](), list[str]()
+    for written in _commands(whole["ACTION"]):
+        if _verb(written) == "note":
+            notes.append(written.removeprefix("note").strip(" []"))
+        else:
+            actions.append(written)
+    return Said(whole, notes, actions)
+
+
+def _commands(text: str) -> list[str]:
+    """Return the commands in a text: each begins on a line of its own and has the lines that follow."""
+    found: list[list[str]] = []
+    for line in text.splitlines():
+        bare = line.strip(" `*")
+        if _verb(bare):
+            found.append([bare])
+        elif found and bare:
+            found[-1].append(bare)
+    return ["\n".join(lines) for lines in found]
+
+
+def _verb(text: str) -> str:
+    """Return the verb that a text begins with; "" if that is none of the agent's."""
+    match = _VERB.match(text)
+    return match[0] if match and match[0] in _VERBS and text[match.end() :].lstrip(" ")[:1] in ("", "[") else ""
+
+
+def _own_words(reply: str) -> str:
+    """Return what the model said in a reply that was sent to the env."""
+    return reply.removeprefix(_THOUGHT).rpartition(_ACTED)[0] if reply.startswith(_THOUGHT) else reply
+
+
+def _url(page: str) -> str:
+    """Return the URL that stands above a page; "" where there is none."""
+    return next((line.removeprefix("URL: ") for line in page.split("\n") if line.startswith("URL: ")), "")

@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from agents.data import recovery
-from agents.data.expert import Shown, in_env, play_expert
-from agents.data.splitting import Piece, SplitSettings, pieces
+from agents.data.demonstrations import Piece, SplitSettings, pieces
+from agents.data.expert import MOST_STEPS, Shown, in_env, play_expert, play_with_mistakes
 from agents.models.pointer.cloning import Imitation, sample_wrong
 from agents.models.pointer.decoding import Decision, Session, demonstrate
 from agents.models.pointer.pages import read_page
@@ -82,9 +81,9 @@ def episodes(
     With probability `detours`, before a link of the expert's another link of the page is followed, and left by going back, once or
     several times. The return is an example to learn from, the wrong link is none. Where a detour changes any later page, as signing
     out does, the episode has none. With `mistakes`, each task has a second episode, in which wrong steps are taken with that
-    probability and undone (`agents.data.recovery`).
+    probability and undone (`agents.data.expert`).
     """
-    room = _ROOM if detours else recovery.MOST_STEPS if mistakes else 1
+    room = _ROOM if detours else MOST_STEPS if mistakes else 1
     for env, task in in_env(tasks, **{**env_arguments, "max_steps": env_arguments.get("max_steps", 30) * room}):
         rng = random.Random(f"{seed}/{task.task_id}")
         goal, steps = play_expert(env, task)
@@ -92,7 +91,7 @@ def episodes(
             steps = _with_detours(env, task, steps, detours, rng) or steps
         yield task, goal, steps
         if mistakes:
-            yield task, *recovery.play_with_mistakes(env, task, mistakes, rng)
+            yield task, *play_with_mistakes(env, task, mistakes, rng)
 
 
 def _with_detours(env: Any, task: Task, steps: Sequence[Shown], detours: float, rng: random.Random) -> list[Shown] | None:

@@ -9,7 +9,7 @@ from torch import Tensor
 from agents.data.trajectories import Trajectory
 from agents.models.batches import Sharing
 from agents.models.checkpoints import agent_record
-from agents.models.pointer.critics import PointerCritics
+from agents.models.critics import PointerCritics
 from agents.models.pointer.decoding import Choice, recall
 from agents.models.pointer.network import Vocabulary, choice_logprobs, load_pointer, pack_choices
 from agents.models.pointer.reader import SharedReader

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.data.demonstrations import SplitSettings
 from agents.data.prompts import Style
-from agents.data.splitting import SplitSettings
 from agents.data.thoughts import Thoughts
 from agents.settings import EnvSettings, MayChange, OptimizerName, RunSettings, TaskSettings, build
 

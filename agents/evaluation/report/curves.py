@@ -10,8 +10,7 @@ from statistics import fmean
 from typing import Any, NamedTuple
 
 from agents.data.trajectories import Trajectory
-from agents.evaluation.report.results import outcome, split_reply
-from agents.evaluation.report.sources import RunGroup, task_of
+from agents.evaluation.report.sources import RunGroup, outcome, split_reply, task_of
 from agents.training.rollouts import group_files, read_groups
 
 MOST_POINTS = 400

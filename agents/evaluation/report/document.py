@@ -15,8 +15,7 @@ from markupsafe import Markup
 
 from agents.evaluation.report.curves import AXES, FIRST_SHOWN, TITLES, rollouts_by_policy, successes, thin, trees
 from agents.evaluation.report.episodes import Shown, pack_episodes
-from agents.evaluation.report.results import summarise_all
-from agents.evaluation.report.sources import Sources, read_sources
+from agents.evaluation.report.sources import Sources, read_sources, summarise_all
 
 _STATIC = Path(__file__).parent / "static"
 _SCRIPTS = (

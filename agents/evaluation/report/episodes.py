@@ -1,22 +1,217 @@
-"""Episodes in the report: a head for the lists, and compressed blocks that the page reads when an episode is opened."""
+"""Episodes in the report: a head for the lists, and compressed blocks that the page reads when an episode is opened.
+
+Trajectories store no HTML: their replies are played again to get the pages, which become self-contained.
+"""
 
 import gzip
 import json
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from copy import deepcopy
+from dataclasses import replace
+from hashlib import blake2b
 from itertools import chain, zip_longest
+from types import TracebackType
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
-from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.report.replays import Replay, Replayer
-from agents.evaluation.report.results import cause, mark, outcome, split_reply
-from agents.evaluation.report.sources import task_of
+import gymnasium
+from lxml import html
+from lxml.html import HtmlElement
+
+from agents.data.trajectories import Candidate, Step, Trajectory
+from agents.evaluation.report.sources import cause, mark, outcome, split_reply, task_of
+from agents.settings import ENV_ID, EnvSettings
 from webarena_gym.actions import DIALECTS
 from webarena_gym.episode.verdicts import in_words
 from webarena_gym.errors import ActionError
+from webarena_gym.pages.network import HostUnknownError, Network
+from webarena_gym.pages.page import Page
+from webarena_gym.sites.layout import Variation, layout_of
+from webarena_gym.sites.world import connect, load_world
 from webarena_gym.tasks import Task
 
 _FRAME = len('<script type="application/gzip" id=""></script>\n')
+
+
+MARK = "data-marked"
+CHANCE = "data-chance"
+ASSET = "data-asset"
+_LEFT_OUT = ("script", "iframe", "frame", "object", "embed", "base")
+
+
+class ShownPage(NamedTuple):
+    """A page as HTML and as text, and the address that the observation gives to the element which the reply names."""
+
+    html: str
+    address: str | None
+    text: str = ""
+
+
+class Replay(NamedTuple):
+    """The pages of an episode: one before each reply, then the last. Where there are fewer, `problem` says why."""
+
+    pages: list[ShownPage]
+    assets: list[str]
+    problem: str = ""
+
+
+_NONE: Mapping[HtmlElement, float] = {}
+
+
+class Assets:
+    """Style sheets, as text, and pictures, as data URLs, each kept once under a short key."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, str] = {}
+        self._keys: dict[tuple[Network, str], str | None] = {}
+
+    def key(self, network: Network, url: str) -> str | None:
+        """Return the key of what a site of the network has there; None if it has nothing."""
+        if (network, url) not in self._keys:
+            self._keys[network, url] = self._fetch(network, url)
+        return self._keys[network, url]
+
+    def _fetch(self, network: Network, url: str) -> str | None:
+        try:
+            response = network.request("GET", url)
+        except HostUnknownError:
+            return None
+        if response.status != 200:
+            return None
+        kind = response.header("Content-Type").partition(";")[0]
+        content = response.body.decode() if kind == "text/css" else f"data:{kind};base64,{b64encode(response.body).decode()}"
+        key = blake2b(content.encode(), digest_size=6).hexdigest()
+        self.contents[key] = content
+        return key
+
+
+def write_page(
+    page: Page,
+    marked: HtmlElement | None,
+    network: Network,
+    assets: Assets,
+    chances: Mapping[HtmlElement, float] = _NONE,
+) -> tuple[str, list[str]]:
+    """Return the page's HTML and the keys of its assets, which `data-asset` names in place of addresses.
+
+    The marked element has the attribute `data-marked`, and those with a chance to be acted on have it in `data-chance`. The page itself
+    stays as it is.
+    """
+    root = deepcopy(page.root)
+    for original, copied in zip(page.root.iter(), root.iter(), strict=True):
+        if original is marked:
+            copied.set(MARK, "")
+        if original in chances:
+            copied.set(CHANCE, f"{chances[original]:.4f}")
+    keys: dict[str, None] = {}
+    for element in list(root.iter(*_LEFT_OUT, "link", "img", "meta")):
+        if element.tag == "meta" and "http-equiv" not in element.attrib:
+            continue
+        element.attrib.pop("srcset", None)  # or a browser would take it for the picture, and has it not
+        source = element.attrib.pop("src" if element.tag == "img" else "href", "")
+        sheet = element.tag == "link" and "stylesheet" in element.get("rel", "").lower().split()
+        key = assets.key(network, urljoin(page.url, source)) if source and (sheet or element.tag == "img") else None
+        if key is not None:
+            element.set(ASSET, key)
+            keys[key] = None
+        elif element.tag != "img":
+            element.drop_tree()
+    return html.tostring(root, encoding="unicode", doctype="<!DOCTYPE html>"), list(keys)
+
+
+class Replayer:
+    """Plays episodes again in envs of its own, as a context manager, and keeps what their pages need in `assets`.
+
+    The envs have the settings that the episode names.
+    """
+
+    def __init__(self) -> None:
+        self.assets = Assets()
+        self._envs: dict[EnvSettings, gymnasium.Env[str, str]] = {}
+        self._networks: dict[tuple[int, Variation], Network] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> "Replayer":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._open.close()
+
+    def replay(self, task: Task, episode: Trajectory) -> Replay:
+        """Return the pages of an episode of that task, as far as they show the text that the episode recorded.
+
+        Of a file without the text of pages, as far as the env answers each action as it did.
+        """
+        if not episode.steps:
+            return Replay([], [], "It has no steps.")
+        if task.world_seed is None:
+            return Replay([], [], "Its task is of no world that can be drawn here.")
+        if episode.env is None:
+            return Replay([], [], "Its env showed pages in a way that is not known here.")
+        # What follows changes no page: the history, and a limit that no episode reaches.
+        settings = replace(episode.env, history="none", thoughts=False, max_steps=10**6)
+        if settings not in self._envs:
+            env = gymnasium.make(ENV_ID, tasks=[task], disable_env_checker=True, **settings.env_arguments())
+            self._envs[settings] = self._open.enter_context(closing(env))
+        return self._play(self._envs[settings], self._network(task.world_seed, settings.variation), task, episode)
+
+    def _play(self, made: gymnasium.Env[str, str], network: Network, task: Task, episode: Trajectory) -> Replay:
+        env: Any = made.unwrapped
+        _, info = env.reset(seed=0, options={"task": task})
+        pages: list[ShownPage] = []
+        assets: dict[str, None] = {}
+        for number, step in enumerate(episode.steps):
+            if info["page"] not in step.page and step.page:  # a log may have more around a page
+                return Replay(pages, list(assets), f"From step {number + 1} on, the env shows other pages today.")
+            self._show(env, info["page"], step, network, pages, assets)
+            info = env.step(step.reply)[-1]
+            if not step.page and info["action_error"] != step.action_error:
+                return Replay(pages, list(assets), f"From step {number + 2} on, the env shows other pages today.")
+        self._show(env, info["page"], Step("", ""), network, pages, assets)
+        return Replay(pages, list(assets))
+
+    def _show(self, env: Any, text: str, step: Step, network: Network, pages: list[ShownPage], assets: dict[str, None]) -> None:
+        """Add the env's page, with the element marked that the reply names, and those of the step's candidates."""
+        address, element = _named(env, step.reply)
+        written, keys = write_page(env.page, element, network, self.assets, _chances(env, step.candidates))
+        pages.append(ShownPage(written, address, text))
+        assets.update(dict.fromkeys(keys))
+
+    def _network(self, world_seed: int, variation: Variation) -> Network:
+        """Return the sites of a world in their first state, for what no episode changes: style sheets and pictures."""
+        if (world_seed, variation) not in self._networks:
+            databases = self._open.enter_context(closing(load_world(world_seed).open()))
+            self._networks[world_seed, variation] = connect(databases, layout_of(world_seed, variation))
+        return self._networks[world_seed, variation]
+
+
+def _chances(env: Any, candidates: Sequence[Candidate]) -> dict[HtmlElement, float]:
+    """Return the probability that the action is done on an element of the env's page, of those that candidates name."""
+    chances: dict[HtmlElement, float] = {}
+    for candidate in candidates:
+        if candidate.element is None:
+            continue
+        try:
+            element = env.observation.element(candidate.element)
+        except ActionError:
+            continue
+        chances[element] = chances.get(element, 0.0) + candidate.probability
+    return chances
+
+
+def _named(env: Any, reply: str) -> tuple[str | None, HtmlElement | None]:
+    """Return the address and the element of the env's page that a reply names, or None and None if it names none."""
+    try:
+        action = env.dialect.parse(reply)
+        if action.element is None:
+            return None, None
+        element = env.observation.element(action.element)
+    except ActionError:
+        return None, None
+    nodes = env.observation.nodes
+    return next(address for address, node in nodes.items() if node.element is element), element
 
 
 class Shown(NamedTuple):
