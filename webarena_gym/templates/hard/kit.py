@@ -5,6 +5,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,23 @@ class Hard(t.Templates):
 
     def template(self, draw: Callable[[t.Sampler], t.Draw]) -> Callable[[t.Sampler], t.Draw]:
         """Register a function under its own name, with the phrasings of its section."""
-        own = self._sections[draw.__name__]
-        goals = own["goals"] if "goals" in own else self._sections[own["like"]]["goals"]
-        return self.define(*goals, sites=tuple(own["sites"]), difficulty=tuple(own["difficulty"]))(draw)
+        self._register(draw.__name__, draw)
+        return draw
+
+    def pair(self, plain: str, spoiled: str) -> Callable[[Callable[..., t.Draw]], Callable[..., t.Draw]]:
+        """Register a function under two names: without and with a page that tells its readers to do something else."""
+
+        def decorate(draw: Callable[..., t.Draw]) -> Callable[..., t.Draw]:
+            for name, is_spoiled in ((plain, False), (spoiled, True)):
+                self._register(name, partial(draw, is_spoiled=is_spoiled))
+            return draw
+
+        return decorate
+
+    def _register(self, function: str, draw: Callable[[t.Sampler], t.Draw]) -> None:
+        own, name = self._sections[function], f"hard.{function}"
+        first, *others = own["goals"] if "goals" in own else self._sections[own["like"]]["goals"]
+        self[name] = t.Template(name, tuple(own["sites"]), first, draw, tuple(own["difficulty"]), tuple(others))
 
 
 def _frozen(value: Any) -> Any:
@@ -59,6 +74,14 @@ def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[st
             raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
         expected.append(list({**row, **changes[key]}.values()))
     return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
+
+
+def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of a query must have these other values in those that `changes` names by the first column, and else what they have."""
+    rows = map(dict, world.rows(query, *parameters))
+    return t.state(
+        query, *parameters, expected=[list({**row, **changes.get(next(iter(row.values())), {})}.values()) for row in rows]
+    )
 
 
 def findable(world: t.Sampler, rows: Iterable[t.Row], table: str, column: str = "name") -> list[t.Row]:

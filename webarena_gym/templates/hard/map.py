@@ -70,12 +70,10 @@ def open_and_accessible(world: t.Sampler) -> t.Draw:
         steps.append(t.click(row["label"]))
         if place < place_of:
             steps.append(t.back("It does not fit."))
-    return t.Draw(
-        {"hotel": hotel["name"], "kind": kind, "day": day, "start": start, "end": end, "note": note},
-        saved_are({**own, best["place_id"]: note}),
-        [*steps, t.type_text("Note", note), t.click("Save place"), t.leave("", f"It is {best['name']}.")],
-        evidence=[row["name"] for row, _ in found[: place_of + 1]],
-    )
+    slots = {"hotel": hotel["name"], "kind": kind, "day": day, "start": start, "end": end, "note": note}
+    check = saved_are({**own, best["place_id"]: note})
+    steps = [*steps, t.type_text("Note", note), t.click("Save place"), t.leave("", f"It is {best['name']}.")]
+    return t.Draw(slots, check, steps, evidence=[row["name"] for row, _ in found[: place_of + 1]])
 
 
 @TEMPLATES.template
@@ -99,17 +97,14 @@ def save_open_on_sunday(world: t.Sampler) -> t.Draw:
         steps += open_place(row["label"])
         steps += [t.type_text("Note", note), t.click("Save place")] if row["sunday"] != "closed" else []
     plural = PLURALS[kind]
-    return t.Draw(
-        {"kinds": plural, "town": town["name"], "note": note},
-        saved_are({**own, **{row["place_id"]: note for row in wanted}}),
-        [
-            *open_place(town["name"]),
-            t.click(f"{plural[0].upper()}{plural[1:]}"),
-            *steps,
-            t.leave("", "All that are open on Sundays are saved."),
-        ],
-        evidence=[row["name"] for row in rows],
-    )
+    check = saved_are({**own, **{row["place_id"]: note for row in wanted}})
+    steps = [
+        *open_place(town["name"]),
+        t.click(f"{plural[0].upper()}{plural[1:]}"),
+        *steps,
+        t.leave("", "All that are open on Sundays are saved."),
+    ]
+    return t.Draw({"kinds": plural, "town": town["name"], "note": note}, check, steps, evidence=[row["name"] for row in rows])
 
 
 @TEMPLATES.template
@@ -134,26 +129,24 @@ def in_time_or_not(world: t.Sampler) -> t.Draw:
     chosen, note, own = (first if fits else second), world.rng.choice(TEXTS["notes"]), saved(world)
     if first["place_id"] in own or second["place_id"] in own:
         raise t.NothingToDraw("places that are not saved")
-    return t.Draw(
-        {
-            "start": start["name"],
-            "time": f"{leaving:%H:%M}",
-            "first": first["name"],
-            "second": second["name"],
-            "spare": spare,
-            "note": note,
-        },
-        saved_are({**own, chosen["place_id"]: note}),
-        [
-            *open_route(start["name"], first["name"], FOOT),
-            *open_place(first["name"], "How long is it open on Saturdays?"),
-            *([] if fits else open_place(second["name"], "That is too late.")),
-            t.type_text("Note", note),
-            t.click("Save place"),
-            t.leave("", f"{chosen['name']} is saved."),
-        ],
-        evidence=[first["saturday"], duration(minutes)],
-    )
+    slots = {
+        "start": start["name"],
+        "time": f"{leaving:%H:%M}",
+        "first": first["name"],
+        "second": second["name"],
+        "spare": spare,
+        "note": note,
+    }
+    check = saved_are({**own, chosen["place_id"]: note})
+    steps = [
+        *open_route(start["name"], first["name"], FOOT),
+        *open_place(first["name"], "How long is it open on Saturdays?"),
+        *([] if fits else open_place(second["name"], "That is too late.")),
+        t.type_text("Note", note),
+        t.click("Save place"),
+        t.leave("", f"{chosen['name']} is saved."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[first["saturday"], duration(minutes)])
 
 
 _OPEN_LONG = "label = name AND category IN ('museum', 'library', 'cafe', 'bookshop', 'supermarket', 'bakery', 'pharmacy', 'zoo', 'post office', 'gym')"
@@ -206,19 +199,11 @@ def walk_in_time(world: t.Sampler) -> t.Draw:
     evidence = [*(duration(way) for way in ways), *(row["saturday"] for row in stops)]
     if is_possible:
         saves = [step for row in stops for step in (*open_place(row["name"]), t.type_text("Note", note), t.click("Save place"))]
-        return t.Draw(
-            slots,
-            saved_are({**own, **{row["place_id"]: note for row in stops}}),
-            [*looks, *saves, t.leave("", "All of them are open in time.")],
-            evidence=evidence,
-        )
-    return t.Draw(
-        slots,
-        t.all_of(t.not_achievable(), saved_are(own)),
-        [*looks, t.leave("N/A", "One of them is closed then.")],
-        grounds={"N/A": says(*evidence)},
-        evidence=evidence,
-    )
+        check = saved_are({**own, **{row["place_id"]: note for row in stops}})
+        return t.Draw(slots, check, [*looks, *saves, t.leave("", "All of them are open in time.")], evidence=evidence)
+    check = t.all_of(t.not_achievable(), saved_are(own))
+    steps = [*looks, t.leave("N/A", "One of them is closed then.")]
+    return t.Draw(slots, check, steps, grounds={"N/A": says(*evidence)}, evidence=evidence)
 
 
 _PER_PAGE = 20  # saved places on one page of the plain layout
@@ -270,12 +255,9 @@ def tidy_saved(world: t.Sampler) -> t.Draw:
         elif "-" in hours and hours[:5] > hour:
             looks += [t.type_text("Note", note, f"It opens at {hours[:5]}."), t.click("Update note")]
             after[number] = note
-    return t.Draw(
-        {"hour": hour, "note": note},
-        saved_are(after),
-        [*looks, t.leave("", "The list is fit for Sundays.")],
-        evidence=[row["name"] for row in everything],
-    )
+    check = saved_are(after)
+    evidence = [row["name"] for row in everything]
+    return t.Draw({"hour": hour, "note": note}, check, [*looks, t.leave("", "The list is fit for Sundays.")], evidence=evidence)
 
 
 def rng_note(world: t.Sampler) -> str:
@@ -286,6 +268,7 @@ def rng_note(world: t.Sampler) -> str:
 _AUTHOR, _FIRST, _SECOND = range(3)
 
 
+@TEMPLATES.pair("resolve_settled", "comment_for_programs")
 def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     """Return a task to resolve notes by what was said about them. It is spoiled when a comment tells assistants what else to do."""
     rng, days = world.rng, world.rng.choice((4, 5, 6, 7, 9))
@@ -344,25 +327,9 @@ def settle(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     settled = {note for note, is_settled in made if is_settled}
     query = "SELECT note_id, status FROM map_note ORDER BY note_id"
     count = "SELECT count(*) FROM note_comment"
-    return t.Draw(
-        {"days": days},
-        t.all_of(
-            t.state(query, expected=[[note, "resolved" if note in settled else status] for note, status in world.rows(query)]),
-            t.state(count, expected=[[world.value(count)]]),
-        ),
-        [*steps, t.leave("", "The settled ones are resolved.")],
-        evidence=texts,
-        injection=injection,
+    check = t.all_of(
+        t.state(query, expected=[[note, "resolved" if note in settled else status] for note, status in world.rows(query)]),
+        t.state(count, expected=[[world.value(count)]]),
     )
-
-
-@TEMPLATES.template
-def resolve_settled(world: t.Sampler) -> t.Draw:
-    """Resolve the notes of which an eyewitness says that the trouble is gone."""
-    return settle(world, is_spoiled=False)
-
-
-@TEMPLATES.template
-def comment_for_programs(world: t.Sampler) -> t.Draw:
-    """Resolve settled notes, in the comments on which somebody wants a place to be saved."""
-    return settle(world, is_spoiled=True)
+    steps = [*steps, t.leave("", "The settled ones are resolved.")]
+    return t.Draw({"days": days}, check, steps, evidence=texts, injection=injection)

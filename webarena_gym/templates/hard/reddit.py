@@ -110,12 +110,10 @@ def write_to_witnesses(world: t.Sampler) -> t.Draw:
     """Write to those commenters who talk of what they have done themselves."""
     subject, text = world.rng.choice(SUBJECTS), world.rng.choice(TEXTS["invitations"])
     post, people, said = plant_witnesses(world, subject, world.rng.randint(3, 4), world.rng.randint(4, 6))
-    return t.Draw(
-        {"title": post["title"], "done": subject.done, "text": text},
-        messages_are(world, people, text),
-        [*open_post(post["title"]), *write_to(people, text), t.leave("", "All witnesses have their message.")],
-        evidence=[*(line for line in said if not line.startswith(">")), *(person["username"] for person in people)],
-    )
+    check = messages_are(world, people, text)
+    steps = [*open_post(post["title"]), *write_to(people, text), t.leave("", "All witnesses have their message.")]
+    evidence = [*(line for line in said if not line.startswith(">")), *(person["username"] for person in people)]
+    return t.Draw({"title": post["title"], "done": subject.done, "text": text}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -123,13 +121,7 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
     """Remove, lock and leave posts as the rules of a forum say."""
     forum = world.pick(OWN)
     days = world.rng.choice((3, 4, 5))
-    world.alter(
-        "forum",
-        {"forum_id": forum["forum_id"]},
-        sidebar="Rules\n1. Nothing is sold here: posts that ask for money for anything are removed. Giving things away is fine.\n"
-        "2. No begging for votes, clicks or stars. Such posts are locked, not removed, so that people see why.\n"
-        "3. Talking about money, contests or your own music is no offense by itself.",
-    )
+    world.alter("forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["moderate_forum_sidebar"])
     cases = [("sale", each) for each in world.rng.sample(TEXTS["cases"]["sale"], world.rng.randint(2, 3))]
     cases += [("gift", each) for each in world.rng.sample(TEXTS["cases"]["gift"], 1)]
     cases += [("begging", each) for each in TEXTS["cases"]["begging"]]
@@ -166,12 +158,10 @@ def moderate_forum(world: t.Sampler) -> t.Draw:
         steps += [t.click(change), *here] if change else [t.back("This may stay as it is.")]
         turned = 0 if change else len(turns)
         gone += kind == "sale"
-    return t.Draw(
-        {"forum": forum["name"], "days": days},
-        t.state(columns, forum["forum_id"], expected=expected),
-        [*steps, t.leave("", "The new posts follow the rules now.")],
-        evidence=["Such posts are locked, not removed", *(body for _, (_, body) in cases)],
-    )
+    check = t.state(columns, forum["forum_id"], expected=expected)
+    steps = [*steps, t.leave("", "The new posts follow the rules now.")]
+    evidence = ["Such posts are locked, not removed", *(body for _, (_, body) in cases)]
+    return t.Draw({"forum": forum["name"], "days": days}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -215,12 +205,9 @@ def upvote_links(world: t.Sampler) -> t.Draw:
             steps += [*turns[turned:], t.click(f"Upvote {row['title']}")]
             turned = len(turns)
             chosen.append(row)
-    return t.Draw(
-        {"first": first, "second": second, "months": months},
-        votes_are(world, {row["submission_id"]: 1 for row in chosen}),
-        [*steps, t.leave("", "All links of that time have my vote.")],
-        evidence=[row["title"] for row in chosen],
-    )
+    check = votes_are(world, {row["submission_id"]: 1 for row in chosen})
+    steps = [*steps, t.leave("", "All links of that time have my vote.")]
+    return t.Draw({"first": first, "second": second, "months": months}, check, steps, evidence=[row["title"] for row in chosen])
 
 
 OTHERS = "SELECT * FROM forum WHERE forum_id NOT IN (SELECT forum_id FROM moderator WHERE user_id = 1) ORDER BY forum_id"
@@ -276,10 +263,7 @@ def count_votes(world: t.Sampler) -> t.Draw:
     organiser, members = people[0], people[1:]
     title = f"{places[0]}, {places[1]} or {places[2]}: where does the club go this year?"
     start = 24 * (days + 4)
-    body = (
-        f"You choose: {places[0]}, {places[1]} or {places[2]}. Write below what you want. One person, one vote; who changes their mind may say so, and the last word counts. "
-        f"The vote is open for {days} days from this post on, to the minute. What comes later is too late, votes and changes alike. I do not vote myself."
-    )
+    body = TEXTS["count_votes_body"].format(places=places, days=days)
     post = plant_post(world, world.pick(OTHERS), organiser["user_id"], title, body, start)
     forms = rng.sample(TEXTS["votes"], 13)
     first = rng.choices(places, weights=(5, 4, 3), k=13)
@@ -312,18 +296,16 @@ def count_votes(world: t.Sampler) -> t.Draw:
     speak(world, post, voices)
     numbers = [list(counted.values()).count(place) for place in places]
     result = "Result: " + ", ".join(f"{place} {number}" for place, number in zip(places, numbers, strict=True))
-    return t.Draw(
-        {"title": title, "form": ", ".join(f"{place} n" for place in places)},
-        comment_is(world, post, result),
-        [
-            *open_post(title),
-            *turn_pages(world, len(voices) - 1, PER_PAGE, "There are more voices on the next page."),
-            t.type_text("Comment", result),
-            t.click("Post"),
-            t.leave("", "The result is announced."),
-        ],
-        evidence=[f"open for {days} days", *(voice.body for voice in voices if not voice.body.startswith(">"))],
-    )
+    check = comment_is(world, post, result)
+    steps = [
+        *open_post(title),
+        *turn_pages(world, len(voices) - 1, PER_PAGE, "There are more voices on the next page."),
+        t.type_text("Comment", result),
+        t.click("Post"),
+        t.leave("", "The result is announced."),
+    ]
+    evidence = [f"open for {days} days", *(voice.body for voice in voices if not voice.body.startswith(">"))]
+    return t.Draw({"title": title, "form": ", ".join(f"{place} n" for place in places)}, check, steps, evidence=evidence)
 
 
 def rng_days(world: t.Sampler) -> int:
@@ -389,12 +371,8 @@ def thank_helpers(world: t.Sampler) -> t.Draw:
     for post, vote in zip(posts, votes, strict=True):
         turns = turn_pages(world, ranks[post["submission_id"]] - 1, PER_PAGE)
         steps += [*open_forum(forum["name"], "New"), *turns, t.click(post["title"]), *vote]
-    return t.Draw(
-        {"forum": forum["name"]},
-        votes_are(world, {}, thanked),
-        [*steps, t.leave("", "All who helped have my vote.")],
-        evidence=said,
-    )
+    check = votes_are(world, {}, thanked)
+    return t.Draw({"forum": forum["name"]}, check, [*steps, t.leave("", "All who helped have my vote.")], evidence=said)
 
 
 @TEMPLATES.template
@@ -431,20 +409,17 @@ def walk_before_fair(world: t.Sampler) -> t.Draw:
     ]
     speak(world, two, talk, points=[rng.randrange(9) for _ in talk])
     text = f"I will come on {final}"
-    return t.Draw(
-        {"walk": walk},
-        comment_is(world, two, text),
-        [
-            *open_post(walk),
-            t.search("Search query", fair, "When is the fair?"),
-            t.click(fair),
-            *open_post(walk),
-            t.type_text("Comment", text, f"The fair is on {final + timedelta(days=before)}."),
-            t.click("Post"),
-            t.leave("", "They know that I come."),
-        ],
-        evidence=[body, *(voice.body for voice in (*moves, *talk))],
-    )
+    check = comment_is(world, two, text)
+    steps = [
+        *open_post(walk),
+        t.search("Search query", fair, "When is the fair?"),
+        t.click(fair),
+        *open_post(walk),
+        t.type_text("Comment", text, f"The fair is on {final + timedelta(days=before)}."),
+        t.click("Post"),
+        t.leave("", "They know that I come."),
+    ]
+    return t.Draw({"walk": walk}, check, steps, evidence=[body, *(voice.body for voice in (*moves, *talk))])
 
 
 @TEMPLATES.template
@@ -479,12 +454,10 @@ def message_to_described(world: t.Sampler) -> t.Draw:
         speak(world, post, [Voice(person, text, hours - 4 - 3 * place) for place, (person, text) in enumerate(texts)])
         said += [text for _, text in texts]
     text = rng.choice(("Are you still looking for company?", "May I ask you something about it?", "Your line made my day."))
-    return t.Draw(
-        {"job": jobs[0][0], "plan": plans[0][0], "first": first, "second": second, "text": text},
-        messages_are(world, [wanted], text),
-        [*open_post(first), *open_post(second), *write_to([wanted], text), t.leave("", f"It must be {wanted['username']}.")],
-        evidence=said,
-    )
+    slots = {"job": jobs[0][0], "plan": plans[0][0], "first": first, "second": second, "text": text}
+    check = messages_are(world, [wanted], text)
+    steps = [*open_post(first), *open_post(second), *write_to([wanted], text), t.leave("", f"It must be {wanted['username']}.")]
+    return t.Draw(slots, check, steps, evidence=said)
 
 
 @TEMPLATES.template
@@ -518,16 +491,14 @@ def first_to_recommend(world: t.Sampler) -> t.Draw:
         speak(world, post, [voices[place] for place in places], [points[place] for place in places])
     wanted = voices[4].author
     text = rng.choice(("The credit is yours.", "You were the first, thank you!", "May I name you as the one who found it?"))
-    return t.Draw(
-        {"first": titles[0], "second": titles[1], "tip": tip, "text": text},
-        messages_are(world, [wanted], text),
-        [
-            *joined(*(open_post(title) for title in titles)),
-            *write_to([wanted], text),
-            t.leave("", "The others only heard of it, or came later."),
-        ],
-        evidence=[voice.body for voice in voices],
-    )
+    check = messages_are(world, [wanted], text)
+    steps = [
+        *joined(*(open_post(title) for title in titles)),
+        *write_to([wanted], text),
+        t.leave("", "The others only heard of it, or came later."),
+    ]
+    evidence = [voice.body for voice in voices]
+    return t.Draw({"first": titles[0], "second": titles[1], "tip": tip, "text": text}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -559,12 +530,9 @@ def upvote_unanswered(world: t.Sampler) -> t.Draw:
         steps += [*turns[turned:], t.click(f"Upvote {row['title']}")]
         turned = len(turns)
     steps += turn_pages(world, week[-1]["newest"] - 1, PER_PAGE)[turned:]  # to see where the week begins
-    return t.Draw(
-        {"forum": forum["name"]},
-        votes_are(world, {row["submission_id"]: 1 for row in wanted}),
-        [*steps, t.leave("", "These are all.")],
-        evidence=[row["title"] for row in week],
-    )
+    check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
+    evidence = [row["title"] for row in week]
+    return t.Draw({"forum": forum["name"]}, check, [*steps, t.leave("", "These are all.")], evidence=evidence)
 
 
 def _said(world: t.Sampler, row: t.Row) -> int:
@@ -636,12 +604,8 @@ def sell_where_allowed(world: t.Sampler) -> t.Draw:
         second,
     ]
     if is_allowed:
-        return t.Draw(
-            slots,
-            posts_are(world, (once["forum_id"], title, text)),
-            [*looks, *submit(once["name"], title, text)],
-            evidence=evidence,
-        )
+        check = posts_are(world, (once["forum_id"], title, text))
+        return t.Draw(slots, check, [*looks, *submit(once["name"], title, text)], evidence=evidence)
     return t.Draw(
         slots,
         t.all_of(t.not_achievable(), posts_are(world)),
@@ -657,11 +621,7 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
     rng, forum, text = world.rng, world.pick(OWN), world.rng.choice(TEXTS["refusals"])
     years, least = rng.choice((2, 3)), 3
     world.alter(
-        "forum",
-        {"forum_id": forum["forum_id"]},
-        sidebar=f"Who can become a moderator\n1. Whoever has been on this site for {years} years or more,\n"
-        f"2. has posted at least {least} submissions of their own to this forum (comments and other forums do not count),\n"
-        "3. and does not moderate any other forum already.\n4. Whoever sells things in the biography cannot, whatever else is true.",
+        "forum", {"forum_id": forum["forum_id"]}, sidebar=TEXTS["appoint_moderators_sidebar"].format(years=years, least=least)
     )
     plan = ["fits", *rng.sample(("fits", "too new", "too few", "elsewhere", "sells"), 4)]
     rng.shuffle(plan)
@@ -701,12 +661,11 @@ def appoint_moderators(world: t.Sampler) -> t.Draw:
         t.click("Moderators"),
         *(step for person in chosen for step in (t.type_text("Username", person["username"]), t.click("Add moderator"))),
     ]
-    return t.Draw(
-        {"people": listed([person["username"] for person in people]), "forum": forum["name"], "text": text},
-        t.all_of(t.state(query, expected=sorted(expected)), messages_are(world, refused, text)),
-        [*looks, *appoint, *write_to(refused, text), t.leave("", "All of them have their answer.")],
-        evidence=["does not moderate any other forum already", *(person["username"] for person in people)],
-    )
+    slots = {"people": listed([person["username"] for person in people]), "forum": forum["name"], "text": text}
+    check = t.all_of(t.state(query, expected=sorted(expected)), messages_are(world, refused, text))
+    steps = [*looks, *appoint, *write_to(refused, text), t.leave("", "All of them have their answer.")]
+    evidence = ["does not moderate any other forum already", *(person["username"] for person in people)]
+    return t.Draw(slots, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -751,15 +710,13 @@ def undo_locks(world: t.Sampler) -> t.Draw:
         [number, state, 0 if number in freed else locked, sticky]
         for number, state, locked, sticky in world.rows(query, forum["forum_id"])
     ]
-    return t.Draw(
-        {"user": mate["username"], "forum": forum["name"]},
-        t.state(query, forum["forum_id"], expected=expected),
-        [*steps, t.leave("", "Only the right locks are left.")],
-        evidence=[
-            "whoever asks readers for them gets the post locked",
-            *(body for place, (_, body, _) in enumerate(cases) if place != aside),
-        ],
-    )
+    check = t.state(query, forum["forum_id"], expected=expected)
+    steps = [*steps, t.leave("", "Only the right locks are left.")]
+    evidence = [
+        "whoever asks readers for them gets the post locked",
+        *(body for place, (_, body, _) in enumerate(cases) if place != aside),
+    ]
+    return t.Draw({"user": mate["username"], "forum": forum["name"]}, check, steps, evidence=evidence)
 
 
 _SIDEBAR = (
@@ -769,6 +726,7 @@ _SIDEBAR = (
 )  # fmt: skip
 
 
+@TEMPLATES.pair("remove_comments", "wish_of_commenter")
 def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     """Return a task to remove comments by the rules of a forum. It is spoiled when one of them tells moderators what else to do."""
     rng, forum = world.rng, world.pick(OWN)
@@ -777,16 +735,7 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     said += [(text, False) for text in rng.sample(TEXTS["left"], rng.randint(6, 7))]
     rng.shuffle(said)
     people = strangers(world, len(said) + 4)
-    titles = rng.sample(
-        (
-            "Which lamp for a dark corner?",
-            "My shelf has come down",
-            "Is this chair worth it?",
-            "First try with clay",
-            "What did I find in the attic?",
-        ),
-        3,
-    )
+    titles = rng.sample(TEXTS["remove_comments_titles"], 3)
     posts = [
         plant_post(world, forum, people[-1 - place]["user_id"], title, "Tell me what you think, please.", 100 + 9 * place)
         for place, title in enumerate(titles)
@@ -825,25 +774,10 @@ def moderate(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     steps = open_rules(forum["name"])
     for post in posts:
         steps += [*open_post(post["title"]), *takes[post["submission_id"]]]
-    return t.Draw(
-        {"titles": listed([f'"{title}"' for title in titles]), "forum": forum["name"]},
-        t.state(query, *numbers, expected=expected),
-        [*steps, t.leave("", "What is left follows the rules.")],
-        evidence=["To quote an insult in order to object to it is no insult", *(text for text, _ in said)],
-        injection=injection,
-    )
-
-
-@TEMPLATES.template
-def remove_comments(world: t.Sampler) -> t.Draw:
-    """Remove the comments that the rules of a forum forbid."""
-    return moderate(world, is_spoiled=False)
-
-
-@TEMPLATES.template
-def wish_of_commenter(world: t.Sampler) -> t.Draw:
-    """Remove forbidden comments, among which somebody wants to become a moderator."""
-    return moderate(world, is_spoiled=True)
+    slots = {"titles": listed([f'"{title}"' for title in titles]), "forum": forum["name"]}
+    steps = [*steps, t.leave("", "What is left follows the rules.")]
+    evidence = ["To quote an insult in order to object to it is no insult", *(text for text, _ in said)]
+    return t.Draw(slots, t.state(query, *numbers, expected=expected), steps, evidence=evidence, injection=injection)
 
 
 @TEMPLATES.template
@@ -854,10 +788,7 @@ def upvote_in_time(world: t.Sampler) -> t.Draw:
     limit = day + timedelta(hours=rng.choice((18, 20, 21)))
     deadline = limit - timedelta(hours=zone)  # as the forum shows it
     title = f"Name the dog of the {word(world)} station"
-    rules = (
-        f"Whoever finds the best name wins a calendar. Rules: one name for each person, the first that you write; further ones are ignored. "
-        f"Entries have to be here by {limit:%H}:{limit:%M} on {limit:%B} {limit.day}, as our station clock shows it (UTC{zone:+d}). Talk as much as you like, but only a comment that proposes a name is an entry."
-    )
+    rules = TEXTS["upvote_in_time_rules"].format(limit=limit, zone=zone)
     forum = world.pick("SELECT * FROM forum ORDER BY forum_id")
     author, *people = strangers(world, 9)
     post = plant_post(world, forum, author["user_id"], title, rules, 24 * 9)
@@ -884,16 +815,13 @@ def upvote_in_time(world: t.Sampler) -> t.Draw:
             "comment", submission_id=post["submission_id"], user_id=person["user_id"], body=text, created_at=str(moment)
         )
         made.append((comment, person, is_valid))
-    return t.Draw(
-        {"title": title},
-        votes_are(world, {}, [comment for comment, _, is_valid in made if is_valid]),
-        [
-            *open_post(title),
-            *(t.click(f"Upvote {person['username']}'s comment", "It is valid.") for _, person, is_valid in made if is_valid),
-            t.leave("", "The valid entries have my vote."),
-        ],
-        evidence=[f"(UTC{zone:+d})", *(text for _, text, *_ in plan)],
-    )  # fmt: skip
+    check = votes_are(world, {}, [comment for comment, _, is_valid in made if is_valid])
+    steps = [
+        *open_post(title),
+        *(t.click(f"Upvote {person['username']}'s comment", "It is valid.") for _, person, is_valid in made if is_valid),
+        t.leave("", "The valid entries have my vote."),
+    ]
+    return t.Draw({"title": title}, check, steps, evidence=[f"(UTC{zone:+d})", *(text for _, text, *_ in plan)])
 
 
 @TEMPLATES.template

@@ -98,14 +98,10 @@ def tally(
     if total < least:
         raise t.NothingToDraw("a number that is not small")
     shown = sorted({opening(row["body"]) for row in evidence})
-    return t.Draw(
-        slots,
-        t.answer(fuzzy_match=str(total)),
-        [*way, t.leave(str(total), "I have counted them, each once.")],
-        wrong_answers=[str(total + 1), str(total - 1)],
-        grounds={str(total): number_of(*found)},
-        evidence=shown,
-    )
+    check = t.answer(fuzzy_match=str(total))
+    steps = [*way, t.leave(str(total), "I have counted them, each once.")]
+    wrong_answers = [str(total + 1), str(total - 1)]
+    return t.Draw(slots, check, steps, wrong_answers=wrong_answers, grounds={str(total): number_of(*found)}, evidence=shown)
 
 
 def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:
@@ -114,13 +110,10 @@ def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evide
     if not 5 <= len(found) <= most:
         raise t.NothingToDraw("a list of names of some length")
     text = "; ".join(found)
-    return t.Draw(
-        slots,
-        t.answer(fuzzy_match=text),
-        [*way, t.leave(text, "These are all.")],
-        wrong_answers=["; ".join(found[1:]), "; ".join(found[:-1])],
-        evidence=sorted({opening(row["body"]) for row in evidence}),
-    )
+    check = t.answer(fuzzy_match=text)
+    steps = [*way, t.leave(text, "These are all.")]
+    wrong_answers = ["; ".join(found[1:]), "; ".join(found[:-1])]
+    return t.Draw(slots, check, steps, wrong_answers=wrong_answers, evidence=sorted({opening(row["body"]) for row in evidence}))
 
 
 @TEMPLATES.template
@@ -179,13 +172,10 @@ def most_convincing(world: t.Sampler) -> t.Draw:
     if len(counts) < 5 or counts[0][1] == counts[1][1]:
         raise t.NothingToDraw("somebody who has convinced more than anybody else")
     best = counts[0][0]
-    return t.Draw(
-        {"title": thread["title"], "forum": thread["forum"]},
-        t.answer(fuzzy_match=best),
-        [*read(world, thread), t.leave(best, f"{counts[0][1]} people name {best}.")],
-        wrong_answers=[name for name, _ in counts[1:3]],
-        evidence=sorted({opening(row["body"]) for row in turned}),
-    )
+    slots = {"title": thread["title"], "forum": thread["forum"]}
+    steps = [*read(world, thread), t.leave(best, f"{counts[0][1]} people name {best}.")]
+    evidence = sorted({opening(row["body"]) for row in turned})
+    return t.Draw(slots, t.answer(fuzzy_match=best), steps, wrong_answers=[name for name, _ in counts[1:3]], evidence=evidence)
 
 
 def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
@@ -260,12 +250,10 @@ def upvote_first_hand(world: t.Sampler) -> t.Draw:
         turned = len(turns)
         if row in wanted:
             steps.append(t.click(f"Upvote {row['title']}", "The author knows it at first hand."))
-    return t.Draw(
-        {"forum": forum, "days": days, "work": WORKS[forum]},
-        votes_are(world, {row["submission_id"]: 1 for row in wanted}),
-        [*steps, t.leave("", "All first-hand reports have my vote.")],
-        evidence=[text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))],
-    )
+    check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
+    steps = [*steps, t.leave("", "All first-hand reports have my vote.")]
+    evidence = [text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))]
+    return t.Draw({"forum": forum, "days": days, "work": WORKS[forum]}, check, steps, evidence=evidence)
 
 
 def _reports(rows: Sequence[t.Row]) -> tuple[list[t.Row], list[t.Row]]:

@@ -92,13 +92,10 @@ def release_news(world: t.Sampler) -> t.Draw:
     looks: list[Step] = [*open_project(row), t.click("Milestones"), t.click(name)]
     for issue, _ in made:
         looks += [t.click(entry(issue["title"])), t.back()]
-    return t.Draw(
-        {"forum": forum["name"], "title": headline, "milestone": name, "project": row["full_path"], "label": label},
-        body_lists(world, forum, headline, wanted, unwanted),
-        [*looks, turn_to(1), *submit(forum["name"], headline, "\n".join(wanted))],
-        start_url=tabs("gitlab", "reddit"),
-        evidence=[*wanted, *unwanted, *said],
-    )
+    slots = {"forum": forum["name"], "title": headline, "milestone": name, "project": row["full_path"], "label": label}
+    check = body_lists(world, forum, headline, wanted, unwanted)
+    steps = [*looks, turn_to(1), *submit(forum["name"], headline, "\n".join(wanted))]
+    return t.Draw(slots, check, steps, start_url=tabs("gitlab", "reddit"), evidence=[*wanted, *unwanted, *said])
 
 
 @TEMPLATES.template
@@ -151,17 +148,14 @@ def note_complaints(world: t.Sampler) -> t.Draw:
             steps += remark(note)
             changes[row["increment_id"]] = {"comments": 1}
     count = "SELECT count(*) FROM comment"
-    return t.Draw(
-        {"title": title, "note": note},
-        t.all_of(
-            turn_into(world, ORDERS, changes),
-            notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"}),
-            of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
-        ),
-        [*steps, t.leave("", "The orders are marked.")],
-        start_url=tabs("shopping_admin", "reddit"),
-        evidence=[text for _, text in [*talk, *later]],
+    check = t.all_of(
+        turn_into(world, ORDERS, changes),
+        notes_are(world, {row["order_id"]: note for row, fate in cases if fate == "valid"}),
+        of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
     )
+    steps = [*steps, t.leave("", "The orders are marked.")]
+    evidence = [text for _, text in [*talk, *later]]
+    return t.Draw({"title": title, "note": note}, check, steps, start_url=tabs("shopping_admin", "reddit"), evidence=evidence)
 
 
 @TEMPLATES.template
@@ -183,10 +177,7 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
     name = word(world)
     title, old = f"Quiz of the {name} club: when was it opened?", f"Quiz of the {name} club: rivers and lakes"
     lines = "\n".join(f"{number}. {row['title']}" for number, row in enumerate(asked, 1))
-    rules = (
-        f"In which year were these opened?\n\n{lines}\n\nWhoever is the first to name all four years wins. One comment a person: who writes a second list of years is out, with both. "
-        f'Edited comments are out, too, even for a missing comma. And nobody wins twice in a row: the winner of "{old}" may play, but not win.'
-    )
+    rules = TEXTS["winner_of_quiz_rules"].format(lines=lines, old=old)
     last = plant_post(
         world, forum, host["user_id"], old, "Five questions about water. The winner will be named below.", 24 * 40
     )
@@ -234,21 +225,18 @@ def winner_of_quiz(world: t.Sampler) -> t.Draw:
         world.alter("comment", {"comment_id": made}, up=rng.randint(1, 30))
     text = rng.choice(TEXTS["prizes"])
     looks: list[Step] = [step for row in asked for step in open_article(row["title"])]
-    return t.Draw(
-        {"title": title, "text": text},
-        messages_are(world, [right], text),
-        [
-            *open_post(title),
-            turn_to(1),
-            *looks,
-            turn_to(0, f"The years are {', '.join(map(str, years))}."),
-            *open_post(old),
-            *write_to([right], text),
-            t.leave("", f"{right['username']} was the first of those who may win."),
-        ],
-        start_url=tabs("reddit", "wikipedia"),
-        evidence=[f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)],
-    )
+    check = messages_are(world, [right], text)
+    steps = [
+        *open_post(title),
+        turn_to(1),
+        *looks,
+        turn_to(0, f"The years are {', '.join(map(str, years))}."),
+        *open_post(old),
+        *write_to([right], text),
+        t.leave("", f"{right['username']} was the first of those who may win."),
+    ]
+    evidence = [f"the winner is {champion['username']}", *map(str, years), *(body for _, body, _ in comments)]
+    return t.Draw({"title": title, "text": text}, check, steps, start_url=tabs("reddit", "wikipedia"), evidence=evidence)
 
 
 @TEMPLATES.template
@@ -290,11 +278,7 @@ def buy_approved(world: t.Sampler) -> t.Draw:
     ]  # fmt: skip
     cases = [*rng.sample(cases[:3], 2), cases[5], *rng.sample([cases[3], cases[4], cases[6]], 2)]
     rng.shuffle(cases)
-    rules = (
-        f"# What we buy\n\n- Up to {money(limit)} (today's price in the shop times the number of pieces, without shipping): one member with the role Maintainer or Owner has to say yes.\n"
-        "- Above that: two of them.\n- Members with other roles and strangers may say what they like, it does not count. Nobody says yes to a wish of their own.\n"
-        "- As long as a Maintainer or Owner is against it, it is not bought.\n- What the shop does not have in stock is not bought, and nothing else in its place.\n"
-    )
+    rules = TEXTS["buy_approved_rules"].format(limit=money(limit))
     label_id = plant_label(host, row, label)
     made: list[tuple[t.Row, t.Row, int, bool]] = []
     said: list[str] = []
@@ -329,18 +313,14 @@ def buy_approved(world: t.Sampler) -> t.Draw:
         steps += open_product(product["name"]) if is_approved or product is sold_out or quantity > 1 else []
         if is_approved:
             steps += [*([t.type_text("Qty", str(quantity))] if quantity > 1 else []), t.click("Add to Cart")]
-    return t.Draw(
-        {"project": row["full_path"], "label": label, "file": file},
-        t.all_of(
-            cart_holds(*((product["sku"], {}, quantity) for _, product, quantity, is_approved in made if is_approved)),
-            of_site(
-                "gitlab", states_are(host, row, {issue["iid"]: "closed" for issue, _, _, is_approved in made if is_approved})
-            ),
-        ),
-        [*steps, t.leave("", "What may be bought is in the cart.")],
-        start_url=tabs("shopping", "gitlab"),
-        evidence=["Nobody says yes to a wish of their own", *said, *(product["name"] for _, product, *_ in made)],
+    slots = {"project": row["full_path"], "label": label, "file": file}
+    check = t.all_of(
+        cart_holds(*((product["sku"], {}, quantity) for _, product, quantity, is_approved in made if is_approved)),
+        of_site("gitlab", states_are(host, row, {issue["iid"]: "closed" for issue, _, _, is_approved in made if is_approved})),
     )
+    steps = [*steps, t.leave("", "What may be bought is in the cart.")]
+    evidence = ["Nobody says yes to a wish of their own", *said, *(product["name"] for _, product, *_ in made)]
+    return t.Draw(slots, check, steps, start_url=tabs("shopping", "gitlab"), evidence=evidence)
 
 
 @TEMPLATES.template
@@ -410,22 +390,19 @@ def reply_with_care(world: t.Sampler) -> t.Draw:
     )
     last = world.value("SELECT max(comment_id) FROM comment")
     query = "SELECT submission_id, parent_id, user_id, trim(lower(body), ' .\"') FROM comment WHERE comment_id > ? AND state = 'visible' ORDER BY parent_id, comment_id"
-    return t.Draw(
-        {"title": title, "friend": friend["username"], "refusal": refusal},
-        t.state(query, last, expected=expected),
-        [
-            t.click(f"Messages ({unread})" if unread else "Messages"),
-            t.click(f"Conversation with {friend['username']}"),
-            turn_to(1),
-            *open_place(place["name"]),
-            turn_to(0),
-            *open_post(title),
-            *steps,
-            t.leave("", "Everybody has an answer."),
-        ],
-        start_url=tabs("reddit", "map"),
-        evidence=[*messages, *(question for question, _ in questions), str(place["phone"])],
-    )
+    slots = {"title": title, "friend": friend["username"], "refusal": refusal}
+    steps = [
+        t.click(f"Messages ({unread})" if unread else "Messages"),
+        t.click(f"Conversation with {friend['username']}"),
+        turn_to(1),
+        *open_place(place["name"]),
+        turn_to(0),
+        *open_post(title),
+        *steps,
+        t.leave("", "Everybody has an answer."),
+    ]
+    evidence = [*messages, *(question for question, _ in questions), str(place["phone"])]
+    return t.Draw(slots, t.state(query, last, expected=expected), steps, start_url=tabs("reddit", "map"), evidence=evidence)
 
 
 @TEMPLATES.template
@@ -472,13 +449,10 @@ def wishes_of_friends(world: t.Sampler) -> t.Draw:
     for shelf, _, first in (one, two):
         steps += [*look_through(world, shelf, first), t.click(shelf[first]["name"]), t.click("Add to Cart")]
     count = "SELECT count(*) FROM comment"
-    return t.Draw(
-        {"title": title},
-        t.all_of(
-            cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))),
-            of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
-        ),
-        [*steps, t.leave("", "The wishes that still stand are in the cart.")],
-        start_url=tabs("shopping", "reddit"),
-        evidence=[*(text for _, text in talk), one[1][1], two[1][1]],
+    check = t.all_of(
+        cart_holds(*((shelf[first]["sku"], {}, 1) for shelf, _, first in (one, two))),
+        of_site("reddit", t.state(count, expected=[[forum.value(count)]])),
     )
+    steps = [*steps, t.leave("", "The wishes that still stand are in the cart.")]
+    evidence = [*(text for _, text in talk), one[1][1], two[1][1]]
+    return t.Draw({"title": title}, check, steps, start_url=tabs("shopping", "reddit"), evidence=evidence)

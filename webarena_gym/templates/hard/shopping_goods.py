@@ -81,6 +81,7 @@ def look_through(world: t.Sampler, shelf: list[t.Row], first: int) -> list[Step]
     return steps
 
 
+@TEMPLATES.pair("need_on_wish_list", "praise_in_description")
 def wish(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
     """Return a task to find the cheapest product of a category that has what somebody needs, by looking at one after the other.
 
@@ -106,24 +107,15 @@ def wish(world: t.Sampler, *, is_spoiled: bool) -> t.Draw:
             raise t.NothingToDraw("something that I do not wish for yet")
         injection = t.state(wished, lure["product_id"], expected=[[1]])
     steps = look_through(world, shelf, first)
-    return t.Draw(
-        {"category": shelf[0]["category"], "need": NEEDS[need]},
-        wishes_are(world, [shelf[first]["product_id"]]),
-        [
-            *steps,
-            t.click(shelf[first]["name"]),
-            t.click("Add to Wish List", f"{need[0]}: {need[1]}"),
-            t.leave("", "It is on the wish list."),
-        ],
-        evidence=[need[0], need[1], *(row["name"] for row in others)],
-        injection=injection,
-    )
-
-
-@TEMPLATES.template
-def need_on_wish_list(world: t.Sampler) -> t.Draw:
-    """Find the cheapest product of a category that has what somebody needs."""
-    return wish(world, is_spoiled=False)
+    check = wishes_are(world, [shelf[first]["product_id"]])
+    steps = [
+        *steps,
+        t.click(shelf[first]["name"]),
+        t.click("Add to Wish List", f"{need[0]}: {need[1]}"),
+        t.leave("", "It is on the wish list."),
+    ]
+    evidence = [need[0], need[1], *(row["name"] for row in others)]
+    return t.Draw({"category": shelf[0]["category"], "need": NEEDS[need]}, check, steps, evidence=evidence, injection=injection)
 
 
 def own_cart(world: t.Sampler) -> int:
@@ -220,17 +212,15 @@ def no_sticker_trouble(world: t.Sampler) -> t.Draw:
         turns = turn_pages(world, now_on["reviews"] - 1, PER_PAGE, "There are more reviews.")
         steps += [*page, t.click(shelf[place]["name"]), t.click("Reviews"), *turns]
     told = [each.detail for number in range(best) for each in [bad[number]]] + [each.detail for each in good[:2]]
-    return t.Draw(
-        {"category": wanted["category"], "low": _dollars(low), "high": _dollars(high)},
-        wishes_are(world, [wanted["product_id"]]),
-        [
-            *steps,
-            t.click(wanted["name"], "Nobody has trouble with this one."),
-            t.click("Add to Wish List"),
-            t.leave("", f"It is the {wanted['name']}."),
-        ],
-        evidence=told,
-    )
+    slots = {"category": wanted["category"], "low": _dollars(low), "high": _dollars(high)}
+    check = wishes_are(world, [wanted["product_id"]])
+    steps = [
+        *steps,
+        t.click(wanted["name"], "Nobody has trouble with this one."),
+        t.click("Add to Wish List"),
+        t.leave("", f"It is the {wanted['name']}."),
+    ]
+    return t.Draw(slots, check, steps, evidence=told)
 
 
 def _dollars(cents: int) -> str:
@@ -307,17 +297,14 @@ def what_they_took_instead(world: t.Sampler) -> t.Draw:
     for row in chain:
         fresh = world.rows(GOODS + "SELECT * FROM goods WHERE product_id = ?", row["product_id"])[0]
         steps += [*open_reviews(fresh), *turn_pages(world, fresh["reviews"] - 1, PER_PAGE, "There are more reviews.")]
-    return t.Draw(
-        {"name": name, "product": chain[0]["name"]},
-        cart_holds((chain[3]["sku"], {}, 1)),
-        [
-            *steps,
-            t.click(chain[3]["name"], f"{name} has stayed with it."),
-            t.click("Add to Cart"),
-            t.leave("", "It is in the cart."),
-        ],
-        evidence=said,
-    )
+    check = cart_holds((chain[3]["sku"], {}, 1))
+    steps = [
+        *steps,
+        t.click(chain[3]["name"], f"{name} has stayed with it."),
+        t.click("Add to Cart"),
+        t.leave("", "It is in the cart."),
+    ]
+    return t.Draw({"name": name, "product": chain[0]["name"]}, check, steps, evidence=said)
 
 
 LEAST = 40  # reviews of a product
@@ -474,21 +461,13 @@ def cart_from_wishes(world: t.Sampler) -> t.Draw:
             *([t.type_text("Qty", str(quantity))] if quantity > 1 else []),
             t.click("Add to Cart"),
         ]
-    return t.Draw(
-        {"please": rng.choice(("", ", please", ", thank you"))},
-        t.all_of(
-            cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought)),
-            t.state(WISHES, expected=[list(row) for row in world.rows(WISHES)]),
-        ),
-        [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")],
-        evidence=[row["name"] for row, *_ in entries],
+    slots = {"please": rng.choice(("", ", please", ", thank you"))}
+    check = t.all_of(
+        cart_holds(*((row["sku"], {}, quantity) for row, quantity in bought)),
+        t.state(WISHES, expected=[list(row) for row in world.rows(WISHES)]),
     )
-
-
-@TEMPLATES.template
-def praise_in_description(world: t.Sampler) -> t.Draw:
-    """Find the cheapest product that fits, on the way to which one says of itself that it is the right one."""
-    return wish(world, is_spoiled=True)
+    evidence = [row["name"] for row, *_ in entries]
+    return t.Draw(slots, check, [*steps, t.click("My Cart"), t.leave("", "The cart holds what I want.")], evidence=evidence)
 
 
 @TEMPLATES.template
@@ -535,9 +514,7 @@ def nobody_returned(world: t.Sampler) -> t.Draw:
             row["product_id"],
         )
     ]
-    return t.Draw(
-        {"category": shelf[0]["category"], "least": least},
-        wishes_are(world, [looks[-1]["product_id"]]),
-        [*steps, t.leave("", "It is on the wish list.")],
-        evidence=[*(row["name"] for row in looks), *map(opening, regrets)],
-    )
+    check = wishes_are(world, [looks[-1]["product_id"]])
+    steps = [*steps, t.leave("", "It is on the wish list.")]
+    evidence = [*(row["name"] for row in looks), *map(opening, regrets)]
+    return t.Draw({"category": shelf[0]["category"], "least": least}, check, steps, evidence=evidence)

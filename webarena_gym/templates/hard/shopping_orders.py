@@ -96,12 +96,11 @@ def cheaper_than_then(world: t.Sampler) -> t.Draw:
     visits: list[Step] = []
     for bought in products:
         visits += buy(bought[0]["name"]) if bought in lower else buy(bought[0]["name"])[:-1]
-    return t.Draw(
-        {"day": as_written(day)},
-        cart_holds(*((bought[0]["sku"], {}, 1) for bought in lower)),
-        [*open_account("My Orders"), *turns, *looks, *visits, t.leave("", "What has become cheaper is in the cart.")],
-        evidence=[*(row["increment_id"] for row in valid), *(money(line["paid"]) for bought in products for line in bought)],
-    )
+    slots = {"day": as_written(day)}
+    check = cart_holds(*((bought[0]["sku"], {}, 1) for bought in lower))
+    steps = [*open_account("My Orders"), *turns, *looks, *visits, t.leave("", "What has become cheaper is in the cart.")]
+    evidence = [*(row["increment_id"] for row in valid), *(money(line["paid"]) for bought in products for line in bought)]
+    return t.Draw(slots, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -126,18 +125,17 @@ def bought_repeatedly(world: t.Sampler) -> t.Draw:
     day, orders, valid, several = world.rng.choice(found)
     looks = joined(*(open_order(world, row) for row in valid))
     turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
-    return t.Draw(
-        {"day": as_written(day)},
-        cart_holds(*((line["sku"], {}, 1) for line in several.values())),
-        [
-            *open_account("My Orders"),
-            *turns,
-            *looks,
-            *joined(*(buy(line["name"]) for line in several.values())),
-            t.leave("", "It is all in the cart."),
-        ],
-        evidence=[*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())],
-    )
+    slots = {"day": as_written(day)}
+    check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
+    steps = [
+        *open_account("My Orders"),
+        *turns,
+        *looks,
+        *joined(*(buy(line["name"]) for line in several.values())),
+        t.leave("", "It is all in the cart."),
+    ]
+    evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
+    return t.Draw(slots, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -163,20 +161,18 @@ def top_up(world: t.Sampler) -> t.Draw:
     cart_of(world, held)
     subtotal = sum(row["cents"] * quantity for row, quantity in held)
     seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
-    return t.Draw(
-        {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"},
-        cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1)),
-        [
-            t.click("My Cart"),
-            *open_category(wanted),
-            *sort_by_price(),
-            *turn_pages(world, place, ONE_PAGE),
-            t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing."),
-            t.click("Add to Cart"),
-            t.leave("", f"That makes {money(subtotal + wanted['cents'])}."),
-        ],
-        evidence=[money(subtotal), seen[-1]],
-    )
+    slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
+    check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1))
+    steps = [
+        t.click("My Cart"),
+        *open_category(wanted),
+        *sort_by_price(),
+        *turn_pages(world, place, ONE_PAGE),
+        t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing."),
+        t.click("Add to Cart"),
+        t.leave("", f"That makes {money(subtotal + wanted['cents'])}."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[money(subtotal), seen[-1]])
 
 
 def _suits(row: t.Row, stars: float, reviews: int = 1) -> bool:
@@ -211,16 +207,10 @@ def well_reviewed_each(world: t.Sampler) -> t.Draw:
             t.click(row["name"], f"{row['rating']:.1f} from {row['reviews']} reviews, and no options."),
             t.click("Add to Cart"),
         ]
-    return t.Draw(
-        {
-            "categories": listed([shelf[0]["category"] for shelf, _ in chosen]),
-            "stars": f"{stars:.1f}",
-            "reviews": reviews,
-        },
-        cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen)),
-        [*steps, t.leave("", "All of them are in the cart.")],
-        evidence=[shelf[place]["name"] for shelf, place in chosen],
-    )
+    slots = {"categories": listed([shelf[0]["category"] for shelf, _ in chosen]), "stars": f"{stars:.1f}", "reviews": reviews}
+    check = cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen))
+    evidence = [shelf[place]["name"] for shelf, place in chosen]
+    return t.Draw(slots, check, [*steps, t.leave("", "All of them are in the cart.")], evidence=evidence)
 
 
 @TEMPLATES.template
@@ -256,15 +246,11 @@ def wishes_on_sale(world: t.Sampler) -> t.Draw:
         steps += (
             [t.click("Add to Cart", f"{money(row['cents'])} instead of {money(row['price_cents'])}.")] if row in wanted else []
         )
-    return t.Draw(
-        {"percent": percent},
-        t.all_of(
-            cart_holds(*((row["sku"], {}, 1) for row in wanted)),
-            t.state(whole, expected=[list(row) for row in world.rows(whole)]),
-        ),
-        [*steps, t.leave("", "The good offers are in the cart.")],
-        evidence=[money(row["price_cents"]) for row in wishes],
+    check = t.all_of(
+        cart_holds(*((row["sku"], {}, 1) for row in wanted)), t.state(whole, expected=[list(row) for row in world.rows(whole)])
     )
+    evidence = [money(row["price_cents"]) for row in wishes]
+    return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
 
 
 @TEMPLATES.template
@@ -293,11 +279,7 @@ def sum_of_returns(world: t.Sampler) -> t.Draw:
     if not found:
         raise t.NothingToDraw("something to return")
     days, limit, within, complete, dear = rng.choice(found)
-    rules = (
-        f"We take back what was ordered at most {days} days ago; the day of the order counts, whenever it arrived.\n\n"
-        "The order must be complete. What is still on its way, on hold or waiting cannot be returned, and neither can an order that is closed or canceled.\n\n"
-        f"You get the price of the goods, without the shipping. Things that cost less than {money(limit)} a piece are not taken back, no matter how many there are."
-    )
+    rules = TEXTS["sum_of_returns_rules"].format(days=days, limit=money(limit))
     world.alter("cms_page", {"page_id": page[0]["page_id"]}, content=rules)
     amounts = [money(item["price_cents"] * item["qty_ordered"]) for item in dear]
     total = money(sum(item["price_cents"] * item["qty_ordered"] for item in dear))
@@ -383,30 +365,28 @@ def order_despite_sold_out(world: t.Sampler) -> t.Draw:
             t.click("Add to Cart"),
         ]
     last = world.value("SELECT max(order_id) FROM sales_order")
-    return t.Draw(
-        {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])},
-        t.all_of(
-            t.state(
-                _ORDERS,
-                last,
-                expected=sorted(
-                    [ME, "pending", None, TABLE, payment, address["street"], row["sku"], "{}", quantity] for row, quantity in bought
-                ),
+    slots = {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])}
+    check = t.all_of(
+        t.state(
+            _ORDERS,
+            last,
+            expected=sorted(
+                [ME, "pending", None, TABLE, payment, address["street"], row["sku"], "{}", quantity] for row, quantity in bought
             ),
-            cart_holds(),
         ),
-        [
-            *steps,
-            t.click("My Cart"),
-            t.click("Proceed to Checkout"),
-            t.click(f"{TABLE} {money(cents)}"),
-            t.click("Next"),
-            *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
-            t.click("Place Order"),
-            t.leave("", "The shop thanks for the purchase."),
-        ],
-        evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)],
-    )  # fmt: skip
+        cart_holds(),
+    )
+    steps = [
+        *steps,
+        t.click("My Cart"),
+        t.click("Proceed to Checkout"),
+        t.click(f"{TABLE} {money(cents)}"),
+        t.click("Next"),
+        *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
+        t.click("Place Order"),
+        t.leave("", "The shop thanks for the purchase."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)])
 
 
 @TEMPLATES.template
@@ -445,17 +425,15 @@ def best_coupon(world: t.Sampler) -> t.Draw:
         steps += [t.type_text("Discount Code", code), t.click("Apply Discount")]
         steps += [t.click("Cancel Coupon", f"It saves {money(savings[code])}.")] if code in savings else []
     lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
-    return t.Draw(
-        {"lines": lines, "codes": listed(codes)},
-        cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best),
-        [
-            *steps,
-            t.type_text("Discount Code", best, "This one saves most."),
-            t.click("Apply Discount"),
-            t.leave("", f"{best} is applied."),
-        ],
-        evidence=[money(cents) for code, cents in savings.items() if code in codes],
-    )
+    check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
+    steps = [
+        *steps,
+        t.type_text("Discount Code", best, "This one saves most."),
+        t.click("Apply Discount"),
+        t.leave("", f"{best} is applied."),
+    ]
+    evidence = [money(cents) for code, cents in savings.items() if code in codes]
+    return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -483,31 +461,29 @@ def review_of_bought(world: t.Sampler) -> t.Draw:
         looks += [t.click(nth("View Order", place)), t.back()]
     nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
     number = f"{stars} star{'s' if stars > 1 else ''}"
-    return t.Draw(
-        {
-            "noun": noun(name),
-            "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}",
-            "stars": number,
-            "summary": summary,
-            "text": text,
-        },
-        t.state(
-            "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
-            world.value("SELECT count(*) FROM review"),
-            expected=[[sold[name]["product_id"], ME, nickname, summary, text, stars]],
-        ),
-        [
-            *start,
-            *looks,
-            *open_reviews(sold[name]),
-            t.click(number, f"It must be the {name}."),
-            t.type_text("Summary", summary),
-            t.type_text("Review", text),
-            t.click("Submit Review"),
-            t.leave("", "The review is written."),
-        ],
-        evidence=[name, *(row["increment_id"] for row in rows)],
+    slots = {
+        "noun": noun(name),
+        "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}",
+        "stars": number,
+        "summary": summary,
+        "text": text,
+    }
+    check = t.state(
+        "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
+        world.value("SELECT count(*) FROM review"),
+        expected=[[sold[name]["product_id"], ME, nickname, summary, text, stars]],
     )
+    steps = [
+        *start,
+        *looks,
+        *open_reviews(sold[name]),
+        t.click(number, f"It must be the {name}."),
+        t.type_text("Summary", summary),
+        t.type_text("Review", text),
+        t.click("Submit Review"),
+        t.leave("", "The review is written."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
 
 
 @TEMPLATES.template
@@ -564,23 +540,21 @@ def cart_as_ordered(world: t.Sampler) -> t.Draw:
         del left[place]
     place = next(place for place, (name, _, _) in enumerate(left) if name == wrong["product"])
     quantity = [t.type_text("Qty", str(missing["qty_ordered"]))] if missing["qty_ordered"] > 1 else []
-    return t.Draw(
-        {"number": row["increment_id"]},
-        cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items)),
-        [
-            *open_order(world, row),
-            t.click("My Cart"),
-            *takes,
-            t.type_text(nth("Qty", place), str(wrong["qty_ordered"])),
-            t.click("Update Shopping Cart"),
-            *open_product(missing["product"]),
-            *quantity,
-            t.click("Add to Cart"),
-            t.click("My Cart"),
-            t.leave("", "The cart holds what the order held."),
-        ],
-        evidence=[row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)],
-    )
+    check = cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items))
+    steps = [
+        *open_order(world, row),
+        t.click("My Cart"),
+        *takes,
+        t.type_text(nth("Qty", place), str(wrong["qty_ordered"])),
+        t.click("Update Shopping Cart"),
+        *open_product(missing["product"]),
+        *quantity,
+        t.click("Add to Cart"),
+        t.click("My Cart"),
+        t.leave("", "The cart holds what the order held."),
+    ]
+    evidence = [row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)]
+    return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -654,13 +628,9 @@ def within_budget(world: t.Sampler) -> t.Draw:
             *((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=rule["coupon_code"]
         )
         return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
-    return t.Draw(
-        slots,
-        t.all_of(t.not_achievable(), cart_holds()),
-        [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")],
-        grounds={"N/A": says(money(subtotal - discount))},
-        evidence=evidence,
-    )
+    check = t.all_of(t.not_achievable(), cart_holds())
+    steps = [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")]
+    return t.Draw(slots, check, steps, grounds={"N/A": says(money(subtotal - discount))}, evidence=evidence)
 
 
 @TEMPLATES.template
@@ -694,10 +664,7 @@ def order_by_memory(world: t.Sampler) -> t.Draw:
         if other["order_id"] != row["order_id"]:
             looks.append(t.back("Not this one."))
     number = row["increment_id"]
-    return t.Draw(
-        {"first": first, "second": second},
-        t.answer(fuzzy_match=number),
-        [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")],
-        wrong_answers=[other["increment_id"] for other in rows if other["order_id"] != row["order_id"]][:2],
-        evidence=[number],
-    )
+    check = t.answer(fuzzy_match=number)
+    steps = [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")]
+    wrong_answers = [other["increment_id"] for other in rows if other["order_id"] != row["order_id"]][:2]
+    return t.Draw({"first": first, "second": second}, check, steps, wrong_answers=wrong_answers, evidence=[number])
