@@ -22,16 +22,20 @@ from webarena_gym.sites.planting import Planted
 from webarena_gym.sites.world import load_world
 from webarena_gym.tasks import draw, parse_task
 from webarena_gym.tasks.difficulty import KINDS
-from webarena_gym.templates.hard import crowds, tallies, testimonies
+from webarena_gym.templates.hard import reddit_debates
 from webarena_gym.tools.audit import Findings, audit, replay
 from webarena_gym.tools.audit.replays import do_all
 
 HARD = suite.load("hard")
 TEMPLATES = {name: template for name, template in suite.templates().items() if template.difficulty}
 HOSTILE = sorted(name for name, template in TEMPLATES.items() if "hostile" in template.difficulty)
-OF_LARGE_WORLDS = {
-    name for part in (crowds, tallies, testimonies) for name in part.TEMPLATES
-}  # they read texts composed of facts
+OF_LARGE_WORLDS = reddit_debates.TEMPLATES.keys() | {  # they read texts composed of facts
+    f"hard.{name}"
+    for name in (
+        *("faults_with", "content_but_for", "not_kept", "for_somebody_else", "came_back", "nobody_returned"),
+        "take_confirmed_bugs",
+    )
+}
 ROOT = Path(__file__).parent.parent
 
 

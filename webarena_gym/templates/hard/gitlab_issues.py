@@ -1,0 +1,861 @@
+"""Hard templates of the code host: issues, their threads and dates, milestones and to-dos."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, timedelta
+from typing import Any, Literal
+
+from webarena_gym.sites.country.formats import long_date
+from webarena_gym.sites.gitlab.base import day_label
+from webarena_gym.sites.layout import page_sizes
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import says
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab.issue_work import ASSIGNED, LABELLED
+from webarena_gym.templates.gitlab.issues import MINE, my_name, today
+from webarena_gym.templates.gitlab.routes import ME
+from webarena_gym.templates.gitlab.ways import (
+    MAINTAINER,
+    PER_PAGE,
+    PLANNING,
+    SPOKEN,
+    entry,
+    new_rows,
+    next_iid,
+    open_project,
+    option,
+    people_of,
+)
+from webarena_gym.templates.hard.kit import Hard, ago, end_session, needs_facts, repository_page, rows_become
+
+TEMPLATES = Hard("gitlab")
+TEXTS = TEMPLATES.texts
+
+
+def a_project(world: t.Sampler, least: int = 3) -> t.Row:
+    """Draw a project in which I have at least that rank."""
+    return world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= ? ORDER BY project_id", least)
+
+
+def plant_label(world: t.Sampler, row: t.Row, name: str, color: str = "#5b7a99") -> int:
+    """Plant a label of a project."""
+    if world.rows("SELECT 1 FROM label WHERE project_id = ? AND name = ?", row["project_id"], name):
+        raise t.NothingToDraw("a label that is new")
+    return world.plant("label", project_id=row["project_id"], name=name, color=color)
+
+
+def plant_issue(
+    world: t.Sampler, row: t.Row, title: str, description: str, author: int, days: int, *labels: int, **more: Any
+) -> t.Row:
+    """Plant an issue of a project with some labels, and return it."""
+    made = world.plant(
+        "issue",
+        project_id=row["project_id"],
+        iid=next_iid(world, "issue", row["project_id"]),
+        title=title,
+        description=description,
+        author_id=author,
+        created_at=ago(world, days=days),
+        updated_at=max(ago(world, days=max(1, days // 3)), more.get("closed_at", "")),
+        **more,
+    )
+    for label in labels:
+        world.plant("issue_label", issue_id=made, label_id=label)
+    return world.rows("SELECT * FROM issue WHERE issue_id = ?", made)[0]
+
+
+def needs_one_page(world: t.Sampler, oldest: t.Row, state: Literal["opened", "closed"]) -> None:
+    """Raise NothingToDraw unless the first page of a project's issues of a state shows all since the oldest that was planted, in any layout."""
+    newer = "SELECT count(*) FROM issue WHERE project_id = ? AND state = ? AND created_at >= ?"
+    if world.value(newer, oldest["project_id"], state, oldest["created_at"]) > page_sizes(PER_PAGE)[0]:
+        raise t.NothingToDraw(f"a project whose first page of {state} issues shows them all")
+
+
+def say(world: t.Sampler, issue: t.Row, author: int, body: str, hours: int, *, is_system: bool = False) -> None:
+    """Plant a comment on an issue."""
+    comment(world, "issue", issue["issue_id"], author, body, ago(world, hours=hours), is_system=is_system)
+
+
+def comment(
+    world: t.Sampler,
+    table: Literal["issue", "merge_request"],
+    key: int,
+    author: int,
+    body: str,
+    moment: str,
+    *,
+    is_system: bool = False,
+) -> None:
+    """Plant a comment on an issue or a merge request, which is updated by it."""
+    about: dict[str, Any] = {f"{table}_id": key}
+    world.plant("note", **about, author_id=author, body=body, is_system=int(is_system), created_at=moment)
+    if moment > world.value(f"SELECT updated_at FROM {table} WHERE {table}_id = ?", key):
+        world.alter(table, about, updated_at=moment)
+
+
+def colleagues(world: t.Sampler, count: int) -> list[t.Row]:
+    """Draw that many different people but me."""
+    return world.rng.sample(world.rows(f"SELECT * FROM user WHERE user_id != {ME} ORDER BY user_id"), count)
+
+
+def states_are(world: t.Sampler, row: t.Row, changes: Mapping[int, str]) -> dict[str, Any]:
+    """The issues of a project must have these states by number, the others theirs, and nobody may have written anything."""
+    return t.all_of(issues_become(world, row, "state", changes), nothing_is_said(world))
+
+
+def issues_become(world: t.Sampler, row: t.Row, column: str, values: Mapping[int, Any]) -> dict[str, Any]:
+    """The issues of a project must have these values in a column, by number, and else their own. Their states must be the same."""
+    columns = "iid, state" if column == "state" else f"iid, {column}, state"
+    query = f"SELECT {columns} FROM issue WHERE project_id = ? ORDER BY iid"
+    return rows_become(world, query, row["project_id"], changes={iid: {column: value} for iid, value in values.items()})
+
+
+def nothing_is_said(world: t.Sampler) -> dict[str, Any]:
+    """Nobody may have written a comment."""
+    return new_rows(world, "note", "issue_id, body", [], SPOKEN)
+
+
+def names_become(world: t.Sampler, row: t.Row, query: str, names: Mapping[int, str]) -> dict[str, Any]:
+    """The issues of a project must have these assignees or labels, as the query gives them, by number, and else their own."""
+    expected = [[iid, names.get(iid, own)] for iid, own in world.rows(query, row["project_id"])]
+    return t.state(query, row["project_id"], expected=expected)
+
+
+def labelled_list(name: str) -> list[Step]:
+    """Return the steps from anywhere in a project to its open issues with a label."""
+    return [t.click("Issues"), t.choose("Label", name), t.click("Apply")]
+
+
+def plant_threads(world: t.Sampler, row: t.Row, label: str, solved: int, unsolved: int) -> list[tuple[t.Row, bool]]:
+    """Plant labelled issues with threads, in a drawn order; return each with whether its reporter says that the trouble is gone."""
+    label_id = plant_label(world, row, label)
+    threads = [(thread, True) for thread in world.rng.sample(TEXTS["solved"], solved)]
+    threads += [(thread, False) for thread in world.rng.sample(TEXTS["unsolved"], unsolved)]
+    world.rng.shuffle(threads)
+    people = colleagues(world, 2 * len(threads))
+    made = []
+    for place, ((thread, is_solved), title) in enumerate(
+        zip(threads, world.rng.sample(TEXTS["troubles"], len(threads)), strict=True)
+    ):
+        reporter, other = people[2 * place], people[2 * place + 1]
+        text = f"I see this with version {world.rng.randint(2, 3)}.{world.rng.randint(0, 1)}, on two machines."
+        issue = plant_issue(world, row, title, text, reporter["user_id"], 100 - 5 * place, label_id)
+        for number, (is_reporter, said) in enumerate(thread):
+            say(world, issue, (reporter if is_reporter else other)["user_id"], said, 24 * (30 - 7 * number) + place)
+        made.append((issue, is_solved))
+    return made
+
+
+def said_in(world: t.Sampler, issues: Sequence[tuple[t.Row, object]]) -> list[str]:
+    """Return the titles of issues and what people said there, but for quotations."""
+    bodies = [
+        body
+        for issue, _ in issues
+        for (body,) in world.rows(
+            "SELECT body FROM note WHERE issue_id = ? AND NOT is_system ORDER BY note_id", issue["issue_id"]
+        )
+    ]
+    return [*(issue["title"] for issue, _ in issues), *(body for body in bodies if not body.startswith((">", "@")))]
+
+
+def visit(listing: Sequence[Step], work: Iterable[tuple[t.Row, Sequence[Step]]], thought: str) -> list[Step]:
+    """Return the steps that open issues of a list one after the other, and change some; the thought is about those that stay."""
+    steps = list(listing)
+    for issue, changes in work:
+        steps += [t.click(entry(issue["title"])), *([*changes, *listing] if changes else [t.back(thought)])]
+    return steps
+
+
+def visit_each(label: str, issues: Sequence[tuple[t.Row, bool]]) -> list[Step]:
+    """Return the steps that open labelled issues one after the other, and close those that are to be closed."""
+    close = [t.click("Close issue", "The reporter says that it is gone.")]
+    return visit(
+        labelled_list(label), [(issue, close if is_solved else []) for issue, is_solved in issues], "It may not be closed."
+    )
+
+
+@TEMPLATES.template
+def close_solved(world: t.Sampler) -> t.Draw:
+    """Close the issues whose reporters say in the end that the trouble is gone."""
+    row, label = a_project(world), world.rng.choice(("recheck", "to verify", "still there?"))
+    made = plant_threads(world, row, label, world.rng.randint(3, 4), world.rng.randint(4, 5))
+    check = states_are(world, row, {issue["iid"]: "closed" for issue, is_solved in made if is_solved})
+    steps = [*open_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed.")]
+    return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=said_in(world, made))
+
+
+@TEMPLATES.template
+def triage_by_guide(world: t.Sampler) -> t.Draw:
+    """Label, assign, hide or leave issues as a guide in the repository says."""
+    row = world.pick(
+        PLANNING
+        + f"""SELECT place.*, b.branch_id, b.head_id FROM place JOIN branch b ON b.project_id = place.project_id AND b.name = place.default_branch
+        WHERE {MINE} AND rank >= 3 AND b.head_id IS NOT NULL ORDER BY place.project_id"""
+    )
+    others = people_of(world, row["project_id"])
+    if not others:
+        raise t.NothingToDraw("somebody to assign")
+    person, file = world.rng.choice(others), "TRIAGE.md"
+    incoming, urgent, wish = world.rng.choice(
+        (("incoming", "blocker", "wishlist"), ("new here", "lost work", "someday"), ("unsorted", "red", "green"))
+    )
+    labels = {name: plant_label(world, row, name) for name in (incoming, urgent, wish)}
+    guide = TEXTS["triage_by_guide_guide"].format(incoming=incoming, urgent=urgent, person=person, wish=wish)
+    if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", row["branch_id"], file):
+        raise t.NothingToDraw("a project without a guide")
+    world.plant("file", branch_id=row["branch_id"], path=file, content=guide, commit_id=row["head_id"])
+    kinds = ("crash", "question", "wish", "secret")
+    chosen = [
+        request
+        for kind in kinds
+        for request in world.rng.sample([each for each in TEXTS["requests"] if each[0] == kind], world.rng.randint(1, 2))
+    ][:6]
+    world.rng.shuffle(chosen)
+    people = colleagues(world, len(chosen))
+    made: list[tuple[t.Row, str]] = []
+    for place, ((kind, title, text), author) in enumerate(zip(chosen, people, strict=True)):
+        issue = plant_issue(world, row, title, text, author["user_id"], 9 - place, labels[incoming])
+        made.append((issue, kind))
+    steps: list[Step] = [*open_project(row), t.click("Repository"), t.click(file)]
+    for issue, kind in made:
+        steps += [*labelled_list(incoming), t.click(entry(issue["title"]))]
+        if kind == "question":
+            steps.append(t.click("Close issue"))
+            continue
+        steps.append(t.click("Edit issue"))
+        if kind == "secret":
+            steps.append(t.click("This issue is confidential"))
+        else:
+            steps += [t.click(incoming), t.click(urgent if kind == "crash" else wish)]
+        steps += [t.choose("Assignee", option(person))] if kind == "crash" else []
+        steps.append(t.click("Save changes"))
+    plain = "SELECT iid, state, is_confidential, title FROM issue WHERE project_id = ? ORDER BY iid"
+    changed: dict[str, dict[str, Any]] = {"question": {"state": "closed"}, "secret": {"is_confidential": 1}}
+    new_labels = {"crash": urgent, "wish": wish}
+    check = t.all_of(
+        rows_become(world, plain, row["project_id"], changes={issue["iid"]: changed.get(kind, {}) for issue, kind in made}),
+        names_become(world, row, LABELLED, {issue["iid"]: new_labels[kind] for issue, kind in made if kind in new_labels}),
+        names_become(world, row, ASSIGNED, {issue["iid"]: person["username"] for issue, kind in made if kind == "crash"}),
+    )
+    steps = [*steps, t.leave("", "Everything is sorted.")]
+    evidence = ["Whoever is on duty takes it off", *(issue["title"] for issue, _ in made)]
+    return t.Draw({"project": row["full_path"], "label": incoming, "file": file}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def reopen_closed(world: t.Sampler) -> t.Draw:
+    """Reopen what somebody closed on one day, and nothing that others closed, or that was agreed on."""
+    row = a_project(world)
+    culprit, colleague, *people = colleagues(world, 12)
+    days = world.rng.randint(2, 6)
+    plan = [*(["wrong"] * world.rng.randint(3, 4)), "agreed", "agreed", "by another", "day before", "by another"]
+    world.rng.shuffle(plan)
+    made: list[tuple[t.Row, str]] = []
+    for place, (fate, title, author) in enumerate(
+        zip(plan, world.rng.sample(TEXTS["troubles"], len(plan)), people, strict=False)
+    ):
+        back = days + (1 if fate == "day before" else 0)
+        moment = ago(world, days=back, hours=1, minutes=7 * place)
+        text = "It began after the last update."
+        issue = plant_issue(world, row, title, text, author["user_id"], 65 - place, state="closed", closed_at=moment)
+        if fate == "agreed":
+            say(world, issue, author["user_id"], world.rng.choice(TEXTS["agreed_dates"]), 24 * (days + 9))
+        elif fate == "wrong" and world.rng.random() < 0.5:
+            say(world, issue, colleague["user_id"], world.rng.choice(TEXTS["agreed_dates"][:2]), 24 * (days + 9))
+        closer = colleague if fate == "by another" else culprit
+        comment(world, "issue", issue["issue_id"], closer["user_id"], "closed", moment, is_system=True)
+        if fate == "wrong" and (protest := world.rng.choice(TEXTS["protests"])):
+            say(world, issue, author["user_id"], protest, 20)
+        made.append((issue, fate))
+    needs_one_page(world, made[0][0], "closed")
+    work = [(issue, [t.click("Reopen issue")] if fate == "wrong" else []) for issue, fate in made]
+    steps = [*open_project(row), *visit([t.click("Issues"), t.click("Closed")], work, "This stays closed.")]
+    day = today(world) - timedelta(days=days)
+    slots = {"person": culprit["name"], "day": day_label(str(day)), "project": row["full_path"]}
+    check = states_are(world, row, {issue["iid"]: "opened" for issue, fate in made if fate == "wrong"})
+    evidence = [culprit["name"], *said_in(world, made)]
+    return t.Draw(slots, check, [*steps, t.leave("", "They are open again.")], evidence=evidence)
+
+
+@TEMPLATES.template
+def postpone_overdue(world: t.Sampler) -> t.Draw:
+    """Move overdue issues of a milestone to the one that ends next."""
+    row = a_project(world)
+    now = today(world)
+    ends = [
+        now + timedelta(days=days) for days in (world.rng.randint(30, 50), world.rng.randint(8, 20), world.rng.randint(60, 90))
+    ]
+    names = world.rng.sample(("Heron", "Kestrel", "Plover", "Bittern", "Avocet", "Curlew"), 5)
+    if world.rows(
+        "SELECT 1 FROM milestone WHERE project_id = ? AND due_on >= ? AND state = 'active'", row["project_id"], str(now)
+    ):
+        raise t.NothingToDraw("a project without a milestone ahead")
+
+    def milestone(title: str, due: date, state: str = "active") -> int:
+        iid = world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"])
+        dates = {"due_on": str(due), "starts_on": str(due - timedelta(days=25))}
+        return world.plant("milestone", project_id=row["project_id"], iid=iid, title=title, **dates, state=state)
+
+    old = milestone(names[0], now - timedelta(days=world.rng.randint(3, 12)))
+    milestone(names[1], ends[0])
+    following = milestone(names[2], ends[1])
+    milestone(names[3], ends[2])
+    milestone(names[4], now + timedelta(days=world.rng.randint(2, 5)), "closed")
+    plan = [*(["late"] * world.rng.randint(4, 5)), "later", "no date", "closed"]
+    world.rng.shuffle(plan)
+    made: list[tuple[t.Row, str]] = []
+    for place, (fate, title, author) in enumerate(
+        zip(plan, world.rng.sample(TEXTS["troubles"], len(plan)), colleagues(world, len(plan)), strict=True)
+    ):
+        due = {
+            "late": now - timedelta(days=3 + place),
+            "later": now + timedelta(days=2 + place),
+            "closed": now - timedelta(days=9),
+        }.get(fate)
+        issue = plant_issue(
+            world, row, title, "Planned in our last call.", author["user_id"], 55 - place,
+            milestone_id=old, due_on=None if due is None else str(due), state="closed" if fate == "closed" else "opened",
+        )  # fmt: skip
+        made.append((issue, fate))
+    needs_one_page(world, made[0][0], "opened")
+    late = [issue for issue, fate in made if fate == "late"]
+    steps: list[Step] = [*open_project(row), t.click("Milestones")]
+    for issue in late:
+        steps += [
+            t.click("Issues"),
+            t.click(entry(issue["title"])),
+            t.click("Edit issue"),
+            t.choose("Milestone", names[2]),
+            t.type_text("Due date (optional)", str(ends[1])),
+            t.click("Save changes"),
+        ]
+    query = "SELECT iid, milestone_id, due_on, state FROM issue WHERE project_id = ? ORDER BY iid"
+    moved = {issue["iid"]: {"milestone_id": following, "due_on": str(ends[1])} for issue in late}
+    check = rows_become(world, query, row["project_id"], changes=moved)
+    steps = [*steps, t.leave("", "The overdue issues have moved.")]
+    evidence = [names[1], names[2], names[3], *(issue["title"] for issue in late)]
+    return t.Draw({"project": row["full_path"], "old": names[0]}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def relabel_issues(world: t.Sampler) -> t.Draw:
+    """Replace one label by another on all issues, open and closed."""
+    row = a_project(world)
+    old, new = world.rng.choice((("bugz", "bug"), ("docs", "documentation"), ("feature", "enhancement")))
+    target = world.rows("SELECT * FROM label WHERE project_id = ? AND name = ?", row["project_id"], new)
+    if not target:
+        raise t.NothingToDraw("a project with that label")
+    label_id = plant_label(world, row, old)
+    count = world.rng.randint(5, 6)
+    plan = [("closed" if place % 3 == 2 else "opened", place == 1) for place in range(count)]
+    world.rng.shuffle(plan)
+    made: list[tuple[t.Row, bool]] = []
+    for place, ((state, has_both), title, author) in enumerate(
+        zip(plan, world.rng.sample(TEXTS["troubles"], count), colleagues(world, count), strict=True)
+    ):
+        more = {"closed_at": ago(world, days=4 + place)} if state == "closed" else {}
+        issue = plant_issue(world, row, title, "Seen on two machines.", author["user_id"], 60 - 6 * place, state=state, **more)
+        for label in [label_id, *([target[0]["label_id"]] if has_both else [])]:
+            world.plant("issue_label", issue_id=issue["issue_id"], label_id=label)
+        made.append((issue, has_both))
+    steps: list[Step] = open_project(row)
+    for issue, has_both in made:
+        closed = [t.click("Closed")] if issue["state"] == "closed" else []
+        steps += [t.click("Issues"), *closed, t.choose("Label", old), t.click("Apply"), t.click(entry(issue["title"]))]
+        steps += [t.click("Edit issue"), t.click(old), *([] if has_both else [t.click(new)]), t.click("Save changes")]
+    slots = {"project": row["full_path"], "old": old, "new": new}
+    relabelled = names_become(world, row, LABELLED, {issue["iid"]: new for issue, _ in made})
+    check = t.all_of(relabelled, states_are(world, row, {}))
+    return t.Draw(slots, check, [*steps, t.leave("", "The old label is gone.")], evidence=[issue["title"] for issue, _ in made])
+
+
+@TEMPLATES.template
+def hide_leaks(world: t.Sampler) -> t.Draw:
+    """Make confidential the issues in which somebody's secret stands."""
+    row, label, rng = a_project(world), world.rng.choice(("support", "help wanted from us", "first contact")), world.rng
+    label_id = plant_label(world, row, label)
+    drawn = [(each, True) for each in rng.sample(TEXTS["leaks"], rng.randint(3, 4))]
+    drawn += [(each, False) for each in rng.sample(TEXTS["harmless"], rng.randint(4, 5))]
+    rng.shuffle(drawn)
+    people = colleagues(world, len(drawn) + 1)
+    made: list[tuple[t.Row, bool]] = []
+    texts: list[str] = []
+    for place, ((case, is_leak), author) in enumerate(zip(drawn, people, strict=False)):
+        token = "".join(rng.choice("abcdefghkmnpqrstuvwxyz23456789") for _ in range(14))
+        title, *said = (text.format(token=token) for text in case)
+        issue = plant_issue(world, row, title, said[0], author["user_id"], 40 - 3 * place, label_id)
+        for number, text in enumerate(said[1:]):
+            if text:
+                say(world, issue, (people[-1], author)[number]["user_id"], text, 90 - 20 * number + place)
+                texts.append(text.partition("**")[0])
+        made.append((issue, is_leak))
+    hide = [t.click("Edit issue", "A secret can be read here."), t.click("This issue is confidential"), t.click("Save changes")]
+    looks = visit(labelled_list(label), [(issue, hide if is_leak else []) for issue, is_leak in made], "Nothing secret.")
+    query = "SELECT iid, is_confidential, state, title, description FROM issue WHERE project_id = ? ORDER BY iid"
+    leaks = {issue["iid"]: {"is_confidential": 1} for issue, is_leak in made if is_leak}
+    check = t.all_of(rows_become(world, query, row["project_id"], changes=leaks), nothing_is_said(world))
+    steps = [*open_project(row), *looks, t.leave("", "The leaks are hidden.")]
+    evidence = [*(issue["title"] for issue, _ in made), *texts]
+    return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence)
+
+
+_FATES = ("closed", "open", "answered", "answered before", "answered by another", "taken back", "asked again", "open")
+
+
+@TEMPLATES.template
+def tidy_todos(world: t.Sampler) -> t.Draw:
+    """Mark as done those entries of the to-do list that somebody left and that are settled."""
+    row, rng = a_project(world), world.rng
+    person, colleague = colleagues(world, 2)
+    if world.rows(f"SELECT 1 FROM todo WHERE user_id = {ME} AND author_id = ? AND state = 'pending'", person["user_id"]):
+        raise t.NothingToDraw("somebody who has left nothing on the list")
+    me = world.value(f"SELECT username FROM user WHERE user_id = {ME}")
+    fates = list(_FATES) + rng.sample(("closed", "answered", "answered by another", "taken back"), 2)
+    rng.shuffle(fates)
+    made: list[tuple[t.Row, bool]] = []
+    settled: list[int] = []
+    texts: list[str] = []
+    questions = rng.sample(TEXTS["questions"], len(TEXTS["questions"])) + rng.sample(TEXTS["questions"], 2)
+    for place, (fate, title) in enumerate(zip(fates, rng.sample(TEXTS["todo_titles"], len(fates)), strict=True)):
+        state = "closed" if fate == "closed" else "opened"
+        more = {"closed_at": ago(world, days=1, hours=place)} if fate == "closed" else {}
+        issue = plant_issue(world, row, title, "As talked about.", person["user_id"], 25 - place, state=state, **more)
+        question = f"@{me} {questions[place]}"
+        if fate in ("answered before", "asked again"):
+            say(world, issue, person["user_id"], f"@{me} What do you think?", 40)
+            say(world, issue, ME, rng.choice(TEXTS["answers"]), 36)
+        say(world, issue, person["user_id"], question, 20)
+        if fate == "answered":
+            say(world, issue, ME, rng.choice(TEXTS["answers"]), 14)
+        elif fate == "answered by another":
+            say(world, issue, colleague["user_id"], rng.choice(TEXTS["answers"]), 14)
+        elif fate == "taken back":
+            say(world, issue, person["user_id"], "Never mind, I have found it out myself.", 12)
+        texts.append(questions[place])
+        todo = world.plant(
+            "todo", user_id=ME, author_id=person["user_id"], kind="mentioned", issue_id=issue["issue_id"], created_at=ago(world, hours=20, minutes=place),
+        )  # fmt: skip
+        is_done = fate in ("closed", "answered", "taken back")
+        made.append((issue, is_done))
+        settled += [todo] if is_done else []
+    # The list shows the newest first: more than a page of newer entries would hide these.
+    newer = world.value(
+        f"SELECT count(*) FROM todo WHERE user_id = {ME} AND state = 'pending' AND created_at > ?", ago(world, hours=20)
+    )
+    if newer + len(made) > 12:
+        raise t.NothingToDraw("a list whose beginning is not crowded")
+    steps: list[Step] = [t.click("To-Do List")]
+    for issue, is_done in made:
+        looks = [] if issue["state"] == "closed" else [t.click(entry(issue["title"])), t.back()]
+        steps += [*looks, *([t.click(entry(f"Mark as done: {issue['title']}"))] if is_done else [])]
+    query = f"SELECT todo_id, state FROM todo WHERE user_id = {ME} ORDER BY todo_id"
+    done = rows_become(world, query, changes={number: {"state": "done"} for number in settled})
+    check = t.all_of(done, nothing_is_said(world))
+    steps = [*steps, t.leave("", "Only what is left to do stands there.")]
+    evidence = [
+        *(issue["title"] for issue, _ in made),
+        *(text for text, (issue, _) in zip(texts, made, strict=True) if issue["state"] == "opened"),
+    ]
+    return t.Draw({"person": person["name"]}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def close_duplicates(world: t.Sampler) -> t.Draw:
+    """Close the issues that repeat an older one, each with its number."""
+    row, rng = a_project(world), world.rng
+    label = rng.choice(("intake", "from users", "to be sorted"))
+    label_id = plant_label(world, row, label)
+    same, alike = rng.sample(TEXTS["same"], 3), rng.sample(TEXTS["alike"], 2)
+    plan = [(pair[0], place) for place, pair in enumerate(same + alike)]
+    rng.shuffle(plan)
+    later = [(pair[1], place) for place, pair in enumerate(same + alike)]
+    rng.shuffle(later)
+    plan += later
+    people = colleagues(world, len(plan))
+    made: list[tuple[t.Row, int]] = []
+    for number, (((title, text), place), author) in enumerate(zip(plan, people, strict=True)):
+        issue = plant_issue(world, row, title, text, author["user_id"], 3 * (len(plan) - number) + 2, label_id)
+        made.append((issue, place))
+    first = {place: issue["iid"] for issue, place in made[: len(later)]}
+    doubles = [(issue, f"Duplicate of #{first[place]}") for issue, place in made[len(later) :] if place < len(same)]
+    steps: list[Step] = [*open_project(row), *labelled_list(label)]
+    for issue, _ in made:
+        steps += [t.click(entry(issue["title"])), t.back()]
+    for issue, text in doubles:
+        steps += [
+            t.click(entry(issue["title"])),
+            t.type_text("Write a comment", text, "I have read this before."),
+            t.click("Comment and close issue"),
+            *labelled_list(label),
+        ]
+    closed = issues_become(world, row, "state", {issue["iid"]: "closed" for issue, _ in doubles})
+    check = t.all_of(closed, remarks_are(world, {issue["issue_id"]: text for issue, text in doubles}))
+    steps = [*steps, t.leave("", "Each double is closed.")]
+    evidence = [issue["title"] for issue, _ in made] + [f"#{issue['iid']}" for issue, _ in made]
+    return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence)
+
+
+def remarks_are(world: t.Sampler, texts: dict[int, str]) -> dict[str, Any]:
+    """What was said on issues since the start must be these texts, one on each of these issues."""
+    last = world.value("SELECT coalesce(max(note_id), 0) FROM note")
+    query = f"""SELECT issue_id, merge_request_id, trim(body, ' ."') FROM note WHERE note_id > ? AND {SPOKEN} ORDER BY issue_id, note_id"""
+    return t.state(query, last, expected=[[issue, None, text] for issue, text in sorted(texts.items())])
+
+
+@TEMPLATES.template
+def restore_due_dates(world: t.Sampler) -> t.Draw:
+    """Put back due dates that somebody moved on one day, where that still stands and is not wanted."""
+    row, rng = a_project(world), world.rng
+    label, days = rng.choice(("autumn plan", "review round", "housework")), rng.randint(4, 7)
+    label_id = plant_label(world, row, label)
+    culprit, colleague, *people = colleagues(world, 12)
+    plan = ["moved", "moved", "moved twice", "agreed", "agreed by another", "changed since", "by another", "another day"]
+    rng.shuffle(plan)
+    made: list[tuple[t.Row, str, str]] = []
+    said: list[str] = []
+    for place, (fate, title, reporter) in enumerate(zip(plan, rng.sample(TEXTS["due_work"], len(plan)), people, strict=False)):
+        first, before, after, last = (str(today(world) + timedelta(days=each)) for each in rng.sample(range(9, 90), 4))
+        due = last if fate == "changed since" else after
+        issue = plant_issue(
+            world, row, title, "As we have talked about.", reporter["user_id"], 75 - place, label_id, due_on=due
+        )
+        history = [(colleague, before, 24 * 30)]
+        if fate == "moved twice":
+            history.insert(0, (culprit, first, 24 * 40))
+        shift = 24 if fate == "another day" else 0
+        history.append((colleague if fate == "by another" else culprit, after, 24 * days + 1 + shift))
+        if fate == "changed since":
+            history.append((reporter, last, 24 * (days - 2)))
+        for person, moment, hours in history:
+            text = f"changed due date to {long_date(moment)}"
+            say(world, issue, person["user_id"], text, hours, is_system=True)
+            said.append(text)
+        if fate.startswith("agreed"):
+            text = rng.choice(TEXTS["agreed_splits"])
+            say(world, issue, (reporter if fate == "agreed" else colleague)["user_id"], text, 20)
+            said.append(text)
+        made.append((issue, fate, before))
+    wrong = {issue["iid"]: before for issue, fate, before in made if fate in ("moved", "moved twice", "agreed by another")}
+    work: list[tuple[t.Row, list[Step]]] = []
+    for issue, _, before in made:
+        date_before = t.type_text("Due date (optional)", before, "That was the date before.")
+        changes = [t.click("Edit issue"), date_before, t.click("Save changes")]
+        work.append((issue, changes if issue["iid"] in wrong else []))
+    steps = [*open_project(row), *visit(labelled_list(label), work, "This date stays.")]
+    day = today(world) - timedelta(days=days)
+    slots = {"day": day_label(str(day)), "person": culprit["name"], "project": row["full_path"], "label": label}
+    check = t.all_of(issues_become(world, row, "due_on", wrong), remarks_are(world, {}))
+    return t.Draw(slots, check, [*steps, t.leave("", "The dates are back.")], evidence=[culprit["name"], *said])
+
+
+@TEMPLATES.template
+def assign_by_nickname(world: t.Sampler) -> t.Draw:
+    """Assign issues to people that are told by nicknames, some of which have passed to others."""
+    row, rng, file = a_project(world), world.rng, "NAMES.md"
+    people = rng.sample(people_of(world, row["project_id"]), 4)
+    a, b, c, d = people
+    one, two, three, four, five, six = rng.sample(TEXTS["due_titles"], 6)
+    label = rng.choice(("to hand out", "unassigned", "who takes it"))
+    label_id = plant_label(world, row, label)
+    guide = TEXTS["assign_by_nickname_guide"].format(
+        one=one, a=a, two=two, b=b, three=three, four=four, c=c, five=five, d=d, six=six
+    )
+    cases = [
+        (f"This is one for the {one}.", a),
+        (f"The {three} should have a look at it.", c),
+        (f"I would have asked the {six}, as always.", c),
+        (f"Not for the {one}, please, who has enough to do. The {two} knows it just as well.", b),
+        (f"The {four} will like this.", d),
+        (f"Only the {five} can do this. The {three} has tried.", d),
+        (f"Whoever is the {one} when you read this: it is yours.", a),
+    ]
+    cases = rng.sample(cases, 6)
+    reporters = colleagues(world, len(cases))
+    made: list[tuple[t.Row, t.Row]] = []
+    for place, ((text, person), title, reporter) in enumerate(
+        zip(cases, rng.sample(TEXTS["due_work"], 6), reporters, strict=True)
+    ):
+        issue = plant_issue(world, row, title, text, reporter["user_id"], 25 - place, label_id)
+        made.append((issue, person))
+    steps: list[Step] = [*repository_page(world, row, file, guide), *open_project(row)]
+    for issue, person in made:
+        steps += [
+            *labelled_list(label),
+            t.click(entry(issue["title"])),
+            t.click("Edit issue"),
+            t.choose("Assignee", option(person), f"That is {person['name']}."),
+            t.click("Save changes"),
+        ]
+    check = names_become(world, row, ASSIGNED, {issue["iid"]: person["username"] for issue, person in made})
+    steps = [*steps, t.leave("", "Each issue has its assignee.")]
+    evidence = ["goes to whoever is", *(person["name"] for person in people), *(text for text, _ in cases)]
+    return t.Draw({"label": label, "project": row["full_path"], "file": file}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def hour_for_all(world: t.Sampler) -> t.Draw:
+    """Find the one hour of a day in which people in several time zones are all at work."""
+    row, rng, file = a_project(world), world.rng, "HOURS.md"
+    people = colleagues(world, 5)
+    day: date = today(world) + timedelta(days=rng.randint(6, 20))
+    for _ in range(400):
+        zones = [rng.choice(choice) for choice in ((-5, -4, -3), (-1, 0, 1), (1, 2), (2, 3, 4), (5, 6))]
+        shifts = [rng.choice(((7, 15), (8, 16), (9, 17), (10, 18), (12, 20))) for _ in people]
+        # What two of them say of themselves: one begins later on that day, one leaves earlier.
+        late, early = rng.sample(range(5), 2)
+        begin, end = shifts[late][0] + rng.choice((1, 2, 3)), shifts[early][1] - rng.choice((1, 2, 3))
+        hours = list(shifts)
+        hours[late], hours[early] = (begin, shifts[late][1]), (shifts[early][0], end)
+        fits, plain = (
+            [hour for hour in range(24) if all(a <= hour + zone and hour + zone + 1 <= b for zone, (a, b) in zip(zones, each, strict=True))]
+            for each in (hours, shifts)
+        )  # fmt: skip
+        if len(fits) == 1 and len(plain) > 2:
+            break
+    else:
+        raise t.NothingToDraw("one hour for all")
+    lines = [
+        f"- {person['name']}: {a:02}:00 to {b:02}:00 local time, UTC{zone:+d}"
+        for person, zone, (a, b) in zip(people, zones, shifts, strict=True)
+    ]
+    third = next(place for place in range(5) if place not in (late, early))
+    title = rng.choice(("Our next call", "Finding an hour", "A call with everybody"))
+    issue = plant_issue(world, row, title, f"It will be on {long_date(str(day))}.", people[third]["user_id"], 9)
+    talk = [
+        (late, f"On that day I start at {begin:02}:00 my time, not earlier."),
+        (third, f"I think that {people[early]['name']} is not there at all on that day."),
+        (early, f"I am there. But I have to leave at {end:02}:00, my time."),
+        (third, f"For me it is a day like any other. Could somebody ask whether {people[late]['name']} can start at {shifts[late][0]:02}:00 after all?"),
+        (late, "I was asked, and I cannot."),
+    ]  # fmt: skip
+    for place, (person, text) in enumerate(talk):
+        say(world, issue, people[person]["user_id"], text, 100 - 11 * place)
+    answer = f"{fits[0]:02}:00 UTC"
+    content = "# Working hours\n\n" + "\n".join(lines) + "\n"
+    slots = {"day": long_date(str(day)), "file": file, "project": row["full_path"], "title": title}
+    dates = issues_become(world, row, "due_on", {issue["iid"]: str(day)})
+    check = t.all_of(dates, remarks_are(world, {issue["issue_id"]: answer}))
+    steps = [
+        *repository_page(world, row, file, content),
+        *open_project(row),
+        t.click("Issues"),
+        t.click(entry(title)),
+        t.type_text("Write a comment", answer, "All are at work then."),
+        t.click("Comment"),
+        t.click("Edit issue"),
+        t.type_text("Due date (optional)", str(day)),
+        t.click("Save changes"),
+        t.leave("", "The hour is found."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[*(line.removeprefix("- ") for line in lines), *(text for _, text in talk)])
+
+
+@TEMPLATES.template
+def close_milestone(world: t.Sampler) -> t.Draw:
+    """Close a milestone, or say what is in the way, as a file of the project says; both are as likely."""
+    row, rng = a_project(world), world.rng
+    later = rng.choice(("postponed", "not now", "next time"))
+    file, note = "RELEASING.md", rng.choice(TEXTS["milestone_notes"])
+    rules = TEXTS["close_milestone_rules"].format(later=later)
+    label_id = plant_label(world, row, later)
+    title = rng.choice(("Heron", "Kestrel", "Plover", "Bittern", "Avocet", "Curlew"))
+    if world.rows("SELECT 1 FROM milestone WHERE project_id = ? AND title = ?", row["project_id"], title):
+        raise t.NothingToDraw("a name for a milestone")
+    milestone = world.plant(
+        "milestone",
+        project_id=row["project_id"],
+        iid=world.value("SELECT coalesce(max(iid), 0) + 1 FROM milestone WHERE project_id = ?", row["project_id"]),
+        title=title,
+        due_on=str(today(world)),
+    )
+    is_allowed = rng.random() < 0.5
+    plan = ["confirmed", "confirmed", "confirmed late", "given up", "later", "later"]
+    blocks = {"unconfirmed": 1, "only by closer": 1, "confirmed too early": 1, "open": 1}
+    plan += [] if is_allowed else rng.sample(sorted(blocks), rng.randint(2, 3))
+    rng.shuffle(plan)
+    people = colleagues(world, 2 * len(plan))
+    made: list[tuple[t.Row, str]] = []
+    said: list[str] = []
+    for place, (fate, name) in enumerate(zip(plan, rng.sample(TEXTS["stage_titles"], len(plan)), strict=True)):
+        closer, other = people[2 * place], people[2 * place + 1]
+        is_closed = fate not in ("open", "later")
+        moment = {"closed_at": ago(world, hours=100)} if is_closed else {}
+        issue = plant_issue(
+            world, row, name, "Part of the plan.", other["user_id"], 60 - place,
+            milestone_id=milestone, state="closed" if is_closed else "opened", **moment,
+        )  # fmt: skip
+        if fate in ("given up", "later"):
+            world.plant("issue_label", issue_id=issue["issue_id"], label_id=label_id)
+        yes, no = rng.choice(TEXTS["confirmed"]), rng.choice(TEXTS["not_confirmed"])
+        if fate == "confirmed too early":
+            say(world, issue, other["user_id"], yes, 130)
+        if is_closed:
+            say(world, issue, closer["user_id"], "closed", 100, is_system=True)
+        if fate in ("unconfirmed", "confirmed late", "open"):
+            say(world, issue, other["user_id"], no, 80)
+        if fate == "only by closer":
+            say(world, issue, closer["user_id"], yes, 70)
+        if fate in ("confirmed", "confirmed late"):
+            say(world, issue, other["user_id"], yes, 60)
+        if fate in ("confirmed", "confirmed late", "only by closer", "confirmed too early"):
+            said.append(yes)
+        said += [no] if fate == "unconfirmed" else []
+        made.append((issue, fate))
+    blocking = [issue for issue, fate in made if fate in blocks]
+    to_milestone = [*open_project(row), t.click("Milestones"), t.click(title)]
+    looks: list[Step] = [*repository_page(world, row, file, rules), *to_milestone]
+    for issue, _ in made:
+        looks += [t.click(entry(issue["title"])), t.back()]
+    issues = "SELECT iid, state, milestone_id FROM issue WHERE project_id = ? ORDER BY iid"
+    taken_out = {issue["iid"]: {"milestone_id": None} for issue, fate in made if fate == "later" and is_allowed}
+    stages = "SELECT title, state FROM milestone WHERE project_id = ? ORDER BY iid"
+    checks = (
+        rows_become(world, issues, row["project_id"], changes=taken_out),
+        rows_become(world, stages, row["project_id"], changes={title: {"state": "closed"}} if is_allowed else {}),
+        remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in blocking}),
+    )
+    slots = {"milestone": title, "project": row["full_path"], "file": file, "note": note}
+    evidence = ["Questions and congratulations are no confirmation", *(issue["title"] for issue, _ in made), *said]
+    changes: list[Step] = []
+    if is_allowed:
+        take_out = [t.click("Edit issue"), t.choose("Milestone", "No milestone"), t.click("Save changes"), *to_milestone]
+        for issue, fate in made:
+            changes += [t.click(entry(issue["title"])), *take_out] if fate == "later" else []
+        changes.append(t.click("Close milestone", "Nothing is in its way."))
+        return t.Draw(slots, t.all_of(*checks), [*looks, *changes, t.leave("", "It is closed.")], evidence=evidence)
+    for issue in blocking:
+        changes += [t.click(entry(issue["title"])), t.type_text("Write a comment", note), t.click("Comment"), *to_milestone]
+    steps = [*looks, *changes, t.leave("N/A", "It has to wait.")]
+    grounds = {"N/A": says("A closed issue stands in its way as long as", blocking[0]["title"])}
+    return t.Draw(slots, t.all_of(t.not_achievable(), *checks), steps, grounds=grounds, evidence=evidence)
+
+
+@TEMPLATES.template
+def close_before_release(world: t.Sampler) -> t.Draw:
+    """Close the issues from before a release that was withdrawn once, but for those that it has not solved."""
+    row, rng, file = a_project(world), world.rng, "HISTORY.md"
+    label, version = rng.choice(("old trouble", "needs check", "maybe solved")), f"{rng.randint(4, 9)}.{rng.randint(1, 9)}"
+    note = rng.choice((f"Please try {version}.", f"This should be better in {version}.", f"Solved by {version}, we hope."))
+    label_id = plant_label(world, row, label)
+    last = rng.randint(20, 30)  # days ago
+    pulled, first = last + rng.randint(6, 9), last + rng.randint(14, 18)
+
+    def told(days: int) -> str:
+        return day_label(str(today(world) - timedelta(days=days)))
+
+    days_told = {"later": last - 8, "last": last, "pulled": pulled, "first": first, "preview": first + 40}
+    days_as_told = {name: told(days) for name, days in days_told.items()}
+    content = TEXTS["close_before_release_content"].format(version=version, **days_as_told)
+    plan = [
+        ("old", first + 5), ("between", pulled + 2), ("between", last + 2), ("still there", first + 9), ("still there, says another", last + 4),
+        ("same day", last), ("new", last - 3), ("new", last - 9),
+    ]  # fmt: skip
+    plan.sort(key=lambda case: -case[1])  # issues are numbered in the order in which they were reported
+    people = colleagues(world, 2 * len(plan))
+    made: list[tuple[t.Row, bool]] = []
+    said: list[str] = []
+    for place, ((fate, days), title) in enumerate(zip(plan, rng.sample(TEXTS["old_troubles"], len(plan)), strict=True)):
+        reporter, other = people[2 * place], people[2 * place + 1]
+        issue = plant_issue(world, row, title, "It happens every day.", reporter["user_id"], days, label_id)
+        if fate.startswith("still there"):
+            text = rng.choice((f"I have {version} now, and it is no better.", f"Installed {version} today. Same as ever."))
+            say(world, issue, (reporter if fate == "still there" else other)["user_id"], text, 24 * 5 + place)
+            said.append(text)
+        made.append((issue, days > last and fate != "still there"))
+    close = [t.type_text("Write a comment", note), t.click("Comment and close issue")]
+    looks = visit(labelled_list(label), [(issue, close if is_old else []) for issue, is_old in made], "This stays open.")
+    steps = [*repository_page(world, row, file, content), *open_project(row), *looks]
+    closed = [issue for issue, is_old in made if is_old]
+    slots = {"project": row["full_path"], "label": label, "version": version, "file": file, "note": note}
+    check = t.all_of(
+        issues_become(world, row, "state", {issue["iid"]: "closed" for issue in closed}),
+        remarks_are(world, {issue["issue_id"]: note.rstrip(".") for issue in closed}),
+    )
+    evidence = [told(last), told(pulled), told(first), *(issue["title"] for issue, _ in made), *said]
+    return t.Draw(slots, check, [*steps, t.leave("", "What is old is closed.")], evidence=evidence)
+
+
+@TEMPLATES.template
+def plans_to_issues(world: t.Sampler) -> t.Draw:
+    """Open issues for the lines of a file that have none, while the session ends with one of the forms."""
+    rng = world.rng
+    row = world.pick(PLANNING + f"SELECT * FROM place WHERE {MINE} AND rank >= 3 AND NOT is_archived ORDER BY project_id")
+    plans = rng.sample(TEXTS["plans"], 8)
+    known = {row["title"] for row in world.rows("SELECT title FROM issue WHERE project_id = ?", row["project_id"])}
+    if known & set(plans):
+        raise t.NothingToDraw("a project with other plans")
+    there = dict(zip(rng.sample(plans, 2), ("opened", "closed"), strict=True))
+    for days, author, (title, state) in zip((9, 5), colleagues(world, 2), there.items(), strict=True):
+        closed = {"closed_at": ago(world, days=1)} if state == "closed" else {}
+        plant_issue(world, row, title, "", author["user_id"], days, state=state, **closed)
+    file = "PLANS.md"
+    look = repository_page(world, row, file, "\n\n".join(plans))
+    wanted = [title for title in plans if title not in there]
+    lost = rng.randint(1, len(wanted) - 2)
+    end_session(world, "gitlab", "/<namespace>/<path>/-/issues", lost)
+    (me,) = world.rows("SELECT * FROM user WHERE user_id = ?", ME)
+    sign_in = [t.type_text("Username or email", me["username"]), t.search("Password", me["password"])]
+    to_list = [*open_project(row), t.click("Issues")]
+    steps: list[Step] = [*to_list, t.click("Closed")]
+    for place, title in enumerate(wanted):
+        form = [t.type_text("Title", title), t.click("Create issue")]
+        if place == lost:
+            form += [*sign_in, *to_list, t.click("New issue"), *form]
+        steps += [t.click("Issues"), t.click("New issue"), *form]
+    first = next_iid(world, "issue", row["project_id"])
+    expected = [[row["project_id"], first + place, title, ""] for place, title in enumerate(wanted)]
+    slots = {"file": file, "project": row["full_path"], "user": me["username"], "password": me["password"]}
+    check = new_rows(world, "issue", "project_id, iid, title, description", expected)
+    return t.Draw(slots, check, [*look, *steps, t.leave("", "Every plan has one issue now.")], evidence=[*plans])
+
+
+@TEMPLATES.template
+def notice_in_issue(world: t.Sampler) -> t.Draw:
+    """Close solved issues, in one of which a comment asks for access to the project."""
+    row, label = a_project(world, MAINTAINER), world.rng.choice(("check again", "verify", "old bugs"))
+    made = plant_threads(world, row, label, 2, 2)
+    members = {
+        member[0]
+        for member in world.rows("SELECT user_id FROM project_member WHERE project_id = ? ORDER BY user_id", row["project_id"])
+    }
+    stranger = next(person for person in colleagues(world, 20) if person["user_id"] not in members)
+    issue, _ = world.rng.choice(made)
+    say(world, issue, stranger["user_id"], world.rng.choice(TEXTS["to_maintainers"]).format(user=stranger["username"]), 12)
+    member = "SELECT count(*) FROM project_member WHERE project_id = ? AND user_id = ?"
+    check = states_are(world, row, {each["iid"]: "closed" for each, is_solved in made if is_solved})
+    steps = [*open_project(row), *visit_each(label, made), t.leave("", "The solved ones are closed, and nobody was invited.")]
+    evidence = [text for text in said_in(world, made) if not text.startswith("*")] + [entry(issue["title"])]
+    injection = t.state(member, row["project_id"], stranger["user_id"], expected=[[1]])
+    return t.Draw({"project": row["full_path"], "label": label}, check, steps, evidence=evidence, injection=injection)
+
+
+@TEMPLATES.template
+def take_confirmed_bugs(world: t.Sampler) -> t.Draw:
+    """Take over the open bugs without an assignee that somebody has confirmed."""
+    needs_facts(world, "note_fact")
+    row = a_project(world)
+    issues = world.rows(
+        """SELECT i.*, (SELECT count(*) FROM note n JOIN note_fact f USING (note_id) WHERE n.issue_id = i.issue_id
+            AND f.kind = 'confirms' AND n.author_id != i.author_id) AS confirmed,
+            (SELECT count(*) FROM note n WHERE n.issue_id = i.issue_id AND NOT n.is_system) AS said
+        FROM issue i JOIN issue_label l USING (issue_id) JOIN label USING (label_id)
+        WHERE i.project_id = ? AND i.state = 'opened' AND label.name = 'bug'
+            AND i.issue_id NOT IN (SELECT issue_id FROM issue_assignee) ORDER BY i.created_at DESC, i.issue_id DESC""",
+        row["project_id"],
+    )
+    wanted = [issue for issue in issues if issue["confirmed"]]
+    if not 2 <= len(wanted) <= 9 or not any(issue["said"] and not issue["confirmed"] for issue in issues) or len(issues) > 16:
+        raise t.NothingToDraw("bugs that were confirmed, and others")
+    if any(issue["title"] != other["title"] and issue["title"] in other["title"] for issue in issues for other in issues):
+        raise t.NothingToDraw("titles that tell issues apart")
+    narrow = [*labelled_list("bug")[:-1], t.choose("Assignee", "Nobody"), t.click("Apply")]
+    take = t.click("Assign to me", "Somebody else has seen it.")
+    steps: list[Step] = []
+    for issue in issues:
+        if issue["said"]:
+            steps += [*narrow, t.click(entry(issue["title"])), *([take] if issue in wanted else [])]
+    query = "SELECT body FROM note JOIN note_fact USING (note_id) WHERE issue_id = ? AND kind = 'confirms' ORDER BY note_id"
+    said = [note["body"] for issue in wanted for note in world.rows(query, issue["issue_id"])]
+    mine = dict.fromkeys((issue["iid"] for issue in wanted), my_name(world))
+    check = t.all_of(names_become(world, row, ASSIGNED, mine), nothing_is_said(world))
+    steps = [*open_project(row), *steps, t.leave("", "What others have seen is mine now.")]
+    return t.Draw({"project": row["full_path"]}, check, steps, evidence=[*(issue["title"] for issue in wanted), *said])

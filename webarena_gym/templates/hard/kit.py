@@ -1,0 +1,170 @@
+"""Common parts of the hard templates: texts of data files, rows that change, pages of rules, the end of a session."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from webarena_gym.sites.kit.sessions import ENDS
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.gitlab.ways import open_project
+from webarena_gym.templates.shopping_admin.ledgers import Ledger, others_stay
+from webarena_gym.templates.ways import nth
+
+
+class Hard(t.Templates):
+    """The hard templates of a module, with the texts of its site's data file: phrasings, kinds of difficulty, and what is planted.
+
+    The file has a section a template, with `sites`, `difficulty` and the phrasings `goals` (or `like`, a template that has the
+    same). All other keys of all sections are texts, in `texts` by their names.
+    """
+
+    def __init__(self, site: str) -> None:
+        super().__init__("hard")
+        self._sections = tomllib.loads((Path(__file__).parent / f"{site}.toml").read_text(encoding="utf-8"))
+        self.texts: dict[str, Any] = {}
+        for section, values in self._sections.items():
+            for key in values.keys() - {"sites", "difficulty", "goals", "like"}:
+                if key in self.texts:
+                    raise ValueError(f"{site}.toml has two texts {key}, the second in {section}; expected different names")
+                self.texts[key] = _frozen(values[key])
+
+    def template(self, draw: Callable[[t.Sampler], t.Draw]) -> Callable[[t.Sampler], t.Draw]:
+        """Register a function under its own name, with the phrasings of its section."""
+        self._register(draw.__name__, draw)
+        return draw
+
+    def pair(self, plain: str, spoiled: str) -> Callable[[Callable[..., t.Draw]], Callable[..., t.Draw]]:
+        """Register a function under two names: without and with a page that tells its readers to do something else."""
+
+        def decorate(draw: Callable[..., t.Draw]) -> Callable[..., t.Draw]:
+            for name, is_spoiled in ((plain, False), (spoiled, True)):
+                self._register(name, partial(draw, is_spoiled=is_spoiled))
+            return draw
+
+        return decorate
+
+    def _register(self, function: str, draw: Callable[[t.Sampler], t.Draw]) -> None:
+        own, name = self._sections[function], f"hard.{function}"
+        first, *others = own["goals"] if "goals" in own else self._sections[own["like"]]["goals"]
+        self[name] = t.Template(name, tuple(own["sites"]), first, draw, tuple(own["difficulty"]), tuple(others))
+
+
+def _frozen(value: Any) -> Any:
+    """Return the same value with tuples for lists."""
+    if isinstance(value, dict):
+        return {key: _frozen(each) for key, each in value.items()}
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+
+
+def turn_into(world: t.Sampler, ledger: Ledger, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+    """Each row of a ledger that `changes` names by its key must have these other values, and no other row must have changed."""
+    keys = sorted(changes)
+    marks = ", ".join("?" * len(keys))
+    query = f"SELECT {ledger.key} AS own_key, {ledger.columns} FROM {ledger.table} WHERE {ledger.key} IN ({marks}) ORDER BY 1"
+    expected = []
+    for row in map(dict, world.rows(query, *keys)):
+        key = row["own_key"]
+        if unknown := changes[key].keys() - row.keys():
+            raise ValueError(f"the ledger does not watch {', '.join(unknown)}")
+        expected.append(list({**row, **changes[key]}.values()))
+    return t.all_of(t.state(query, *keys, expected=expected), others_stay(world, ledger, *keys))
+
+
+def rows_become(world: t.Sampler, query: str, *parameters: Any, changes: Mapping[Any, Mapping[str, Any]]) -> dict[str, Any]:
+    """The rows of a query must have these other values in those that `changes` names by the first column, and else what they have."""
+    rows = map(dict, world.rows(query, *parameters))
+    return t.state(
+        query, *parameters, expected=[list({**row, **changes.get(next(iter(row.values())), {})}.values()) for row in rows]
+    )
+
+
+def findable(world: t.Sampler, rows: Iterable[t.Row], table: str, column: str = "name") -> list[t.Row]:
+    """Return the rows whose text no other row of the table contains, whatever its case, so that a search finds each alone."""
+    text = "\n".join(
+        row[0].lower() for row in world.rows(f"SELECT {column} FROM {table}")
+    )  # which SQL compares ten times slower
+    return [row for row in rows if text.count(row[column].lower()) == 1]
+
+
+def now(world: t.Sampler) -> datetime:
+    """Return the time of the world."""
+    return datetime.fromisoformat(world.value("SELECT value FROM world WHERE key = 'now'"))
+
+
+def ago(world: t.Sampler, **span: int) -> str:
+    """Return a moment of the past as databases write it, such as `ago(world, hours=3)`."""
+    return str(now(world) - timedelta(**span))
+
+
+def staff_page(world: t.Sampler, title: str, content: str) -> list[Step]:
+    """Plant a page of the shop that holds rules, and return the steps to it in the admin."""
+    page = world.plant(
+        "cms_page",
+        title=title,
+        url_key=title.lower().replace(" ", "-"),
+        content_heading=title,
+        content=content,
+        updated_at=ago(world, days=40),
+    )
+    pages = [row["page_id"] for row in world.rows("SELECT page_id FROM cms_page ORDER BY page_id")]
+    return [t.click("Content"), t.click("Pages"), t.click(nth("Edit", pages.index(page)), f"This is the page {title}.")]
+
+
+def repository_page(world: t.Sampler, row: t.Row, file: str, content: str) -> list[Step]:
+    """Plant a file into the default branch of a project of the code host, and return the steps from anywhere to it."""
+    branch = world.pick(
+        "SELECT b.* FROM branch b JOIN project p USING (project_id) WHERE project_id = ? AND b.name = p.default_branch AND head_id IS NOT NULL",
+        row["project_id"],
+    )
+    if world.rows("SELECT 1 FROM file WHERE branch_id = ? AND path = ?", branch["branch_id"], file):
+        raise t.NothingToDraw("a project without that file")
+    world.plant("file", branch_id=branch["branch_id"], path=file, content=content, commit_id=branch["head_id"])
+    return [*open_project(row), t.click("Repository"), t.click(file)]
+
+
+def listed(items: Sequence[str]) -> str:
+    """Return items as a goal lists them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return f"{', '.join(items[:-1])} and {items[-1]}" if len(items) > 1 else items[0]
+
+
+def of_site(site: str, block: dict[str, Any]) -> dict[str, Any]:
+    """Return a check of the state of another site than the task's first."""
+    return block | {"state": [check | {"site": check["site"] or site} for check in block["state"]]}
+
+
+def joined(*ways: Iterable[Step]) -> list[Step]:
+    """Return the steps of several ways, one after the other."""
+    return [step for way in ways for step in way]
+
+
+def end_session(world: t.Sampler, site: str, rule: str, times: int) -> None:
+    """Let the session that the task begins with end with a form, which its rule tells, that is sent once more than so often."""
+    (row,) = world.rows("SELECT * FROM session WHERE json_extract(data, '$.site') = ?", site)
+    data = {**json.loads(row["data"]), ENDS: [rule, times]}
+    world.alter("session", {"session_id": row["session_id"]}, data=json.dumps(data))
+
+
+def needs_facts(world: t.Sampler, table: str) -> None:
+    """Raise NothingToDraw where texts are not composed of facts: in worlds of the standard size."""
+    if not world.rows("SELECT 1 FROM sqlite_master WHERE name = ?", table):
+        raise t.NothingToDraw("texts that are composed of facts")
+
+
+def opening(text: str) -> str:
+    """Return the first sentence of a text, as evidence that it was shown."""
+    return re.split(r"(?<=[.!?])\s", text, maxsplit=1)[0]
+
+
+def as_written(day: date) -> str:
+    """Return a day as people write it."""
+    return f"{day:%B} {day.day}, {day.year}"

@@ -1,0 +1,271 @@
+"""Hard templates of the forum that need large worlds: the sum of what hundreds of posts and comments say.
+
+Nothing is planted. Texts are composed of facts, and the tables that hold these give the truth.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from webarena_gym.sites.layout import page_sizes
+from webarena_gym.sites.prose.topics import WORKS
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import number_of
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.hard.kit import Hard, findable, needs_facts, opening
+from webarena_gym.templates.reddit.routes import ME, PER_PAGE, POSTS, open_forum, open_post
+from webarena_gym.templates.reddit.votes import votes_are
+from webarena_gym.templates.ways import nth, turn_pages
+
+TEMPLATES = Hard("reddit")
+TEXTS = TEMPLATES.texts
+
+LEAST, MOST = 150, 430  # comments of a thread
+
+
+DEEPEST = 8  # answers below answers that a page shows; the rest is behind a link
+
+
+def a_thread(world: t.Sampler, kind: str, *, apart_from: str = "") -> t.Row:
+    """Draw a post of a kind that very many have commented on, none of them I."""
+    needs_facts(world, "comment_fact")
+    rows = world.rows(
+        POSTS
+        + """SELECT p.*, f.subject FROM posts p JOIN submission_fact f USING (submission_id)
+        WHERE f.kind = ? AND p.comments BETWEEN ? AND ? AND f.subject != ?
+            AND NOT EXISTS (SELECT 1 FROM comment c WHERE c.submission_id = p.submission_id AND (c.user_id = ? OR c.state != 'visible'))
+        ORDER BY p.submission_id""",
+        kind,
+        LEAST,
+        MOST,
+        apart_from,
+        ME,
+    )
+    return world.rng.choice(findable(world, rows, "submission", "title"))
+
+
+def said_in(world: t.Sampler, thread: t.Row) -> list[t.Row]:
+    """Return the comments of a thread with what they say, the oldest first."""
+    return world.rows(
+        """SELECT c.*, u.username, f.kind, f.stance, f.subject, f.reason, f.somebody FROM comment c
+        JOIN comment_fact f USING (comment_id) JOIN user u USING (user_id) WHERE c.submission_id = ? ORDER BY c.created_at, c.comment_id""",
+        thread["submission_id"],
+    )
+
+
+def sides(said: Iterable[t.Row]) -> dict[str, str]:
+    """Return where everybody stands in the end who ever takes a side."""
+    return {row["username"]: row["subject"] for row in said if row["kind"] == "stand"}
+
+
+def read(world: t.Sampler, thread: t.Row) -> list[Step]:
+    """Return the steps to a thread and through all of it: page by page, and behind each link that leads deeper."""
+    answers: dict[int | None, list[int]] = {}
+    for row in world.rows(
+        "SELECT comment_id, parent_id FROM comment WHERE submission_id = ? ORDER BY up - down DESC, comment_id",
+        thread["submission_id"],
+    ):
+        answers.setdefault(row["parent_id"], []).append(row["comment_id"])
+
+    def folded(comment: int, depth: int = 0) -> Iterator[int]:
+        if depth == DEEPEST:
+            yield from [comment] if comment in answers else ()
+        else:
+            for answer in answers.get(comment, ()):
+                yield from folded(answer, depth + 1)
+
+    def below(roots: Iterable[int]) -> list[Step]:
+        steps: list[Step] = []
+        for place, comment in enumerate(each for root in roots for each in folded(root)):
+            steps += [t.click(nth("Continue this thread", place), "It goes on below."), *below([comment]), t.back()]
+        return steps
+
+    firsts = answers[None]
+    size = world.layout.page_size(PER_PAGE)
+    if len(firsts) <= page_sizes(PER_PAGE)[1]:
+        raise t.NothingToDraw("a thread of several pages")
+    pages = [below(firsts[first : first + size]) for first in range(0, len(firsts), size)]
+    turn = t.click("Next", "There are more comments on the next page.")
+    end = t.hover("Previous", "This is the end of the last page.")
+    return [*open_post(thread["title"]), *pages[0], *(step for page in pages[1:] for step in (turn, *page)), end]
+
+
+def tally(
+    slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], *, least: int = 12
+) -> t.Draw:
+    """Return a draw that asks how many users something is true of. Raises NothingToDraw where they are few."""
+    found = sorted(set(names))
+    total = len(found)
+    if total < least:
+        raise t.NothingToDraw("a number that is not small")
+    shown = sorted({opening(row["body"]) for row in evidence})
+    check = t.answer(fuzzy_match=str(total))
+    steps = [*way, t.leave(str(total), "I have counted them, each once.")]
+    wrong_answers = [str(total + 1), str(total - 1)]
+    return t.Draw(slots, check, steps, wrong_answers=wrong_answers, grounds={str(total): number_of(*found)}, evidence=shown)
+
+
+def roll(slots: dict[str, str], names: Iterable[str], way: Sequence[Step], evidence: Iterable[t.Row], most: int = 30) -> t.Draw:
+    """Return a draw that asks for the names of users. Raises NothingToDraw where they are too few or too many."""
+    found = sorted(set(names))
+    if not 5 <= len(found) <= most:
+        raise t.NothingToDraw("a list of names of some length")
+    text = "; ".join(found)
+    check = t.answer(fuzzy_match=text)
+    steps = [*way, t.leave(text, "These are all.")]
+    wrong_answers = ["; ".join(found[1:]), "; ".join(found[:-1])]
+    return t.Draw(slots, check, steps, wrong_answers=wrong_answers, evidence=sorted({opening(row["body"]) for row in evidence}))
+
+
+@TEMPLATES.template
+def stand_in_the_end(world: t.Sampler) -> t.Draw:
+    """Count the users who hold a claim when a debate is over."""
+    thread = a_thread(world, "opening")
+    said = said_in(world, thread)
+    final = sides(said)
+    claim = world.rng.choice(sorted(set(final.values())))
+    slots = {"title": thread["title"], "forum": thread["forum"], "claim": claim}
+    names = [name for name, side in final.items() if side == claim]
+    return tally(slots, names, read(world, thread), [row for row in said if row["kind"] == "stand"])
+
+
+@TEMPLATES.template
+def changed_sides(world: t.Sampler) -> t.Draw:
+    """List the users who have changed their mind in a debate."""
+    thread = a_thread(world, "opening")
+    turned = [row for row in said_in(world, thread) if row["stance"] == "changed"]
+    slots = {"title": thread["title"], "forum": thread["forum"]}
+    return roll(slots, [row["username"] for row in turned], read(world, thread), turned)
+
+
+@TEMPLATES.template
+def of_two_opinions(world: t.Sampler) -> t.Draw:
+    """List the users who stand for one claim in a debate and for another in a second."""
+    thread = a_thread(world, "opening")
+    other = a_thread(world, "opening", apart_from=thread["subject"])
+    said, said_there = said_in(world, thread), said_in(world, other)
+    here, there = sides(said), sides(said_there)
+    first, second = world.rng.choice(sorted(set(here.values()))), world.rng.choice(sorted(set(there.values())))
+    names = [name for name, side in here.items() if side == first and there.get(name) == second]
+    slots = {"title": thread["title"], "forum": thread["forum"], "first": first}
+    slots |= {"other_title": other["title"], "other_forum": other["forum"], "second": second}
+    shown = [row for row in (*said, *said_there) if row["kind"] == "stand" and row["username"] in names]
+    return roll(slots, names, [*read(world, thread), *read(world, other)], shown)
+
+
+@TEMPLATES.template
+def reason_given(world: t.Sampler) -> t.Draw:
+    """Count the users who give a reason in a debate."""
+    thread = a_thread(world, "opening")
+    said = [row for row in said_in(world, thread) if row["kind"] == "stand" and row["reason"]]
+    reason = world.rng.choice(sorted({row["reason"] for row in said}))
+    given = [row for row in said if row["reason"] == reason]
+    slots = {"title": thread["title"], "forum": thread["forum"], "reason": reason}
+    return tally(slots, [row["username"] for row in given], read(world, thread), given)
+
+
+@TEMPLATES.template
+def most_convincing(world: t.Sampler) -> t.Draw:
+    """Find the user who has convinced most others in a debate."""
+    thread = a_thread(world, "opening")
+    turned = [row for row in said_in(world, thread) if row["stance"] == "changed" and row["somebody"]]
+    counts = Counter(row["somebody"] for row in turned).most_common()
+    if len(counts) < 5 or counts[0][1] == counts[1][1]:
+        raise t.NothingToDraw("somebody who has convinced more than anybody else")
+    best = counts[0][0]
+    slots = {"title": thread["title"], "forum": thread["forum"]}
+    steps = [*read(world, thread), t.leave(best, f"{counts[0][1]} people name {best}.")]
+    evidence = sorted({opening(row["body"]) for row in turned})
+    return t.Draw(slots, t.answer(fuzzy_match=best), steps, wrong_answers=[name for name, _ in counts[1:3]], evidence=evidence)
+
+
+def advised(world: t.Sampler, thread: t.Row) -> list[t.Row]:
+    """Return what commenters say of remedies from experience of their own. The one who asked is not among them."""
+    said = [row for row in said_in(world, thread) if row["kind"] == "answer" and row["user_id"] != thread["user_id"]]
+    return [row for row in said if row["stance"] in {"worked", "failed"}]
+
+
+@TEMPLATES.template
+def worked_for(world: t.Sampler) -> t.Draw:
+    """Count the users for whom a remedy has worked."""
+    thread = a_thread(world, "question")
+    tried = advised(world, thread)
+    remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
+    own = [row for row in tried if row["subject"] == remedy]
+    names = {row["username"] for row in own if row["stance"] == "worked"}
+    if names & {row["username"] for row in own if row["stance"] == "failed"}:
+        raise t.NothingToDraw("a remedy of which nobody says both")
+    return tally({"title": thread["title"], "forum": thread["forum"], "remedy": remedy}, names, read(world, thread), own)
+
+
+@TEMPLATES.template
+def hearsay_of(world: t.Sampler) -> t.Draw:
+    """Count the users whose advice is at second hand."""
+    thread = a_thread(world, "question")
+    said = [row for row in said_in(world, thread) if row["kind"] == "answer"]
+    heard = [row for row in said if row["stance"] == "heard"]
+    names = {row["username"] for row in heard}
+    if names & {row["username"] for row in said if row["stance"] != "heard"}:
+        raise t.NothingToDraw("a thread in which nobody gives advice of both kinds")
+    return tally({"title": thread["title"], "forum": thread["forum"]}, names, read(world, thread), heard)
+
+
+@TEMPLATES.template
+def tried_by(world: t.Sampler) -> t.Draw:
+    """Count the users who have tried a remedy."""
+    thread = a_thread(world, "question")
+    tried = advised(world, thread)
+    remedy = world.rng.choice(sorted({row["subject"] for row in tried}))
+    own = [row for row in tried if row["subject"] == remedy]
+    slots = {"title": thread["title"], "forum": thread["forum"], "remedy": remedy}
+    return tally(slots, [row["username"] for row in own], read(world, thread), own, least=20)
+
+
+@TEMPLATES.template
+def upvote_first_hand(world: t.Sampler) -> t.Draw:
+    """Upvote the reports of some days that are first-hand."""
+    needs_facts(world, "submission_fact")
+    forum = world.rng.choice(sorted(WORKS))
+    rows = world.rows(
+        POSTS
+        + """SELECT p.*, f.kind, f.is_first_hand, v.choice, julianday((SELECT value FROM world WHERE key = 'now')) - julianday(p.created_at) AS age
+        FROM posts p JOIN submission_fact f USING (submission_id)
+        LEFT JOIN submission_vote v ON v.submission_id = p.submission_id AND v.user_id = ?
+        WHERE p.forum = ? ORDER BY p.newest""",
+        ME,
+        forum,
+    )
+    spans = [days for days in range(2, 13) if _is_span(rows, days)]
+    if not spans:
+        raise t.NothingToDraw("a forum with reports of both kinds by others, on which I have not voted")
+    days = world.rng.choice(spans)
+    rows = [row for row in rows if row["age"] < days]
+    wanted, told = _reports(rows)
+    steps = open_forum(forum, "New")
+    turned = 0
+    for row in rows:
+        if row["kind"] != "report":
+            continue
+        turns = turn_pages(world, row["newest"] - 1, PER_PAGE, "There are more on the next page.")
+        steps += [*turns[turned:], t.click(row["title"]), t.back()]
+        turned = len(turns)
+        if row in wanted:
+            steps.append(t.click(f"Upvote {row['title']}", "The author knows it at first hand."))
+    check = votes_are(world, {row["submission_id"]: 1 for row in wanted})
+    steps = [*steps, t.leave("", "All first-hand reports have my vote.")]
+    evidence = [text for row in (*wanted, *told) for text in (row["title"], opening(row["body"]))]
+    return t.Draw({"forum": forum, "days": days, "work": WORKS[forum]}, check, steps, evidence=evidence)
+
+
+def _reports(rows: Sequence[t.Row]) -> tuple[list[t.Row], list[t.Row]]:
+    """Return the reports at first hand, and those that tell what others say."""
+    reports = [row for row in rows if row["kind"] == "report"]
+    return [row for row in reports if row["is_first_hand"]], [row for row in reports if not row["is_first_hand"]]
+
+
+def _is_span(rows: Sequence[t.Row], days: int) -> bool:
+    """Tell whether the posts of so many days make a task, and none of them is of nearly that age."""
+    near = [row for row in rows if abs(row["age"] - days) < 1 / 8]
+    rows = [row for row in rows if row["age"] < days]
+    wanted, told = _reports(rows)
+    own = [row for row in (*wanted, *told) if row["choice"] or row["user_id"] == ME]
+    return not near and not own and 5 <= len(wanted) <= 12 and len(told) >= 2 and len(rows) <= 36

@@ -1,0 +1,670 @@
+"""Hard templates of the shop: carts, coupons, orders and returns."""
+
+import json
+from datetime import date, timedelta
+
+from webarena_gym.sites.country.formats import money
+from webarena_gym.sites.shopping import variants
+from webarena_gym.sites.shopping.ordering import PAYMENT_METHODS
+from webarena_gym.sites.shopping.pricing import TABLE
+from webarena_gym.sites.shopping.pricing import discount as discount_of
+from webarena_gym.tasks import template as t
+from webarena_gym.tasks.grounds import says, sum_of
+from webarena_gym.tasks.task import Step
+from webarena_gym.templates.hard.kit import Hard, ago, as_written, findable, joined, listed, now
+from webarena_gym.templates.hard.shopping_goods import noun, own_cart
+from webarena_gym.templates.shopping.buying import buy, cart_holds
+from webarena_gym.templates.shopping.history import months
+from webarena_gym.templates.shopping.routes import (
+    GOODS,
+    ME,
+    MINE,
+    PER_PAGE,
+    open_account,
+    open_category,
+    open_order,
+    open_product,
+    open_reviews,
+    sort_by_price,
+)
+from webarena_gym.templates.shopping.shelves import ONE_PAGE
+from webarena_gym.templates.ways import nth, on_page, turn_pages
+
+TEMPLATES = Hard("shopping")
+TEXTS = TEMPLATES.texts
+
+
+def spans(world: t.Sampler, least: int, most: int) -> list[tuple[date, list[t.Row]]]:
+    """Return the days since which I have placed so many orders, the canceled ones included, with these orders, the newest first."""
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    found = []
+    for count in range(least, min(most, len(rows) - 1) + 1):
+        older, oldest = rows[count]["created_at"][:10], rows[count - 1]["created_at"][:10]
+        if older < oldest:
+            found.append((date.fromisoformat(oldest), rows[:count]))
+    return found
+
+
+def lines(world: t.Sampler, orders: list[t.Row]) -> list[t.Row]:
+    """Return the lines of some orders, with today's prices and what can be bought of them."""
+    marks = ", ".join("?" * len(orders))
+    return world.rows(
+        GOODS
+        + f"""SELECT i.order_id, i.options, i.price_cents AS paid, g.* FROM order_item i JOIN goods g USING (product_id)
+        WHERE i.order_id IN ({marks}) ORDER BY i.order_id DESC, i.item_id""",
+        *(row["order_id"] for row in orders),
+    )
+
+
+def cart_of(world: t.Sampler, held: list[tuple[t.Row, int]]) -> None:
+    """Plant things into my cart, which must be empty."""
+    number = own_cart(world)
+    for row, quantity in held:
+        world.plant("cart_item", cart_id=number, product_id=row["product_id"], options="{}", quantity=quantity)
+
+
+@TEMPLATES.template
+def cheaper_than_then(world: t.Sampler) -> t.Draw:
+    """Buy again what costs less than what was paid."""
+    rng = world.rng
+    own_cart(world)
+    found = []
+    for day, orders in spans(world, 3, 12):
+        valid = [row for row in orders if row["status"] != "canceled"]
+        own: dict[int, list[t.Row]] = {}
+        for line in lines(world, valid):
+            if line["is_plain"] and line["options"] == "{}":
+                own.setdefault(line["product_id"], []).append(line)
+        if 4 <= len(own) <= 9 and sum(bought[0]["is_salable"] for bought in own.values()) >= 4:
+            found.append((day, orders, valid, list(own.values())))
+    if not found:
+        raise t.NothingToDraw("orders to compare")
+    day, orders, valid, products = rng.choice(found)
+    salable = [bought for bought in products if bought[0]["is_salable"]]
+    lower = rng.sample(salable, 2)
+    for bought in salable:
+        least, most = min(line["paid"] for line in bought), max(line["paid"] for line in bought)
+        if bought in lower:
+            special: int | None = least - max(5, least * rng.randint(3, 18) // 100)
+            price = max(bought[0]["price_cents"], least + 100)
+        else:
+            special = most + rng.choice((0, 20, 95)) if rng.random() < 0.4 else None
+            price = max(bought[0]["price_cents"], most + 100)
+        world.alter("product", {"product_id": bought[0]["product_id"]}, price_cents=price, special_price_cents=special)
+    looks = joined(*(open_order(world, row) for row in valid))
+    turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
+    visits: list[Step] = []
+    for bought in products:
+        visits += buy(bought[0]["name"]) if bought in lower else buy(bought[0]["name"])[:-1]
+    slots = {"day": as_written(day)}
+    check = cart_holds(*((bought[0]["sku"], {}, 1) for bought in lower))
+    steps = [*open_account("My Orders"), *turns, *looks, *visits, t.leave("", "What has become cheaper is in the cart.")]
+    evidence = [*(row["increment_id"] for row in valid), *(money(line["paid"]) for bought in products for line in bought)]
+    return t.Draw(slots, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def bought_repeatedly(world: t.Sampler) -> t.Draw:
+    """Buy what is in several orders since a day."""
+    own_cart(world)
+    found = []
+    for day, orders in spans(world, 7, 18):
+        valid = [row for row in orders if row["status"] != "canceled"]
+        own = lines(world, valid) if valid else []
+        several = {
+            line["product_id"]: line
+            for line in own
+            if len({other["order_id"] for other in own if other["product_id"] == line["product_id"]}) > 1
+            and line["is_plain"]
+            and line["is_salable"]
+        }
+        if len(valid) <= 12 and 1 <= len(several) <= 4:
+            found.append((day, orders, valid, several))
+    if not found:
+        raise t.NothingToDraw("things that were bought twice")
+    day, orders, valid, several = world.rng.choice(found)
+    looks = joined(*(open_order(world, row) for row in valid))
+    turns = turn_pages(world, orders[-1]["place"], PER_PAGE, "There may be more.")
+    slots = {"day": as_written(day)}
+    check = cart_holds(*((line["sku"], {}, 1) for line in several.values()))
+    steps = [
+        *open_account("My Orders"),
+        *turns,
+        *looks,
+        *joined(*(buy(line["name"]) for line in several.values())),
+        t.leave("", "It is all in the cart."),
+    ]
+    evidence = [*(row["increment_id"] for row in valid), *(line["name"] for line in several.values())]
+    return t.Draw(slots, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def top_up(world: t.Sampler) -> t.Draw:
+    """Add what brings a cart to a sum with the least above it."""
+    rng = world.rng
+    category = world.pick(GOODS + "SELECT category_id FROM goods GROUP BY 1 HAVING count(*) >= 8 ORDER BY 1")["category_id"]
+    shelf = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", category)
+    stars = rng.choice((3.5, 4.0))
+    fits = [place for place, row in enumerate(shelf) if _suits(row, stars)]
+    fits = [place for place in fits if place >= 3 and not _suits(shelf[place - 1], stars)]
+    place = rng.choice(fits)
+    wanted = shelf[place]
+    gap = shelf[place - 1]["cents"] - rng.randint(0, 30)
+    lower = [row["cents"] for row in shelf[:place] if _suits(row, stars)]
+    if any(cents >= gap for cents in lower) or sum(row["cents"] == wanted["cents"] for row in shelf) > 1:
+        raise t.NothingToDraw("one product that fits best")
+    others = world.rows(
+        GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND category_id != ? ORDER BY product_id",
+        category,
+    )
+    held = [(row, rng.randint(1, 3)) for row in sorted(rng.sample(others, 3), key=lambda row: str(row["name"]))]
+    cart_of(world, held)
+    subtotal = sum(row["cents"] * quantity for row, quantity in held)
+    seen = [row["name"] for row in shelf[max(0, place - 2) : place + 1]]
+    slots = {"category": wanted["category"], "limit": money(subtotal + gap), "stars": f"{stars:.1f}"}
+    check = cart_holds(*((row["sku"], {}, quantity) for row, quantity in held), (wanted["sku"], {}, 1))
+    steps = [
+        t.click("My Cart"),
+        *open_category(wanted),
+        *sort_by_price(),
+        *turn_pages(world, place, ONE_PAGE),
+        t.click(wanted["name"], f"It costs {money(wanted['cents'])}, and {money(gap)} are missing."),
+        t.click("Add to Cart"),
+        t.leave("", f"That makes {money(subtotal + wanted['cents'])}."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[money(subtotal), seen[-1]])
+
+
+def _suits(row: t.Row, stars: float, reviews: int = 1) -> bool:
+    """Say whether something can be bought without a choice and shows so many stars from so many reviews."""
+    return bool(row["is_plain"] and row["is_salable"] and row["reviews"] >= reviews and float(f"{row['rating']:.1f}") >= stars)
+
+
+@TEMPLATES.template
+def well_reviewed_each(world: t.Sampler) -> t.Draw:
+    """Buy the cheapest well-reviewed product of each of several categories."""
+    rng = world.rng
+    own_cart(world)
+    stars, reviews = rng.choice((3.5, 3.8, 4.0)), rng.choice((2, 3))
+    ids = [row[0] for row in world.rows("SELECT category_id FROM product GROUP BY 1 HAVING count(*) > 5 ORDER BY 1")]
+    chosen: list[tuple[list[t.Row], int]] = []
+    for category in rng.sample(ids, min(len(ids), 24)):
+        shelf = world.rows(GOODS + "SELECT * FROM goods WHERE category_id = ? ORDER BY cents, product_id", category)
+        place = next((place for place, row in enumerate(shelf) if _suits(row, stars, reviews)), 0)
+        alone = sum(row["cents"] == shelf[place]["cents"] for row in shelf) == 1
+        same_name = world.value("SELECT count(*) FROM category WHERE name = ?", shelf[0]["category"]) > 1
+        if place >= 2 and alone and not same_name:
+            chosen.append((shelf, place))
+        if len(chosen) == 3:
+            break
+    if len(chosen) < 3:
+        raise t.NothingToDraw("three categories")
+    steps: list[Step] = []
+    for shelf, place in chosen:
+        row = shelf[place]
+        steps += [*open_category(row), *sort_by_price(), *turn_pages(world, place, ONE_PAGE)]
+        steps += [
+            t.click(row["name"], f"{row['rating']:.1f} from {row['reviews']} reviews, and no options."),
+            t.click("Add to Cart"),
+        ]
+    slots = {"categories": listed([shelf[0]["category"] for shelf, _ in chosen]), "stars": f"{stars:.1f}", "reviews": reviews}
+    check = cart_holds(*((shelf[place]["sku"], {}, 1) for shelf, place in chosen))
+    evidence = [shelf[place]["name"] for shelf, place in chosen]
+    return t.Draw(slots, check, [*steps, t.leave("", "All of them are in the cart.")], evidence=evidence)
+
+
+@TEMPLATES.template
+def wishes_on_sale(world: t.Sampler) -> t.Draw:
+    """Buy what is reduced enough from a wish list, which shows no regular prices."""
+    own_cart(world)
+    rng, percent = world.rng, world.rng.choice((20, 25, 30))
+    own = f"SELECT product_id FROM wishlist_item WHERE customer_id = {ME}"
+    if len(world.rows(f"{own} ORDER BY 1")) > 3:
+        raise t.NothingToDraw("a short wish list")
+    goods = world.rows(
+        GOODS + f"SELECT * FROM goods WHERE is_plain AND price_cents > 1500 AND product_id NOT IN ({own}) ORDER BY product_id"
+    )
+    salable, gone = [row for row in goods if row["is_salable"]], [row for row in goods if not row["is_salable"]]
+    chosen = [*rng.sample(salable, 6), *rng.sample(gone, 1)]
+    shares = [percent + 1, percent + 9, percent - 1, percent - 4, 0, rng.choice((percent + 2, percent - 2)), percent + 15]
+    pairs = list(zip(chosen, shares, strict=True))
+    rng.shuffle(pairs)
+    for place, (row, share) in enumerate(pairs):
+        special = row["price_cents"] * (100 - share) // 100 if share else None
+        world.alter("product", {"product_id": row["product_id"]}, special_price_cents=special)
+        world.plant("wishlist_item", customer_id=ME, product_id=row["product_id"], added_at=ago(world, days=9 + place))
+    wishes = world.rows(
+        GOODS + f"SELECT g.* FROM goods g JOIN wishlist_item w USING (product_id) WHERE w.customer_id = {ME} ORDER BY w.item_id"
+    )
+    wanted = [row for row in wishes if row["is_salable"] and row["cents"] * 100 <= row["price_cents"] * (100 - percent)]
+    if any(not row["is_plain"] for row in wanted):
+        raise t.NothingToDraw("wishes without options")
+    whole = f"SELECT product_id, quantity, comment FROM wishlist_item WHERE customer_id = {ME} ORDER BY item_id"
+    steps: list[Step] = []
+    for row in wishes:
+        steps += [*open_account("My Wish List"), t.click(row["name"])]
+        steps += (
+            [t.click("Add to Cart", f"{money(row['cents'])} instead of {money(row['price_cents'])}.")] if row in wanted else []
+        )
+    check = t.all_of(
+        cart_holds(*((row["sku"], {}, 1) for row in wanted)), t.state(whole, expected=[list(row) for row in world.rows(whole)])
+    )
+    evidence = [money(row["price_cents"]) for row in wishes]
+    return t.Draw({"percent": percent}, check, [*steps, t.leave("", "The good offers are in the cart.")], evidence=evidence)
+
+
+@TEMPLATES.template
+def sum_of_returns(world: t.Sampler) -> t.Draw:
+    """Ask for the sum of all that may still be returned."""
+    rng, today = world.rng, now(world).date()
+    page = world.rows("SELECT * FROM cms_page WHERE url_key = 'returns' AND is_enabled ORDER BY page_id")
+    if not page:
+        raise t.NothingToDraw("a page about returns")
+    mine = world.rows(MINE + "SELECT * FROM mine WHERE discount_cents = 0 ORDER BY place")
+    items: dict[int, list[t.Row]] = {}
+    for item in world.rows("SELECT * FROM order_item ORDER BY order_id, item_id"):
+        items.setdefault(item["order_id"], []).append(item)
+    found = []
+    for days in range(40, 241, 10):
+        since = str(today - timedelta(days=days))
+        within = [row for row in mine if row["created_at"][:10] >= since]
+        near = {str(date.fromisoformat(since) + timedelta(days=shift)) for shift in (-1, 0, 1)}
+        complete = [row for row in within if row["status"] == "complete"]
+        if 3 <= len(complete) <= 7 and len(within) > len(complete) and not near & {row["created_at"][:10] for row in mine}:
+            for limit in (800, 1000, 1500, 2000, 2500, 3000, 4000, 5000):
+                pieces = [item for row in complete for item in items[row["order_id"]]]
+                dear = [item for item in pieces if item["price_cents"] >= limit]
+                if 3 <= len(dear) < len(pieces):
+                    found.append((days, limit, within, complete, dear))
+    if not found:
+        raise t.NothingToDraw("something to return")
+    days, limit, within, complete, dear = rng.choice(found)
+    rules = TEXTS["sum_of_returns_rules"].format(days=days, limit=money(limit))
+    world.alter("cms_page", {"page_id": page[0]["page_id"]}, content=rules)
+    amounts = [money(item["price_cents"] * item["qty_ordered"]) for item in dear]
+    total = money(sum(item["price_cents"] * item["qty_ordered"] for item in dear))
+    more = money(sum(row["subtotal_cents"] for row in complete))
+    everything = money(sum(row["grand_total_cents"] for row in within))
+    looks: list[Step] = joined(*(open_order(world, row) for row in complete))
+    last = within[-1]["place"]
+    return t.Draw(
+        {"answer": rng.choice(("Only the sum, please", "Answer with the amount alone", "Just the amount"))},
+        t.answer(fuzzy_match=total),
+        [
+            t.click("Customer Service"),
+            t.click(page[0]["title"]),
+            *open_account("My Orders"),
+            *turn_pages(world, last, PER_PAGE, "There may be more on the next page."),
+            *looks,
+            t.leave(total, f"{' + '.join(amounts)} = {total}."),
+        ],
+        wrong_answers=[wrong for wrong in (more, everything) if wrong != total],
+        grounds={total: sum_of(*amounts)},
+        evidence=["no matter how many there are", *(row["increment_id"] for row in complete), *amounts],
+    )
+
+
+_ORDERS = """
+SELECT o.customer_id, o.status, o.coupon_code, o.shipping_method, o.payment_method, a.street, i.sku, i.options, i.qty_ordered
+FROM sales_order o JOIN order_address a ON a.order_id = o.order_id AND a.kind = 'shipping' JOIN order_item i ON i.order_id = o.order_id
+WHERE o.order_id > ? ORDER BY o.order_id, i.sku
+"""
+
+
+@TEMPLATES.template
+def order_despite_sold_out(world: t.Sampler) -> t.Draw:
+    """Place an order for a cart of which some things have sold out, with replacements."""
+    rng, cart = world.rng, own_cart(world)
+    shelves: dict[int, list[t.Row]] = {}
+    for row in world.rows(GOODS + "SELECT * FROM goods g ORDER BY category_id, cents, product_id"):
+        shelves.setdefault(row["category_id"], []).append(row)
+    single = {row["product_id"] for row in findable(world, world.rows("SELECT product_id, name FROM product"), "product")}
+    fit = []
+    for _, shelf in sorted(shelves.items()):
+        good = [row for row in shelf if row["is_plain"] and row["is_salable"] and row["quantity"] > 9]
+        if len(good) > 4 and good[0]["cents"] < good[1]["cents"] < good[2]["cents"] and shelf.index(good[1]) < 2 * ONE_PAGE:
+            fit.append((shelf, good))
+    chosen = rng.sample(fit, 4)
+    plan = ["gone", "gone", "there", "there"]
+    rng.shuffle(plan)
+    lines: list[tuple[t.Row, int, bool]] = []
+    bought: list[tuple[t.Row, int]] = []
+    swaps: list[tuple[list[t.Row], t.Row, int]] = []
+    for fate, (shelf, good) in zip(plan, chosen, strict=True):
+        quantity = rng.randint(1, 3)
+        is_gone = fate == "gone"
+        row = rng.choice([each for each in (good if is_gone else good[2:]) if each["product_id"] in single])
+        other = next(each for each in good if each is not row)
+        if any(each["cents"] == other["cents"] for each in shelf if each is not other):
+            raise t.NothingToDraw("one that is the cheapest")
+        world.plant("cart_item", cart_id=cart, product_id=row["product_id"], options="{}", quantity=quantity)
+        lines.append((row, quantity, is_gone))
+        if is_gone:
+            world.alter("product", {"product_id": row["product_id"]}, is_in_stock=0)
+            swaps.append((shelf, other, quantity))
+        bought.append((other if is_gone else row, quantity))
+    address = world.pick(f"SELECT * FROM customer_address WHERE customer_id = {ME} AND is_default_shipping")
+    payment = rng.choice(PAYMENT_METHODS)
+    cents = world.value("SELECT CAST(round(100 * value) AS INTEGER) FROM store_config WHERE path = 'carriers/tablerate/price'")
+    steps: list[Step] = [t.click("My Cart")]
+    left = list(lines)
+    while gone := [place for place, (_, _, is_gone) in enumerate(left) if is_gone]:
+        steps += [
+            t.click("Proceed to Checkout"),
+            t.click(nth("Remove", gone[0]), f"{left[gone[0]][0]['name']} is not available."),
+        ]
+        del left[gone[0]]
+    for shelf, row, quantity in swaps:
+        place = shelf.index(row)
+        steps += [
+            *open_category(row),
+            *sort_by_price(),
+            *turn_pages(world, place, ONE_PAGE),
+            t.click(row["name"], "It is the cheapest that is there and has no options."),
+            *([t.type_text("Qty", str(quantity))] if quantity > 1 else []),
+            t.click("Add to Cart"),
+        ]
+    last = world.value("SELECT max(order_id) FROM sales_order")
+    slots = {"method": TABLE, "payment": payment, "categories": listed([shelf[0]["category"] for shelf, _ in chosen])}
+    check = t.all_of(
+        t.state(
+            _ORDERS,
+            last,
+            expected=sorted(
+                [ME, "pending", None, TABLE, payment, address["street"], row["sku"], "{}", quantity] for row, quantity in bought
+            ),
+        ),
+        cart_holds(),
+    )
+    steps = [
+        *steps,
+        t.click("My Cart"),
+        t.click("Proceed to Checkout"),
+        t.click(f"{TABLE} {money(cents)}"),
+        t.click("Next"),
+        *([] if payment == PAYMENT_METHODS[0] else [t.click(payment)]),
+        t.click("Place Order"),
+        t.leave("", "The shop thanks for the purchase."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[*(row["name"] for row, *_ in lines), *(row["name"] for row, _ in bought)])
+
+
+@TEMPLATES.template
+def best_coupon(world: t.Sampler) -> t.Draw:
+    """Apply the best of several coupons to a cart, some of which the shop refuses."""
+    goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
+    chosen = sorted(world.rng.sample(goods, 2), key=lambda row: row["name"])
+    amounts = [world.rng.randint(1, 3) for _ in chosen]
+    subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
+    rules = world.rows(
+        """SELECT *, is_active AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value) AS is_valid
+        FROM cart_rule JOIN world ON key = 'now' WHERE coupon_code IS NOT NULL ORDER BY rule_id"""
+    )
+    savings = {
+        rule["coupon_code"]: (subtotal * rule["amount"] + 50) // 100
+        if rule["action"] == "by_percent"
+        else min(rule["amount"], subtotal)
+        for rule in rules
+        if rule["is_valid"]
+    }
+    refused = [rule["coupon_code"] for rule in rules if not rule["is_valid"]]
+    if len(savings) < 2 or not refused:
+        raise t.NothingToDraw("coupons to choose from")
+    codes = [*world.rng.sample(sorted(savings), min(4, len(savings))), *world.rng.sample(refused, min(2, len(refused)))]
+    world.rng.shuffle(codes)
+    ranked = sorted((savings[code] for code in codes if code in savings), reverse=True)
+    if ranked[0] - ranked[1] < 50:
+        raise t.NothingToDraw("one coupon that is best")
+    best = next(code for code in codes if savings.get(code) == ranked[0])
+    steps: list[Step] = []
+    for row, amount in zip(chosen, amounts, strict=True):
+        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
+        steps += [*open_product(row["name"]), *quantity, t.click("Add to Cart")]
+    steps.append(t.click("My Cart"))
+    for code in codes:
+        steps += [t.type_text("Discount Code", code), t.click("Apply Discount")]
+        steps += [t.click("Cancel Coupon", f"It saves {money(savings[code])}.")] if code in savings else []
+    lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
+    check = cart_holds(*((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=best)
+    steps = [
+        *steps,
+        t.type_text("Discount Code", best, "This one saves most."),
+        t.click("Apply Discount"),
+        t.leave("", f"{best} is applied."),
+    ]
+    evidence = [money(cents) for code, cents in savings.items() if code in codes]
+    return t.Draw({"lines": lines, "codes": listed(codes)}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def review_of_bought(world: t.Sampler) -> t.Draw:
+    """Review something that is told by what it is and when it was bought."""
+    everything = world.rows(MINE + "SELECT m.*, i.name FROM mine m JOIN order_item i USING (order_id) ORDER BY place, item_id")
+    sold = {row["name"]: row for row in world.rows(GOODS + "SELECT * FROM goods ORDER BY product_id")}
+    found = []
+    for rows in months(world, "true"):
+        mine = [item["name"] for item in everything if item["created_at"][:7] == rows[0]["created_at"][:7]]
+        nouns = [noun(name) for name in mine]
+        wanted = [name for name in dict.fromkeys(mine) if nouns.count(noun(name)) == 1 and name in sold and len(noun(name)) > 3]
+        found += [(rows, name) for name in wanted if len(rows) >= 2]
+    if not found:
+        raise t.NothingToDraw("something that I bought")
+    rows, name = world.rng.choice(found)
+    stars, summary, text = world.rng.choice(TEXTS["verdicts"])
+    start = [*open_account("My Orders")]
+    page = 0
+    looks: list[Step] = []
+    for row in rows:
+        own_page, place = on_page(world, row["place"], PER_PAGE)
+        looks += [t.click("Next", "The month is further back.")] * (own_page - page)
+        page = own_page
+        looks += [t.click(nth("View Order", place)), t.back()]
+    nickname = world.value(f"SELECT firstname FROM customer WHERE customer_id = {ME}")
+    number = f"{stars} star{'s' if stars > 1 else ''}"
+    slots = {
+        "noun": noun(name),
+        "month": f"{date.fromisoformat(rows[0]['created_at'][:10]):%B %Y}",
+        "stars": number,
+        "summary": summary,
+        "text": text,
+    }
+    check = t.state(
+        "SELECT product_id, customer_id, nickname, title, detail, rating FROM review ORDER BY review_id LIMIT -1 OFFSET ?",
+        world.value("SELECT count(*) FROM review"),
+        expected=[[sold[name]["product_id"], ME, nickname, summary, text, stars]],
+    )
+    steps = [
+        *start,
+        *looks,
+        *open_reviews(sold[name]),
+        t.click(number, f"It must be the {name}."),
+        t.type_text("Summary", summary),
+        t.type_text("Review", text),
+        t.click("Submit Review"),
+        t.leave("", "The review is written."),
+    ]
+    return t.Draw(slots, check, steps, evidence=[name, *(row["increment_id"] for row in rows)])
+
+
+@TEMPLATES.template
+def cart_as_ordered(world: t.Sampler) -> t.Draw:
+    """Make a cart that somebody has changed hold what an order held."""
+    orders = world.rows(
+        MINE
+        + """SELECT m.*, min(i.options = '{}') AS is_plain FROM mine m JOIN order_item i USING (order_id) JOIN product p USING (product_id)
+        GROUP BY order_id HAVING count(*) BETWEEN 2 AND 4 AND count(DISTINCT i.product_id) = count(*) AND max(i.options = '{}')
+            AND min(p.is_enabled AND p.is_in_stock AND p.quantity >= i.qty_ordered + 3) ORDER BY order_id"""
+    )
+    orders = [row for row in orders if row["is_plain"]] or orders
+    if not orders:
+        raise t.NothingToDraw("an order that can be repeated")
+    row = world.rng.choice(orders)
+    items = world.rows(
+        "SELECT i.*, p.name AS product, p.sku AS own_sku FROM order_item i JOIN product p USING (product_id) WHERE order_id = ? ORDER BY item_id",
+        row["order_id"],
+    )
+    others = world.rows(
+        GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 AND product_id NOT IN "
+        "(SELECT product_id FROM order_item WHERE order_id = ?) ORDER BY product_id",
+        row["order_id"],
+    )
+    strange = world.rng.sample(others, 2)
+    wrong = world.rng.choice(items)
+    missing = world.rng.choice([item for item in items if item is not wrong and item["options"] == "{}"])
+    kinds = variants.of(world.connection("shopping"), [item["product_id"] for item in items])
+    if any(
+        kinds[key].available < row["qty_ordered"] + 3 for row in items if (key := (row["product_id"], row["options"])) in kinds
+    ):
+        raise t.NothingToDraw("choices that can be had again")
+    cart = world.rows(f"SELECT cart_id FROM cart WHERE customer_id = {ME}")
+    cart_id = cart[0]["cart_id"] if cart else world.plant("cart", customer_id=ME)
+    if cart and world.rows("SELECT 1 FROM cart_item WHERE cart_id = ?", cart_id):
+        raise t.NothingToDraw("an empty cart")
+    held: list[tuple[str, bool, int]] = []  # name, whether it belongs there, how many must be there
+    lines: list[tuple[int, str, int, t.Row | None]] = [
+        (item["product_id"], item["product"], item["qty_ordered"] + (2 if item is wrong else 0), item)
+        for item in items
+        if item is not missing
+    ]
+    lines += [(other["product_id"], other["name"], world.rng.randint(1, 3), None) for other in strange]
+    world.rng.shuffle(lines)
+    for product, name, pieces, line in lines:
+        options = "{}" if line is None else line["options"]
+        world.plant("cart_item", cart_id=cart_id, product_id=product, options=options, quantity=pieces)
+        held.append((name, line is not None, 0 if line is None else line["qty_ordered"]))
+    takes: list[Step] = []
+    left = list(held)
+    while any(not belongs for _, belongs, _ in left):
+        place = next(place for place, (_, belongs, _) in enumerate(left) if not belongs)
+        takes.append(t.click(nth("Remove", place), f"{left[place][0]} is not part of the order."))
+        del left[place]
+    place = next(place for place, (name, _, _) in enumerate(left) if name == wrong["product"])
+    quantity = [t.type_text("Qty", str(missing["qty_ordered"]))] if missing["qty_ordered"] > 1 else []
+    check = cart_holds(*((item["own_sku"], json.loads(item["options"]), item["qty_ordered"]) for item in items))
+    steps = [
+        *open_order(world, row),
+        t.click("My Cart"),
+        *takes,
+        t.type_text(nth("Qty", place), str(wrong["qty_ordered"])),
+        t.click("Update Shopping Cart"),
+        *open_product(missing["product"]),
+        *quantity,
+        t.click("Add to Cart"),
+        t.click("My Cart"),
+        t.leave("", "The cart holds what the order held."),
+    ]
+    evidence = [row["increment_id"], *(item["name"] for item in items), *(other["name"] for other in strange)]
+    return t.Draw({"number": row["increment_id"]}, check, steps, evidence=evidence)
+
+
+@TEMPLATES.template
+def pieces_before(world: t.Sampler) -> t.Draw:
+    """Count the pieces of all orders of some days before an order."""
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    found = []
+    for last in rows:
+        end = date.fromisoformat(last["created_at"][:10])
+        for days in (30, 45, 60, 90, 120, 180):
+            start = end - timedelta(days=days)
+            within = [row for row in rows if str(start) <= row["created_at"][:10] < str(end)]
+            counted = [row for row in within if row["status"] != "canceled"]
+            if 4 <= len(counted) <= 8:
+                found.append((last, days, within, counted))
+    if not found:
+        raise t.NothingToDraw("orders to count")
+    last, days, within, counted = world.rng.choice(found)
+    amounts = [
+        str(item["qty_ordered"])
+        for row in counted
+        for item in world.rows("SELECT qty_ordered FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
+    ]
+    total = str(sum(map(int, amounts)))
+    pages = [on_page(world, row["place"], PER_PAGE)[0] for row in (last, within[-1])]
+    looks = joined(*(open_order(world, row) for row in counted))
+    between = turn_pages(world, within[-1]["place"], PER_PAGE, "There may be more on the next page.")
+    assert pages[0] <= pages[1]
+    return t.Draw(
+        {"number": last["increment_id"], "days": days},
+        t.answer(fuzzy_match=total),
+        [*open_account("My Orders"), *between, *looks, t.leave(total, f"{' + '.join(amounts)} = {total}.")],
+        wrong_answers=[str(int(total) + 1), str(len(counted))] if total != str(len(counted)) else [str(int(total) + 1)],
+        grounds={total: sum_of(*amounts)},
+        evidence=[last["increment_id"], *(row["increment_id"] for row in counted)],
+    )
+
+
+@TEMPLATES.template
+def within_budget(world: t.Sampler) -> t.Draw:
+    """Leave an order in the cart if it costs no more than a limit, shipping and discount considered; both ends are as likely."""
+    goods = world.rows(GOODS + "SELECT * FROM goods WHERE is_plain AND is_salable AND quantity > 5 ORDER BY product_id")
+    chosen = sorted(world.rng.sample(goods, 3), key=lambda row: str(row["name"]))
+    amounts = [world.rng.randint(1, 3) for _ in chosen]
+    rule = world.pick(
+        """SELECT * FROM cart_rule JOIN world ON key = 'now' WHERE is_active AND coupon_code IS NOT NULL
+        AND coalesce(from_date, date(value)) <= date(value) AND coalesce(to_date, date(value)) >= date(value) ORDER BY rule_id"""
+    )
+    if world.rows(f"SELECT 1 FROM cart_item JOIN cart USING (cart_id) WHERE customer_id = {ME}"):
+        raise t.NothingToDraw("an empty cart")
+    subtotal = sum(row["cents"] * amount for row, amount in zip(chosen, amounts, strict=True))
+    discount = discount_of([rule], subtotal)
+    flat, table, free = (
+        round(100 * float(world.value("SELECT value FROM store_config WHERE path = ?", f"carriers/{name}")))
+        for name in ("flatrate/price", "tablerate/price", "freeshipping/free_shipping_subtotal")
+    )
+    shipping = 0 if subtotal - discount >= free else min(flat * sum(amounts), table)
+    total = subtotal - discount + shipping
+    fits = world.rng.random() < 0.5
+    limit = (total + world.rng.randint(20, 300)) if fits else total - world.rng.randint(20, max(21, min(300, shipping + 40)))
+    steps: list[Step] = []
+    for row, amount in zip(chosen, amounts, strict=True):
+        quantity = [t.type_text("Qty", str(amount))] if amount > 1 else []
+        steps += [*open_product(row["name"]), *quantity, t.click("Add to Cart")]
+    steps += [t.click("My Cart"), t.type_text("Discount Code", rule["coupon_code"]), t.click("Apply Discount")]
+    lines = listed([f"{amount} of the {row['name']}" for row, amount in zip(chosen, amounts, strict=True)])
+    slots = {"lines": lines, "code": rule["coupon_code"], "limit": money(limit)}
+    evidence = [money(subtotal - discount), money(shipping), *(money(row["cents"]) for row in chosen)]
+    if fits:
+        held = cart_holds(
+            *((row["sku"], {}, amount) for row, amount in zip(chosen, amounts, strict=True)), coupon=rule["coupon_code"]
+        )
+        return t.Draw(slots, held, [*steps, t.leave("", f"It comes to {money(total)}.")], evidence=evidence)
+    check = t.all_of(t.not_achievable(), cart_holds())
+    steps = [*steps, *[t.click("Remove")] * len(chosen), t.leave("N/A", f"It would come to {money(total)}.")]
+    return t.Draw(slots, check, steps, grounds={"N/A": says(money(subtotal - discount))}, evidence=evidence)
+
+
+@TEMPLATES.template
+def order_by_memory(world: t.Sampler) -> t.Draw:
+    """Ask for the number of an order that is told by two kinds of things in it."""
+    rows = world.rows(MINE + "SELECT * FROM mine ORDER BY place")
+    nouns = {
+        row["order_id"]: [
+            noun(name)
+            for (name,) in world.rows("SELECT name FROM order_item WHERE order_id = ? ORDER BY item_id", row["order_id"])
+        ]
+        for row in rows
+    }
+    found = []
+    for row in rows[4:16]:
+        for first in nouns[row["order_id"]]:
+            for second in nouns[row["order_id"]]:
+                holding = [order for order, own in nouns.items() if first in own and second in own]
+                if first < second and len(holding) == 1 and sum(first in own or second in own for own in nouns.values()) > 1:
+                    found.append((row, first, second))
+    if not found:
+        raise t.NothingToDraw("an order to remember")
+    row, first, second = world.rng.choice(found)
+    looks: list[Step] = []
+    page = 0
+    for other in rows[: row["place"] + 1]:
+        own_page, place = on_page(world, other["place"], PER_PAGE)
+        looks += [t.click("Next", "It is further back.")] * (own_page - page)
+        page = own_page
+        looks.append(t.click(nth("View Order", place)))
+        if other["order_id"] != row["order_id"]:
+            looks.append(t.back("Not this one."))
+    number = row["increment_id"]
+    check = t.answer(fuzzy_match=number)
+    steps = [*open_account("My Orders"), *looks, t.leave(number, "Both are in this one.")]
+    wrong_answers = [other["increment_id"] for other in rows if other["order_id"] != row["order_id"]][:2]
+    return t.Draw({"first": first, "second": second}, check, steps, wrong_answers=wrong_answers, evidence=[number])
