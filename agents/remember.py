@@ -23,7 +23,7 @@ _SPENT = "remembered.json"
 
 @dataclass(frozen=True, kw_only=True)
 class SourceSettings:
-    """Which network, and where its memory comes from."""
+    """The network, and the source of its memory."""
 
     model: Path
     """a run of a pointing network, or its folder"""

@@ -9,15 +9,15 @@ import torch
 
 from agents import ensemble as command
 from agents.data.trajectories import Step, Trajectory
-from agents.evaluation.evaluate import create_policy, evaluate_policy
+from agents.data.workflows import site_of
+from agents.evaluation.evaluate import VotingPolicy, create_policy, evaluate_policy
 from agents.evaluation.settings import EvaluationSettings, policy_defaults
 from agents.models.checkpoints import CheckpointError, agent_record, is_small, load_model
-from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, situation_of, uniform
+from agents.models.ensembles import Ensemble, Weights, fitted, load_ensemble, uniform
 from agents.models.pointer.decoding import Session
 from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary
 from agents.models.pointer.reader import Reader
 from agents.rollouts.policies import Reply, Request, ScriptedPolicy
-from agents.rollouts.voting import VotingPolicy
 from agents.training.pointer_cloning import train_pointer
 from agents.training.settings import make_settings
 from webarena_gym import tasks as task_suite
@@ -45,7 +45,7 @@ def test_the_mean_is_one_of_probabilities_with_the_weights_of_the_page(page):
     reader, question = ask(page)
     found = PointerEnsemble(members, weights)([question], reader.texts, members[0][1]).logprobs()[0].exp()
     each = [network([question], reader.texts, words).logprobs()[0].exp() for network, words in members]
-    voices = weights.of(situation_of(page))
+    voices = weights.of(site_of(page))
     wanted = sum(voice * own for voice, own in zip(voices, each, strict=True)) / sum(voices)
     assert torch.allclose(found, wanted, atol=1e-6)
     assert not torch.allclose(found, each[0], atol=1e-3)

@@ -7,7 +7,6 @@ import numpy
 import pytest
 
 import webarena_gym
-from agents.data.trajectories import Step, Trajectory
 from tests import needs
 from webarena_gym.errors import RenderModeError
 from webarena_gym.tasks import load
@@ -88,11 +87,4 @@ def test_an_env_shows_itself_in_a_notebook():
         shown = env.unwrapped._repr_html_()
     assert info["url"] in shown
     assert "<b>Error</b>" in shown
-    assert "<script>" not in shown
-
-
-def test_a_trajectory_shows_itself_in_a_notebook():
-    steps = (Step(HOSTILE, HOSTILE, HOSTILE), Step("page", "reply"))
-    shown = Trajectory(HOSTILE, HOSTILE, steps, 1.0, "exited", failure=HOSTILE)._repr_html_()
-    assert shown.count("<li>") == 2
     assert "<script>" not in shown

@@ -36,7 +36,7 @@ HASHED = 64
 ROW = 2 + len(FORMS) + 6 + 6 + HASHED
 """Length of the row of a candidate; `describe` says what is in it."""
 PRESENCE, RELEVANCE = 0, 1
-"""Where in a candidate's row stands that it is one, and what it has to do with the goal."""
+"""Columns of a candidate's row: 1 for a candidate, and its relevance to the goal."""
 PAGE = HASHED + HASHED + 4 + ROW
 """Length of the row of a page; `describe_page` says what is in it."""
 
@@ -69,7 +69,7 @@ class Candidate(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What it types, chooses or answers."""
+        """The text that it types, chooses or answers."""
         return self.action.argument or ""
 
 

@@ -50,7 +50,7 @@ class Shown(NamedTuple):
 
     @property
     def is_of_solution(self) -> bool:
-        """Whether the step is one of the reference solution's."""
+        """True for a step of the reference solution."""
         return self.is_example and not self.is_undoing
 
 

@@ -4,7 +4,6 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from html import escape
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -78,16 +77,6 @@ class Trajectory:
     verdicts: tuple[Mapping[str, Any], ...] = ()
     failure: str = ""
     env: EnvSettings | None = None
-
-    def _repr_html_(self) -> str:
-        """Return what a notebook shows of an episode: goal, result, the actions, and the page that each was done on."""
-        told = f"{len(self.steps)} steps, {self.ending}" + (f": {self.failure}" if self.failure else f", reward {self.reward}")
-        steps = "".join(
-            f"<li><details><summary><code>{escape(step.reply)}</code> {escape(step.action_error)}</summary>"
-            f'<pre style="max-height: 24em; overflow: auto; white-space: pre-wrap">{escape(step.page)}</pre></details></li>'
-            for step in self.steps
-        )
-        return f"<div><p><b>{escape(self.goal)}</b></p><p>{escape(self.task_id)}: {escape(told)}</p><ol>{steps}</ol></div>"
 
 
 def grouped(trajectories: Iterable[Trajectory]) -> list[list[Trajectory]]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,24 +11,23 @@ from tqdm import tqdm
 
 from agents.data.prompts import PromptEncoder, system_prompt
 from agents.data.trajectories import Trajectory
-from agents.data.workflows import WorkflowMemory, load_workflows
+from agents.data.workflows import WorkflowMemory, load_workflows, site_of
 from agents.evaluation.intervals import Evaluation, summarise
 from agents.evaluation.settings import CHAT, OCCAM_ENV, SCRIPTED, EvaluationSettings
-from agents.models.checkpoints import agent_record, load_model
-from agents.models.checkpoints import is_small as is_small_model
-from agents.models.ensembles import is_ensemble, load_ensemble
-from agents.models.pointer.network import PointerEnsemble, PointerNetwork, Vocabulary, is_pointer, load_pointer
+from agents.models.checkpoints import agent_record, is_small, load_model
+from agents.models.ensembles import Weights, is_ensemble, load_ensemble
+from agents.models.pointer.network import PointerEnsemble, PointerNetwork, is_pointer, load_pointer
 from agents.rollouts.chat import ChatPolicy, OccamPolicy
 from agents.rollouts.collector import Collector, EpisodeSpec
 from agents.rollouts.constraints import create_constraints
 from agents.rollouts.envs import create_envs
 from agents.rollouts.players import Player, Players, process_count
 from agents.rollouts.pointer import PointerPolicy
-from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, ScriptedPolicy
-from agents.rollouts.voting import VotingPolicy
+from agents.rollouts.policies import ExpertReplies, LanguageModelPolicy, Policy, RandomReplies, Reply, Request, ScriptedPolicy
 from agents.settings import EnvSettings
 from agents.training.distributed import Ranks
 from webarena_gym.actions import DIALECTS
+from webarena_gym.actions.replies import answer_part
 from webarena_gym.tasks import Task
 
 
@@ -59,7 +57,12 @@ def evaluate_policy(
     `env` are the settings of the env, by default those of `settings`. The number of processes changes no reply, except by the last
     bits of what a model computes.
     """
-    env, processes = env or settings, _process_count(settings, len(tasks))
+    env, processes, name = env or settings, settings.processes, settings.policy
+    if not processes and (settings.threads or settings.workers or name.startswith(CHAT) or torch.cuda.is_available()):
+        processes = 1
+    elif not processes:
+        is_light = name in SCRIPTED or "algorithm" in agent_record(name) or is_small(name)
+        processes = process_count(0, len(tasks)) if is_light else 1
     if processes == 1:
         if settings.threads:
             torch.set_num_threads(settings.threads)
@@ -67,8 +70,11 @@ def evaluate_policy(
             return evaluate(
                 policy, tasks, env, seed=settings.seed, num_envs=settings.num_envs, workers=settings.workers, quiet=quiet
             )
-    num_envs = -(-settings.num_envs // processes)
-    make_player = partial(_make_player, settings, tasks, num_envs, env)
+
+    def make_player() -> Player:
+        envs = create_envs(tasks, -(-settings.num_envs // processes), **env.env_arguments())
+        return Player(envs, create_policy(settings), env=recorded_env(env))
+
     players = Players(make_player, processes, num_envs=settings.num_envs, seed=settings.seed)
     with closing(players), tqdm(total=len(tasks), desc="evaluating", unit="task", disable=quiet or None) as bar:
         players.begin(_episodes(tasks, settings.seed))
@@ -89,50 +95,34 @@ def recorded_env(env: EnvSettings) -> EnvSettings | None:
     return None if OCCAM_ENV.items() <= arguments.items() else EnvSettings(**arguments)
 
 
-def _make_player(settings: EvaluationSettings, tasks: Sequence[Task], num_envs: int, env: EnvSettings) -> Player:
-    return Player(create_envs(tasks, num_envs, **env.env_arguments()), create_policy(settings), env=recorded_env(env))
-
-
-def _process_count(settings: EvaluationSettings, episodes: int) -> int:
-    """Return the number of processes: one for a chat model, on a GPU, and with `threads` or `workers`."""
-    if settings.processes:
-        return settings.processes
-    if settings.threads or settings.workers or settings.policy.startswith(CHAT) or torch.cuda.is_available():
-        return 1
-    is_small = settings.policy in SCRIPTED or "algorithm" in agent_record(settings.policy) or is_small_model(settings.policy)
-    return process_count(0, episodes) if is_small else 1
-
-
 def create_policy(settings: EvaluationSettings) -> Policy:
     """Return the policy that the settings name. Raises ValueError for an option that is of another kind of policy."""
-    if settings.constrained and (settings.policy.startswith((*SCRIPTED, CHAT)) or is_pointer(settings.policy)):
+    policy, temperature = settings.policy, settings.temperature or 0.0
+    is_chat, is_pointing = policy.startswith(CHAT), is_pointer(policy)
+    if settings.constrained and (is_chat or is_pointing or policy.startswith(SCRIPTED)):
         raise ValueError(
-            f"constrained is set and policy is {settings.policy!r}; expected a language model in a folder, or a Hugging Face name"
+            f"constrained is set and policy is {policy!r}; expected a language model in a folder, or a Hugging Face name"
         )
-    is_pointing = is_pointer(settings.policy) or is_ensemble(settings.policy)
-    if settings.memory and not (is_pointing or settings.policy.startswith(CHAT)):
-        raise ValueError(
-            f"memory is {settings.memory} and policy {settings.policy!r}; expected a chat model or pointing networks"
-        )
+    if settings.memory and not (is_chat or is_pointing or is_ensemble(policy)):
+        raise ValueError(f"memory is {settings.memory} and policy {policy!r}; expected a chat model or pointing networks")
     if settings.system == "occam":
-        return _create_occam(settings)
-    if settings.policy == "expert":
-        return ScriptedPolicy(ExpertReplies())
-    if settings.policy == "random":
-        return ScriptedPolicy(RandomReplies())
-    sampling = _sampling(settings)
+        _expect_occam(settings)
+    memory = load_workflows(settings.memory) if settings.memory else None
+    sampling: dict[str, Any] = {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
+    if settings.system == "occam":
+        return OccamPolicy(ChatPolicy(policy.removeprefix(CHAT), memory=memory, **sampling), settings.max_steps)
+    if policy in SCRIPTED:
+        return ScriptedPolicy(ExpertReplies() if policy == "expert" else RandomReplies())
     system = system_prompt(settings.system, elements=settings.elements)
-    if settings.policy.startswith(CHAT):
-        return ChatPolicy(settings.policy.removeprefix(CHAT), system=system, memory=_memory(settings), **sampling)
-    if "algorithm" in agent_record(settings.policy):
+    if is_chat:
+        return ChatPolicy(policy.removeprefix(CHAT), system=system, memory=memory, **sampling)
+    if "algorithm" in agent_record(policy):
         from agents.sb3 import load_replies  # noqa: PLC0415 - not everybody has its libraries
 
-        return ScriptedPolicy(load_replies(Path(settings.policy), temperature=settings.temperature or 0.0))
-    if is_ensemble(settings.policy):
-        return _create_ensemble(settings)
-    if is_pointer(settings.policy):
-        return create_pointer_policy(settings)
-    model, tokenizer = load_model(settings.policy)
+        return ScriptedPolicy(load_replies(Path(policy), temperature=temperature))
+    if is_pointing or is_ensemble(policy):
+        return _create_pointing(settings, memory)
+    model, tokenizer = load_model(policy)
     model.to(Ranks.here().device)  # type: ignore[arg-type]
     encoder = PromptEncoder(tokenizer, system)
     from agents.rollouts.engines.inprocess import InProcessEngine  # noqa: PLC0415 - it takes seconds, which a refused option does not need
@@ -142,12 +132,8 @@ def create_policy(settings: EvaluationSettings) -> Policy:
     return LanguageModelPolicy(engine, encoder, settings.max_prompt_tokens, constraints, traced=settings.trace)
 
 
-def _sampling(settings: EvaluationSettings) -> dict[str, Any]:
-    return {"max_new_tokens": settings.max_new_tokens, "temperature": settings.temperature}
-
-
-def _create_occam(settings: EvaluationSettings) -> Policy:
-    """Return a chat model as AgentOccam. Raises ValueError for other policies, and for settings that hide its plans from it."""
+def _expect_occam(settings: EvaluationSettings) -> None:
+    """Raise ValueError for policies other than chat models, and for settings that hide AgentOccam's plans from it."""
     if not settings.policy.startswith(CHAT):
         raise ValueError(f"system is 'occam' and policy {settings.policy!r}; expected {CHAT}MODEL")
     if settings.history == "none" or not settings.thoughts or settings.elements != "id":
@@ -155,40 +141,76 @@ def _create_occam(settings: EvaluationSettings) -> Policy:
             f"system is 'occam', history {settings.history!r}, thoughts {settings.thoughts} and elements {settings.elements!r}; expected a history, "
             "its thoughts, and elements 'id'"
         )
-    chat = ChatPolicy(settings.policy.removeprefix(CHAT), memory=_memory(settings), **_sampling(settings))
-    return OccamPolicy(chat, settings.max_steps)
 
 
-def create_pointer_policy(settings: EvaluationSettings) -> PointerPolicy:
-    """Return the pointing policy of a run's folder. It reads the env's own dialect, webrl, and simplified HTML."""
-    network, vocabulary = load_pointer(Path(settings.policy))
-    return _pointing(network, vocabulary, settings)
+def _create_pointing(settings: EvaluationSettings, memory: WorkflowMemory | None) -> Policy:
+    """Return the policy of a pointing network or an ensemble: pointing networks share their choices, all other agents vote on actions.
 
-
-def _create_ensemble(settings: EvaluationSettings) -> Policy:
-    """Return the policy of an ensemble: pointing networks share their choices, all other agents vote on actions.
-
-    Raises ValueError for pointing networks among others, which remember actions of their own.
+    Pointing networks read the env's own dialect, webrl, and simplified HTML. Raises ValueError for pointing networks among others,
+    which remember actions of their own.
     """
-    ensemble = load_ensemble(Path(settings.policy))
-    pointing = [member for member in ensemble.members if is_pointer(member)]
-    if not pointing:
-        return VotingPolicy([create_policy(replace(settings, policy=member)) for member in ensemble.members], ensemble.weights)
-    if len(pointing) < len(ensemble.members):
-        raise ValueError(
-            f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none; expected one kind"
-        )
-    members = [load_pointer(member) for member in pointing]
-    return _pointing(PointerEnsemble(members, ensemble.weights), members[0][1], settings)
-
-
-def _pointing(network: PointerNetwork | PointerEnsemble, vocabulary: Vocabulary, settings: EvaluationSettings) -> PointerPolicy:
+    network: PointerNetwork | PointerEnsemble
+    if is_ensemble(settings.policy):
+        ensemble = load_ensemble(Path(settings.policy))
+        pointing = [member for member in ensemble.members if is_pointer(member)]
+        if not pointing:
+            return VotingPolicy([create_policy(replace(settings, policy=each)) for each in ensemble.members], ensemble.weights)
+        if len(pointing) < len(ensemble.members):
+            raise ValueError(
+                f"{pointing[0]} is a pointing network, and other agents of {settings.policy} are none; expected one kind"
+            )
+        members = [load_pointer(member) for member in pointing]
+        network, vocabulary = PointerEnsemble(members, ensemble.weights), members[0][1]
+    else:
+        network, vocabulary = load_pointer(settings.policy)
     dialect = DIALECTS["webrl"].naming_by(settings.elements)
-    memory = _memory(settings)
     return PointerPolicy(
         network, vocabulary, dialect, temperature=settings.temperature or 0.0, memory=memory, traced=settings.trace
     )
 
 
-def _memory(settings: EvaluationSettings) -> WorkflowMemory | None:
-    return load_workflows(settings.memory) if settings.memory else None
+@dataclass
+class VotingPolicy:
+    """Policies that vote on actions; of equal sums, the action of the earlier policy is taken.
+
+    For policies that read the conversation at each step, such as language models and chat models: what was done before is in it,
+    whoever proposed it. A reply that failed has no vote, unless all failed.
+    """
+
+    members: Sequence[Policy]
+    weights: Weights
+    _open: dict[int, Request] = field(default_factory=dict)  # by slot
+    _votes: dict[int, dict[int, Reply]] = field(default_factory=dict)  # by slot and member
+
+    def ask(self, requests: Sequence[Request]) -> None:
+        """Ask all members."""
+        for request in requests:
+            self._open[request.slot] = request
+            self._votes[request.slot] = {}
+        for member in self.members:
+            member.ask(requests)
+
+    def replies(self, timeout_s: float | None = None) -> list[tuple[int, Reply]]:
+        """Return the replies on which all members have voted."""
+        for number, member in enumerate(self.members):
+            if any(number not in votes for votes in self._votes.values()):
+                for slot, reply in member.replies(timeout_s):
+                    self._votes[slot][number] = reply
+        whole = [slot for slot, votes in self._votes.items() if len(votes) == len(self.members)]
+        return [(slot, self._count(self._open.pop(slot), self._votes.pop(slot))) for slot in whole]
+
+    def close(self) -> None:
+        """Close all members."""
+        for member in self.members:
+            member.close()
+
+    def _count(self, request: Request, votes: dict[int, Reply]) -> Reply:
+        weights = self.weights.of(site_of(request.info["page"]))
+        sums: dict[str, float] = {}
+        first: dict[str, Reply] = {}
+        for number, reply in sorted(votes.items()):
+            if not (reply.failure or reply.too_long):
+                action = answer_part(reply.text)
+                sums[action] = sums.get(action, 0.0) + weights[number]
+                first.setdefault(action, reply)
+        return first[max(sums, key=sums.__getitem__)] if sums else votes[0]

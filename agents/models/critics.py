@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class CriticSettings:
-    """How value functions and reward models are trained."""
+    """Options for training value functions and reward models."""
 
     critic_learning_rate: float = 3e-4
     """learning rate of critics"""
@@ -161,7 +161,7 @@ class LanguageModelCritics:
 
 
 class WordsSeen(NamedTuple):
-    """What such a critic reads: a goal, and, under way, the page and the replies so far."""
+    """The state of a critic of words: a goal, and, under way, the page and the replies so far."""
 
     goal: str
     page: str = ""

@@ -6,22 +6,21 @@ the sites, by the host of the page that is shown.
 """
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from agents.data.trajectories import Trajectory
+from agents.data.workflows import site_of
 from agents.models.checkpoints import AGENT, ENSEMBLE, CheckpointError, agent_record
 
-_HOST = re.compile(r"^URL: \w+://([^/\s]+)", re.MULTILINE)
 _PRIOR = 8.0  # episodes of the agent's own mean over all situations that each situation begins with
 
 
 @dataclass(frozen=True)
 class Weights:
-    """How much each agent counts, by situation; `general` is for situations that are not named."""
+    """The weight of each agent by situation, which is the host of a page; `general` is for situations that are not named."""
 
     general: tuple[float, ...]
     by_situation: Mapping[str, tuple[float, ...]]
@@ -85,16 +84,6 @@ def shared_record(members: Sequence[str]) -> dict[str, Any]:
     return records[0]
 
 
-def situation_of(page: str) -> str:
-    r"""Return the situation of a page: the host of its address, "" where it has none.
-
-    >>> situation_of("URL: http://shop.test/cart\nYour cart")
-    'shop.test'
-    """
-    found = _HOST.search(page)
-    return found[1] if found else ""
-
-
 def uniform(count: int) -> Weights:
     """Return equal weights of so many agents."""
     return Weights((1.0,) * count, {})
@@ -110,7 +99,7 @@ def fitted(episodes: Sequence[Sequence[Trajectory]], *, switch: bool = False) ->
     if not all(played):
         raise ValueError("there is an agent without an episode; expected some of each")
     general = tuple(_mean([item.reward for item in own]) for own in played)
-    seen = [[(item.reward, {situation_of(step.page) for step in item.steps}) for item in own] for own in played]
+    seen = [[(item.reward, {site_of(step.page) for step in item.steps}) for item in own] for own in played]
     names = sorted({name for own in seen for _, situations in own for name in situations if name})
     by_situation = {
         name: _voices(

@@ -138,7 +138,7 @@ def _unmarked(spelled: bytes) -> bytes:
 
 
 class Position(NamedTuple):
-    """Where the bytes of a reply have led."""
+    """The state of an automaton after some bytes of a reply."""
 
     places: tuple[int, ...]  # in the buffer, in ascending order
     follows_word: bool = False  # whether the last character is a letter or a digit
@@ -146,7 +146,7 @@ class Position(NamedTuple):
 
 
 class State:
-    """Where the tokens of a reply have led, and which may come next."""
+    """The state of an automaton after some tokens of a reply, with the tokens that may come next."""
 
     def __init__(self, automaton: "Automaton", position: Position) -> None:
         self._automaton, self._position = automaton, position

@@ -16,7 +16,7 @@ _SPECIAL = frozenset(r"\^$.|?*+()[]{}-/")
 FIXED = ("", "N/A", "Yes", "No")
 """The answers that need not stand anywhere."""
 JOINTS = (", ", "; ", "\n", " in ", " near ")
-"""What may stand between the spans of an answer or of a text to type."""
+"""Texts that may stand between the spans of an answer or of a text to type."""
 _DIGITS = 3  # of a number that need not stand anywhere
 _GAP = "\ue000"  # stands for a value in an action; a private character, so that nothing of it is escaped
 _DIALECT = DIALECTS["webrl"]
@@ -157,7 +157,7 @@ class Element(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """What a page offers to act on and to copy."""
+    """Elements, tabs and texts of a page, to act on and to copy."""
 
     elements: tuple[Element, ...]  # without those that are disabled
     tabs: tuple[str, ...]  # their indices, if there are several

@@ -108,7 +108,7 @@ TITLES = {
     "policy_gradient_loss": "Loss of the policy",
     "value_loss": "Loss of the value function",
 }
-"""What the other metrics are called."""
+"""Titles of the other metrics."""
 
 
 _HEADING = re.compile(r"<h1>([^<]*)</h1>")

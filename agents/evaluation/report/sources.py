@@ -34,7 +34,7 @@ _EXPECTED = "expected a run's folder with metrics.jsonl, a .jsonl file of `agent
 
 
 _SHOWN_AS = {"observation": "html", "dialect": "webrl"}
-"""What EnvSettings does not say of an env, and what envs of EnvSettings have."""
+"""Keywords of an env that EnvSettings lacks, with the values of envs of EnvSettings."""
 
 
 OUTCOMES = {"exited": "wrong", "truncated": "out of steps", "too_long": "prompt too long", "failed": "broken, not counted"}
@@ -283,7 +283,7 @@ def _from_state(state: Mapping[str, Any]) -> Trajectory:
 
 
 class Result(NamedTuple):
-    """What a policy has reached. `lift` is its difference from the first policy; None where they share too few tasks."""
+    """The scores of a policy. `lift` is its difference from the first policy; None where they share too few tasks."""
 
     name: str
     evaluation: Evaluation

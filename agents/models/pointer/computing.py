@@ -1,7 +1,8 @@
 """Pieces that are computed from rows: counts, sums, lists of a column, also across pages."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import lru_cache
+from operator import ge, gt, le, lt
 from typing import NamedTuple
 
 from agents.models.pointer.goals import Goal, amount_of, date_of, read_goal, shape_of, words_of, write_like
@@ -11,92 +12,56 @@ _LONGEST_LIST = 1_200  # characters
 _MOST_COMPUTED = 400  # pieces of one page
 
 
-_COMPARISONS: tuple[tuple[str, Callable[[float, float], bool]], ...] = (
-    ("at most", lambda amount, number: amount <= number),
-    ("below", lambda amount, number: amount < number),
-    ("at least", lambda amount, number: amount >= number),
-    ("above", lambda amount, number: amount > number),
-)
-
-
+_COMPARISONS = (("at most", le), ("below", lt), ("at least", ge), ("above", gt))
 _SEPARATORS = ((", ", "commas"), ("; ", "semicolons"), ("\n", "lines"), ("\n- ", "bullets"))
 
 
-END = ""
 _MAX_PIECES = 30
 
 
-class Condition(NamedTuple):
-    """Which rows of a table are meant: the name of the test, and the text of the goal or column that it is about."""
+def _conditions(table: Table, goal: Goal) -> list[tuple[str, str, tuple[Row, ...]]]:
+    """Return the tests that the goal suggests for the rows of a table: name, the column that it is about, and the rows that meet it.
 
-    test: str
-    about: str
-    rows: tuple[Row, ...]
-
-
-def _conditions(table: Table, goal: Goal) -> list[Condition]:
-    """Return the tests that the goal suggests for the rows of a table, without those that no row meets or that repeat another."""
+    Tests that no row meets, or that repeat another, are left out.
+    """
     rows = table.rows
-    found = [Condition("all", "", rows)]
     named = tuple(
         row for row in rows if any(len(word) > 1 and word in goal.names for word in row.words) and _holds_name(row, goal)
     )
-    found.append(Condition("names", "", named))
     full = tuple(row for row in named if _holds_name(row, goal, words=2))
-    found.append(Condition("full names", "", full))
-    monthly = tuple(row for row in rows if (date := _row_date(row)) and date[:2] in goal.months)
-    found.append(Condition("month", "", monthly))
+    dates = [next(filter(None, map(date_of, row.cells)), None) for row in rows]
+    monthly = tuple(row for row, date in zip(rows, dates, strict=True) if date and date[:2] in goal.months)
+    found = [("all", "", rows), ("names", "", named), ("full names", "", full), ("month", "", monthly)]
     for place, column in enumerate(table.columns):
         cells = [row.cells[place] if place < len(row.cells) else "" for row in rows]
         for value in dict.fromkeys(cells):
             plain = " ".join(words_of(value))
             if plain and len(value) < 40 and f" {plain} " in goal.lowered:
                 same = tuple(row for row, cell in zip(rows, cells, strict=True) if cell == value)
-                found.append(Condition("equal", column, same))
-                found.append(Condition("month and equal", column, tuple(row for row in same if row in monthly)))
-        amounts = [amount_of(cell) if cell else None for cell in cells]
-        if sum(amount is not None for amount in amounts) >= max(1, len(rows) // 2):
+                found.append(("equal", column, same))
+                found.append(("month and equal", column, tuple(row for row in same if row in monthly)))
+        figures = [
+            (row, amount) for row, cell in zip(rows, cells, strict=True) if cell and (amount := amount_of(cell)) is not None
+        ]
+        if len(figures) >= max(1, len(rows) // 2):
             for number in goal.numbers[:4]:
                 for test, meets in _COMPARISONS:
-                    kept = tuple(
-                        row for row, amount in zip(rows, amounts, strict=True) if amount is not None and meets(amount, number)
-                    )
-                    found.append(Condition(test, column, kept))
+                    found.append((test, column, tuple(row for row, amount in figures if meets(amount, number))))
                 if number >= 1000 and number % 10 == 0:
-                    kept = tuple(
-                        row
-                        for row, amount in zip(rows, amounts, strict=True)
-                        if amount is not None and number <= amount < number + 10
-                    )
-                    found.append(Condition("decade", column, kept))
-            found.append(
-                Condition(
-                    "negative",
-                    column,
-                    tuple(row for row, amount in zip(rows, amounts, strict=True) if amount is not None and amount < 0),
-                )
-            )
-    for number in goal.numbers[:4]:
-        if 1 < number < len(rows) or number == 1:
-            found.append(Condition("first", "", rows[: int(number)]))
-    unique: dict[tuple[str, str, tuple[Row, ...]], Condition] = {}
-    for condition in found:
-        if condition.rows:
-            unique.setdefault((condition.test.partition(" ")[0], condition.about, condition.rows), condition)
+                    found.append(("decade", column, tuple(row for row, amount in figures if number <= amount < number + 10)))
+            found.append(("negative", column, tuple(row for row, amount in figures if amount < 0)))
+    found += [("first", "", rows[: int(number)]) for number in goal.numbers[:4] if 1 < number < len(rows) or number == 1]
+    unique: dict[tuple[str, str, tuple[Row, ...]], tuple[str, str, tuple[Row, ...]]] = {}
+    for test, about, kept in found:
+        if kept:
+            unique.setdefault((test.partition(" ")[0], about, kept), (test, about, kept))
     return list(unique.values())
 
 
 def _holds_name(row: Row, goal: Goal, words: int = 1) -> bool:
-    """Whether a capitalised run of the goal of at least so many words, or a number, stands in a row."""
+    """Return whether a capitalised run of the goal of at least so many words, or a number, stands in a row."""
     plain = f" {' '.join(words_of(row.text))} "
     return any(f" {name} " in plain for name in goal.names_as_said if name.count(" ") >= words - 1)
-
-
-def _row_date(row: Row) -> tuple[int, int, int] | None:
-    for cell in row.cells:
-        if found := date_of(cell):
-            return found
-    return None
 
 
 @lru_cache(maxsize=512)
@@ -105,11 +70,9 @@ def computed_pieces(goal_text: str, text: str) -> tuple[Piece, ...]:
     goal = read_goal(goal_text)
     pieces: list[Piece] = []
     for table in tables_of(text):
-        for condition in _conditions(table, goal):
-            rows = condition.rows
-            about = condition.about
-            pieces.append(Piece(str(len(rows)), "count", condition.test, about, "", "", "", table.heading, ""))
-            if len(rows) < 2 and condition.test == "all":
+        for test, about, rows in _conditions(table, goal):
+            pieces.append(Piece(str(len(rows)), "count", test, about, "", "", "", table.heading, ""))
+            if len(rows) < 2 and test == "all":
                 continue
             for place, column in enumerate(table.columns):
                 cells = [row.cells[place] for row in rows if place < len(row.cells) and row.cells[place]]
@@ -119,16 +82,12 @@ def computed_pieces(goal_text: str, text: str) -> tuple[Piece, ...]:
                 is_numeric = all(amount is not None for amount in amounts) and len(cells[0]) < 24 and not date_of(cells[0])
                 if is_numeric and not cells[0].startswith("0000"):
                     total = sum(amount or 0.0 for amount in amounts)
-                    pieces.append(
-                        Piece(write_like(total, cells[0]), "sum", condition.test, about, "", "", "", table.heading, column)
-                    )
+                    pieces.append(Piece(write_like(total, cells[0]), "sum", test, about, "", "", "", table.heading, column))
                 elif len(rows) <= 40 and len(cells[0]) < 80:
                     for separator, named in _SEPARATORS:
                         joined = separator.join(cells)
                         if len(joined) <= _LONGEST_LIST and (len(cells) > 1 or separator == ", "):
-                            pieces.append(
-                                Piece(joined, f"list {named}", condition.test, about, "", "", "", table.heading, column)
-                            )
+                            pieces.append(Piece(joined, f"list {named}", test, about, "", "", "", table.heading, column))
     return tuple(dict.fromkeys(pieces))[:_MOST_COMPUTED]
 
 
@@ -239,7 +198,7 @@ def derive(text: str, pieces: Collection[str], constants: Collection[str]) -> De
 
 
 def _breaks_word(text: str, start: int, end: int) -> bool:
-    """Whether a cut lies between two letters or two digits."""
+    """Return whether a cut lies between two letters or two digits."""
     return any(
         0 < place < len(text)
         and ((text[place - 1].isalpha() and text[place].isalpha()) or (text[place - 1].isdigit() and text[place].isdigit()))

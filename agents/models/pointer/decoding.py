@@ -23,16 +23,16 @@ from agents.models.pointer.reader import CONSTANTS, JOINERS, PIECE_NUMBERS, PIEC
 from webarena_gym.actions import Action, Kind
 
 ACT, PIECE, JOIN = 0, 1, 2
-"""What a question is about: what to do, which piece of a text comes next, and whether another one follows."""
+"""Stages of a reply: the act, the next piece of its text, and the end of the text or the joint to another piece."""
 _MAX_PIECES = 16  # of a text
 _MAX_LENGTH = 4_000  # characters of a text
 _NEXT = "next"
 _ENDINGS = (None, _NEXT, *(text for text in CONSTANTS if text in JOINERS))
-"""What may follow a piece: nothing, another piece at once, or one of these texts and then a piece."""
+"""Continuations of a piece: nothing, another piece at once, or one of these texts and then a piece."""
 
 
 class Context(NamedTuple):
-    """What all candidates of a question share: text ids and numbers."""
+    """Text ids and numbers that all candidates of a question share."""
 
     slots: Ids
     numbers: Floats

@@ -106,10 +106,10 @@ def read_goal(text: str) -> Goal:
         if any(map(str.isdigit, bare)) or (bare[:1].isupper() and not starts_sentence and bare != "I"):
             names.update(words_of(bare))
         starts_sentence = token.endswith((".", "?", "!", ":")) and len(bare) > 1
-    quotations = tuple(_QUOTED.findall(text))
     numbers = [float(number.replace(",", "")) for number in re.findall(r"(?<![\w.])\d[\d,]*(?:\.\d+)?(?!\w)", text)]
     numbers += [float(_SMALL_NUMBERS[word]) for word in _PLAIN.findall(text.lower()) if word in _SMALL_NUMBERS]
-    spans = [*_quoted_spans(text), *_plain_spans(text, tokens)]
+    spans = [Span(match[1], "quoted", *_around(text, *match.span()), match.start(1)) for match in _QUOTED.finditer(text)]
+    spans += _plain_spans(text, tokens)
     months = {(int(match[2]), _MONTH[match[1][:3].lower()]) for match in _MONTH_YEAR.finditer(text) if match[1] in MONTHS}
     days = {found for match in _DATE.finditer(text) if (found := date_of(match.group()))}
     days |= {found for match in _SLASHED.finditer(text) if (found := date_of(match.group()))}
@@ -119,7 +119,7 @@ def read_goal(text: str) -> Goal:
         unique.setdefault((span.text, span.place), span)
     lowered = f" {' '.join(words_of(text))} "
     return Goal(
-        text, lowered, frozenset(words_of(text)), frozenset(names), quotations, tuple(dict.fromkeys(numbers)),
+        text, lowered, frozenset(words_of(text)), frozenset(names), tuple(_QUOTED.findall(text)), tuple(dict.fromkeys(numbers)),
         frozenset(months), frozenset(days), tuple(unique.values()),
         max((_ORDINALS.get(word, 1) for word in words_of(text)), default=1),
         frozenset((match.start(), match.start() + len(match.group().rstrip(".,:/-"))) for match in _RUN.finditer(text)),
@@ -134,10 +134,6 @@ def _around(text: str, start: int, end: int) -> tuple[str, str]:
     before = " ".join(_PLAIN.findall(text[max(0, start - 40) : start])[-2:]).lower()
     after = " ".join(_PLAIN.findall(text[end : end + 30])[:1]).lower()
     return before, after
-
-
-def _quoted_spans(text: str) -> list[Span]:
-    return [Span(match[1], "quoted", *_around(text, *match.span()), match.start(1)) for match in _QUOTED.finditer(text)]
 
 
 def _plain_spans(text: str, tokens: list[tuple[int, str]]) -> list[Span]:

@@ -43,7 +43,7 @@ class StoredStep(NamedTuple):
 
 
 class Situation(NamedTuple):
-    """What a look-up is by: the goal as it was said, the page, and what was done before."""
+    """The key of a look-up: the goal as it was said, the page, and what was done before."""
 
     goal: str
     page: str

@@ -20,6 +20,7 @@ Ids = NDArray[numpy.int32]
 EXTREMES = 18
 WANTED = 9
 
+_USES: dict[str, Use] = {"a": "link", "button": "button", "textarea": "area"}
 _TAG = re.compile(r"<([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![a-z-])([a-z-]+)="([^"]*)"')
 _NOTE = re.compile(r"\[\d+ more lines (?:above|below)\]")
@@ -165,13 +166,14 @@ def _read_line(
         if place % 2 == 0:
             text = part.replace("&lt;", "<")
             if inside in ("a", "button", "textarea"):
-                _add(controls, counts, inside, attributes, names, text, number)
-                if inside != "textarea":
+                is_area = inside == "textarea"
+                label = attributes.get("label", text.strip()) if is_area else text.strip()
+                address, kept = _address(attributes | {"label": label}, counts), text if is_area else ""
+                controls.append(Control(_USES[inside], address, label, number, kept, False, "disabled" in names))
+                if not is_area:
                     segments.append(Segment(text.strip(), True, column))
-                inside = "" if inside != "textarea" else inside
-                attributes = {} if not inside else attributes
-                if inside == "textarea":
-                    inside = ""
+                    attributes = {}
+                inside = ""
             elif inside == "option":
                 options.append(Option(text, "selected" in names))
                 inside = ""
@@ -207,22 +209,6 @@ def _read_line(
             if found.get("alt"):
                 segments.append(Segment(found["alt"], False, column))
     return tuple(segments), is_row, is_heading
-
-
-def _add(
-    controls: list[Control],
-    counts: dict[str, int],
-    tag: str,
-    attributes: dict[str, str],
-    flags: list[str],
-    text: str,
-    number: int,
-) -> None:
-    label = attributes.get("label", text.strip()) if tag == "textarea" else text.strip()
-    use: Use = "area" if tag == "textarea" else "link" if tag == "a" else "button"
-    address = _address(attributes | {"label": label}, counts)
-    value = text if tag == "textarea" else ""
-    controls.append(Control(use, address, label, number, value, False, "disabled" in flags))
 
 
 def _address(attributes: dict[str, str], counts: dict[str, int]) -> str:
@@ -402,35 +388,24 @@ def page_pieces(text: str) -> tuple[Piece, ...]:
             pieces.append(Piece(whole, "page", "line", "", "", whole, above, line.heading, "", number))
         above = whole
     for control in page.controls:
-        line = page.lines[control.line]
-        if control.value and control.use in ("text", "area"):
-            pieces.append(
-                Piece(control.value, "field", "value", control.label, "", control.label, "", line.heading, "", control.line)
-            )
-            if control.use == "area":
-                pieces += _area_pieces(control, line)
+        value, parts = control.value, list[tuple[str, str, str]]()
+        if value and control.use in ("text", "area"):
+            parts.append((value, "value", control.label))
+        if (
+            value and control.use == "area"
+        ):  # also up to the end of each tag in it, and from the beginning of each, of the first tags
+            for match in islice(re.finditer(r"<[^<>]*>", value), max(_MOST_COPIED // len(value), 1)):
+                named = match.group().strip("<>/")
+                parts += [(value[: match.end()], "up to", named), (value[match.start() :], "from", named)]
         if control.use == "select" and 1 < len(control.options) <= 20:
             for way, options in (("all options", control.options), ("options but the first", control.options[1:])):
-                joined = ", ".join(option.text for option in options)
-                pieces.append(Piece(joined, "field", way, control.label, "", control.label, "", line.heading, "", control.line))
-        for option in control.options:
-            if option.chosen:
-                pieces.append(
-                    Piece(option.text, "field", "chosen", control.label, "", control.label, "", line.heading, "", control.line)
-                )
+                parts.append((", ".join(option.text for option in options), way, control.label))
+        parts += [(option.text, "chosen", control.label) for option in control.options if option.chosen]
+        heading = page.lines[control.line].heading
+        pieces += [
+            Piece(part, "field", way, left, "", control.label, "", heading, "", control.line) for part, way, left in parts
+        ]
     return tuple(pieces[:_MOST])
-
-
-def _area_pieces(control: Control, line: Line) -> list[Piece]:
-    """Return the text of a large field up to the end of each tag in it, and from the beginning of each, of the first tags."""
-    text, pieces = control.value, []
-    tags = islice(re.finditer(r"<[^<>]*>", text), max(_MOST_COPIED // max(len(text), 1), 1))
-    for match in tags:
-        head, tail = text[: match.end()], text[match.start() :]
-        named = match.group().strip("<>/")
-        pieces.append(Piece(head, "field", "up to", named, "", control.label, "", line.heading, "", control.line))
-        pieces.append(Piece(tail, "field", "from", named, "", control.label, "", line.heading, "", control.line))
-    return pieces
 
 
 def wanted_of(goal: Goal, page: Page) -> Floats:
@@ -506,15 +481,10 @@ def extremes_of(page: Page, tables: Sequence[Table]) -> Floats:
             table[number, 6] = min(count, 20) / 20
         if count < 2:
             continue
-        figures: list[list[float | None]] = [
-            [
-                amount_of(row.cells[column]) if column < len(row.cells) and row.cells[column][:1] in "$0123456789-(" else None
-                for row in each.rows
-            ]
-            for column in range(len(each.columns))
-        ]
         is_first = True
-        for amounts in figures:
+        for column in range(len(each.columns)):
+            cells = [row.cells[column] for row in each.rows if column < len(row.cells)]
+            amounts = [amount_of(cell) for cell in cells if cell[:1] in "$0123456789-("]
             known = [amount for amount in amounts if amount is not None]
             if len(known) < count or len(set(known)) < 2:
                 continue
@@ -524,7 +494,7 @@ def extremes_of(page: Page, tables: Sequence[Table]) -> Floats:
                 table[number, at] = max(table[number, at], float(amount == largest))
                 table[number, at + 1] = max(table[number, at + 1], float(amount == smallest))
             is_first = False
-        dates = [next((date for cell in row.cells if (date := date_of(cell))), None) for row in each.rows]
+        dates = [next(filter(None, map(date_of, row.cells)), None) for row in each.rows]
         told = [date for date in dates if date]
         if told:
             newest, oldest = max(told), min(told)

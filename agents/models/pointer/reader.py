@@ -6,6 +6,7 @@ kept for when they come again.
 
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Sequence, Sized
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy
 from numpy.typing import NDArray
 
-from agents.data.workflows import Deed, deed_of, names_of
+from agents.data.workflows import deed_of, names_of
 from agents.models.pointer.computing import computed_pieces, pieces_across
 from agents.models.pointer.goals import MATCH, Goal, around_name, around_text, match_of, read_goal, shape_of, words_of
 from agents.models.pointer.memory import StepMemory
@@ -84,7 +85,7 @@ class Act(NamedTuple):
 
     @property
     def takes_text(self) -> bool:
-        """Whether a text is to be built for it."""
+        """True for an act whose text is built next."""
         return self.kind in ("type", "search", "area", "answer")
 
 
@@ -214,7 +215,7 @@ def _size_of(value: Any) -> int:
 
 
 class _Frame(NamedTuple):
-    """What is known of the candidates of a page without a goal."""
+    """Arrays of the candidates of a page that do not depend on the goal."""
 
     slots: Ids
     numbers: Floats
@@ -257,13 +258,10 @@ class Reader:
 
     def offered(self, goal_text: str, text: str) -> Ids:
         """Return what the acts of a page do, as ids of the memory."""
-        assert self.memory is not None
         memory = self.memory
-        return self._rows(("offered", goal_text, text), lambda: memory.offered(self._deeds(goal_text, text)))
-
-    def _deeds(self, goal_text: str, text: str) -> list[Deed]:
-        names = names_of(goal_text)
-        return [deed_of(*action_of(act), names) for act in self.acts(goal_text, text)[0]]
+        assert memory is not None
+        names, acts = names_of(goal_text), self.acts(goal_text, text)[0]
+        return self._rows(("offered", goal_text, text), lambda: memory.offered(deed_of(*action_of(act), names) for act in acts))
 
     def _make_acts(self, goal_text: str, text: str) -> tuple[tuple[Act, ...], Rows]:
         acts, frame = self._pages(("acts", text), lambda: self._act_frame(text))
@@ -359,7 +357,9 @@ class Reader:
         lines: list[Ids] = []
         pages: list[Ids] = []
         room = _LARGEST_MEMORY
-        made = [self._page_rows(goal_text, text) for text in (newest, *earlier)]
+        made = [
+            self._rows(("pieces", goal_text, text), partial(self._page_rows, goal_text, text)) for text in (newest, *earlier)
+        ]
         known = numpy.zeros(len(self.texts.known), bool)  # whether a line was read on a newer page
         for age, (own, rows, places) in enumerate(made):
             if age:
@@ -381,9 +381,10 @@ class Reader:
             blocks.append(rows)
             lines.append(places)
             pages.append(numpy.full(len(places), age, numpy.int32))
+        seen = tuple(reversed([newest, *earlier]))
         for own, rows in (
-            self._goal_and_constants(goal_text, field),
-            self._across(goal_text, tuple(reversed([newest, *earlier]))),
+            self._rows(("field", goal_text, field), lambda: self._field_rows(goal_text, field)),
+            self._rows(("across", goal_text, seen), lambda: self._piece_rows(goal_text, pieces_across(goal_text, seen)[:60])),
         ):
             found += own
             blocks.append(rows)
@@ -398,38 +399,32 @@ class Reader:
         return found, Rows(slots, numbers), numpy.concatenate(lines), numpy.concatenate(pages)
 
     def _page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
-        return self._rows(("pieces", goal_text, text), lambda: self._make_page_rows(goal_text, text))
-
-    def _make_page_rows(self, goal_text: str, text: str) -> tuple[list[str], Rows, Ids]:
+        """Return the pieces of a page and what is computed from it, their rows, and the line of each."""
         goal = read_goal(goal_text)
         own, frame = self._pages(("pieces", text), lambda: self._piece_frame(page_pieces(text), text))
         rows = self._with_goal(goal, frame, wanted_of(goal, read_page(text)))
-        computed = computed_pieces(goal_text, text)
-        _, more = self._piece_frame(computed, text)
-        extra = self._with_goal(goal, more, numpy.zeros((0, WANTED), numpy.float32))
+        computed, more = self._piece_frame(computed_pieces(goal_text, text), text)
+        extra = self._with_goal(goal, more)
         return (
-            [*own, *(piece.text for piece in computed)],
+            own + computed,
             Rows(numpy.concatenate([rows.slots, extra.slots]), numpy.concatenate([rows.numbers, extra.numbers])),
             numpy.concatenate([frame.lines, more.lines]),
         )
 
-    def _goal_and_constants(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
-        return self._rows(("field", goal_text, field), lambda: self._make_field_rows(goal_text, field))
-
-    def _make_field_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
-        own, rows, beside = self._rows(("goal", goal_text), lambda: self._make_goal_rows(goal_text))
+    def _field_rows(self, goal_text: str, field: str) -> tuple[list[str], Rows]:
+        """Return spans of the goal and constants, and their rows for a field."""
+        own, rows, beside = self._rows(("goal", goal_text), lambda: self._goal_rows(goal_text))
         wanted, numbers = set(words_of(field)), rows.numbers.copy()
         for place, (before, after) in enumerate(beside):
             numbers[place, -12] = float(not wanted.isdisjoint(before))
             numbers[place, -11] = float(not wanted.isdisjoint(after))
         return own, Rows(rows.slots, numbers)
 
-    def _make_goal_rows(self, goal_text: str) -> tuple[list[str], Rows, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
+    def _goal_rows(self, goal_text: str) -> tuple[list[str], Rows, list[tuple[tuple[str, ...], tuple[str, ...]]]]:
         """Return spans of the goal and constants, their rows without a field, and the words before and after each span."""
         goal = read_goal(goal_text)
         pieces = [Piece(span.text, "goal", span.way, span.before, span.after) for span in goal.spans]
-        own, frame = self._piece_frame((*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)), "")
-        rows = self._with_goal(goal, frame, numpy.zeros((0, WANTED), numpy.float32))
+        own, rows = self._piece_rows(goal_text, [*pieces, *(Piece(text, "constant", "constant") for text in CONSTANTS)])
         numbers = rows.numbers
         beside: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         for place, span in enumerate(goal.spans):
@@ -448,13 +443,10 @@ class Reader:
             numbers[place, -6] = float(end < len(goal.text) and goal.text[end] in '.?!",;:')
         return own, rows, beside
 
-    def _across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
-        return self._rows(("across", goal_text, texts), lambda: self._make_across(goal_text, texts))
-
-    def _make_across(self, goal_text: str, texts: tuple[str, ...]) -> tuple[list[str], Rows]:
-        pieces = pieces_across(goal_text, texts)[:60]
+    def _piece_rows(self, goal_text: str, pieces: Sequence[Piece]) -> tuple[list[str], Rows]:
+        """Return the texts and rows of pieces that are of no page."""
         own, frame = self._piece_frame(pieces, "")
-        return own, self._with_goal(read_goal(goal_text), frame, numpy.zeros((0, WANTED), numpy.float32))
+        return own, self._with_goal(read_goal(goal_text), frame)
 
     def _piece_frame(self, pieces: Sequence[Piece], text: str) -> tuple[list[str], _Frame]:
         count, number_of = len(pieces), self.texts.all
@@ -482,7 +474,8 @@ class Reader:
         extremes = self._line_extremes(text) if text else numpy.zeros((0, EXTREMES), numpy.float32)
         return texts, _Frame(slots, numbers, lines, extremes, lines)
 
-    def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats) -> Rows:
+    def _with_goal(self, goal: Goal, frame: _Frame, wanted: Floats | None = None) -> Rows:
+        wanted = numpy.zeros((0, WANTED), numpy.float32) if wanted is None else wanted
         slots = frame.slots
         own, line, *others = self.match(goal, slots[:, _MATCHED].T)
         parts = [frame.numbers, _take(frame.extremes, frame.lines), _take(wanted, frame.lines), own, line]

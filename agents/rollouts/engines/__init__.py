@@ -42,7 +42,7 @@ class Engine(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether the completion of every request has been taken."""
+        """True once the completion of every request has been taken."""
         ...
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
@@ -81,7 +81,7 @@ class RequestPool(Generic[T]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether every result has been taken."""
+        """True once every result has been taken."""
         return self._under_way == 0
 
     def submit(self, call: Callable[[], T]) -> None:

@@ -183,7 +183,7 @@ class AttentionWindows(NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """Whether some layer attends to fewer tokens than all earlier ones."""
+        """True where some layer attends to fewer tokens than all earlier ones."""
         return any(self.by_layer_type.values())
 
     def masks(self, mask: Tensor, queries: Tensor, keys: Tensor | None) -> Tensor | dict[str, Tensor]:

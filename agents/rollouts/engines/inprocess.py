@@ -73,7 +73,7 @@ class InProcessEngine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the completion of every request has been taken."""
+        """True once the completion of every request has been taken."""
         return not self._request_ids
 
     def load(self, model: "PreTrainedModel", version: int) -> None:

@@ -104,7 +104,7 @@ class VLLMEngine:
 
     @property
     def is_idle(self) -> bool:
-        """Whether the completion of every request has been taken."""
+        """True once the completion of every request has been taken."""
         return self._pool.is_idle
 
     def submit(self, request_id: int, prompt_ids: Ids, seed: int, constraint: Constraint | None = None) -> None:
